@@ -167,7 +167,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^client/', pathNot: '^client/file-keys\\.ts$' },
       // `Retry-After` is read in one place.
-      to: { pathNot: ['^client/', '^lambdas/kernel/retry-after\\.ts$'] },
+      to: { pathNot: ['^client/', '^generated/api-types\\.ts$', '^lambdas/kernel/retry-after\\.ts$'] },
     },
     {
       name: 'the-console-sees-the-api-only',
@@ -175,7 +175,12 @@ module.exports = {
       from: { path: '^console/' },
       to: {
         // Amounts are read and shown in one place.
-        pathNot: ['^console/', '^lambdas/kernel/currency\\.ts$', ...packages('preact', 'vite', 'oauth4webapi')],
+        pathNot: [
+          '^console/',
+          '^generated/api-types\\.ts$',
+          '^lambdas/kernel/currency\\.ts$',
+          ...packages('preact', 'vite', 'oauth4webapi'),
+        ],
       },
     },
     {

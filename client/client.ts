@@ -1,4 +1,4 @@
-import type { components, operations } from './api-types.ts';
+import type { components, operations } from '../generated/api-types.ts';
 import type { KeyStore, StoredRequest } from './key-store.ts';
 import { type Once, Operations } from './operations.ts';
 import { Reading } from './reading.ts';

@@ -1,4 +1,4 @@
-import type { components } from './api-types.ts';
+import type { components } from '../generated/api-types.ts';
 
 /** Problem details of the API (RFC 9457). */
 export type Problem = components['schemas']['Problem'];

@@ -1,4 +1,4 @@
-import type { components } from './api-types.ts';
+import type { components } from '../generated/api-types.ts';
 import { PayonceError } from './errors.ts';
 
 export type WebhookEvent = components['schemas']['Event'];

@@ -1,4 +1,4 @@
-import type { components } from './api-types.ts';
+import type { components } from '../generated/api-types.ts';
 
 export type Schemas = components['schemas'];
 export type Role = Schemas['OperatorSelf']['role'];

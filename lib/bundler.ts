@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { withoutPart } from './endpoint-parts.ts';
 
 /** The options of one bundle. */
 export interface Bundled extends BuildOptions {
@@ -17,6 +18,7 @@ export interface Bundled extends BuildOptions {
 
 /** The modules that generate JSON schemas. Zod schemas reference them, but most functions do not use them. */
 const JSON_SCHEMAS = /[\\/]zod[\\/]v4[\\/]core[\\/](?:json-schema-processors|to-json-schema)\.js$/;
+const OWN_CODE = /[\\/]lambdas[\\/].+\.ts$/;
 /** The package files from which AWS SDK clients read their version. */
 const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
 
@@ -26,6 +28,10 @@ function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): 
     setup: (bundle) => {
       if (!makesJsonSchemas)
         bundle.onLoad({ filter: JSON_SCHEMAS }, ({ path }) => ({ contents: stubModule(path), loader: 'js' }));
+      bundle.onLoad({ filter: OWN_CODE }, ({ path }) => ({
+        contents: withoutPart(readFileSync(path, 'utf8'), makesJsonSchemas ? 'handle' : 'docs'),
+        loader: 'ts',
+      }));
       bundle.onLoad({ filter: CLIENT_PACKAGE }, ({ path }) => {
         const { version } = JSON.parse(readFileSync(path, 'utf8')) as { readonly version: string };
         return { contents: JSON.stringify({ version }), loader: 'json' };
@@ -44,7 +50,12 @@ function stubModule(path: string): string {
 const asked = JSON.parse(await text(process.stdin)) as readonly Bundled[];
 try {
   for (const { makesJsonSchemas = false, ...options } of asked)
-    await build({ ...options, plugins: [slim({ makesJsonSchemas })] });
+    await build({
+      ...options,
+      // Imports of removed parts are removed, too.
+      tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: false } },
+      plugins: [slim({ makesJsonSchemas })],
+    });
 } catch (error) {
   // esbuild has already printed the errors.
   process.exitCode = 1;

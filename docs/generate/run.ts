@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { synthesizedStacks } from '../../lib/synthesized.ts';
-import { clientTypes, consoleTypes } from './client-types.ts';
 import { metricsPage } from './metrics.ts';
 import { processorProtocol } from './processor-protocol.ts';
 import { proofPage } from './proof.ts';
@@ -20,14 +19,8 @@ const COSTS = new URL('../costs.md', import.meta.url);
 const PROTOCOL = new URL('../processor-protocol.json', import.meta.url);
 const README = new URL('../../README.md', import.meta.url);
 const COUNTED = new URL('../../lib/cost/counted-paths.json', import.meta.url);
-const CLIENT_TYPES = new URL('../../client/api-types.ts', import.meta.url);
-const CONSOLE_TYPES = new URL('../../console/api-types.ts', import.meta.url);
-const EXAMPLES = new URL('../../lambdas/api-docs/examples.json', import.meta.url);
 
-new Command('npm run docs:tables')
-  .description('Updates the generated parts of the documents, and the examples of the API description.')
-  .parse();
-const { captureExamples } = await import('../../test/api-docs/capture-examples.ts');
+new Command('npm run docs:tables').description('Updates the generated parts of the documents.').parse();
 writeFileSync(STATE_MACHINE, fill(readFileSync(STATE_MACHINE, 'utf8')));
 writeFileSync(METRICS, metricsPage());
 writeFileSync(RETENTION, retentionPage());
@@ -35,9 +28,6 @@ writeFileSync(SCENARIOS, scenariosPage());
 writeFileSync(THIRD_PARTY, thirdPartyPage());
 writeFileSync(PROTOCOL, processorProtocol());
 writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));
-writeFileSync(EXAMPLES, await captureExamples());
-writeFileSync(CLIENT_TYPES, await clientTypes());
-writeFileSync(CONSOLE_TYPES, await consoleTypes());
 const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');
 writeFileSync(COUNTED, `${JSON.stringify(await countPaths(), null, 2)}\n`);
 // Reads the counts.

@@ -16,6 +16,7 @@ export const callbackPath: ZodOpenApiPathsObject = {
   '/callbacks/{processor}/{mode}': {
     post: {
       operationId: 'receiveCallback',
+      tags: ['Callbacks'],
       summary: 'Receive an event of a processor',
       description:
         'For payment processors, which sign their requests; no API key is needed. An event can arrive twice, late and out of order; it ' +

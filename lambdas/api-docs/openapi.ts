@@ -1,37 +1,25 @@
 import { createDocument } from 'zod-openapi';
-import { auditPaths } from './audit-paths.ts';
+import type { Tag } from '../http/endpoint.ts';
 import { callbackPath } from './callback-path.ts';
-import { changePaths, disputePaths, refundPaths } from './change-paths.ts';
-import { exportPaths } from './export-paths.ts';
-import { inspectionPaths } from './inspection-paths.ts';
-import { jobPaths } from './job-paths.ts';
-import { ledgerPaths } from './ledger-paths.ts';
+import { ENDPOINTS } from './endpoints.ts';
 import { withLinks } from './links.ts';
 import { numberFormats } from './number-formats.ts';
-import { tagged } from './operations.ts';
-import { operatorPaths } from './operator-paths.ts';
-import { orderPaths } from './order-paths.ts';
-import { eventPaths, paymentPaths, reportPaths } from './payment-paths.ts';
-import { webhookPaths } from './webhook-paths.ts';
+import { pathsOf } from './operations.ts';
 
-const GROUPS = [
-  ['Payments', 'Create, read, capture and cancel payments.', { ...paymentPaths, ...changePaths }],
-  ['Refunds', 'Refund payments.', refundPaths],
-  ['Disputes', 'Amounts that banks of payers took back.', disputePaths],
-  ['Orders', 'Payments with a reservation, a confirmation and a referral credit.', orderPaths],
-  ['Events', 'Events, as webhooks deliver them.', eventPaths],
-  ['Reports', 'Counts and amounts by day.', reportPaths],
-  ['Exports', 'Rows as CSV files.', exportPaths],
-  ['Ledger', 'Double-entry postings, balances, corrections and differences.', ledgerPaths],
-  [
-    'Operators',
-    'Approvals by a second person, look-ups and lists across tenants.',
-    { ...operatorPaths, ...inspectionPaths, ...auditPaths },
-  ],
-  ['Jobs', 'Scheduled jobs and their runs.', jobPaths],
-  ['Webhooks', 'Endpoints, deliveries and replays.', webhookPaths],
-  ['Callbacks', 'Events of processors.', callbackPath],
-] as const;
+const TAGS: Readonly<Record<Tag, string>> = {
+  Payments: 'Create, read, capture and cancel payments.',
+  Refunds: 'Refund payments.',
+  Disputes: 'Amounts that banks of payers took back.',
+  Orders: 'Payments with a reservation, a confirmation and a referral credit.',
+  Events: 'Events, as webhooks deliver them.',
+  Reports: 'Counts and amounts by day.',
+  Exports: 'Rows as CSV files.',
+  Ledger: 'Double-entry postings, balances, corrections and differences.',
+  Operators: 'Approvals by a second person, look-ups and lists across tenants.',
+  Jobs: 'Scheduled jobs and their runs.',
+  Webhooks: 'Endpoints, deliveries and replays.',
+  Callbacks: 'Events of processors.',
+};
 
 /** The API's description (OpenAPI 3.1), generated from the schemas that validate the requests. */
 export const openApiDocument = createDocument(
@@ -48,7 +36,7 @@ export const openApiDocument = createDocument(
     // Relative to the address of this document, so that it holds for every host and stage.
     servers: [{ url: '..' }],
     security: [{ apiKey: [] }],
-    tags: GROUPS.map(([name, description]) => ({ name, description })),
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     components: {
       securitySchemes: {
         apiKey: {
@@ -64,7 +52,7 @@ export const openApiDocument = createDocument(
         },
       },
     },
-    paths: withLinks(Object.fromEntries(GROUPS.flatMap(([name, , paths]) => Object.entries(tagged(name, paths))))),
+    paths: withLinks({ ...pathsOf(ENDPOINTS), ...callbackPath }),
   },
   { override: numberFormats },
 );

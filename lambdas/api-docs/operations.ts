@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
+import captured from '../../generated/api-examples.json' with { type: 'json' };
+import type { Endpoint, EndpointDocs, KeyedDocs } from '../http/endpoint.ts';
 import type { ProblemCode } from '../http/problems.ts';
 import type { Role, Scope } from '../kernel/contract/api.ts';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
 import { defined } from '../kernel/defined.ts';
-import captured from './examples.json' with { type: 'json' };
 import {
   ALWAYS,
   BODY_PROBLEMS,
@@ -20,58 +21,27 @@ import {
   requestId,
 } from './responses.ts';
 
-interface Answer {
-  readonly description: string;
-  readonly schema: z.ZodType;
-}
-
-interface Operation {
-  /** The id never changes, because clients are generated from it. */
-  readonly operationId: keyof typeof captured.operations;
-  readonly summary: string;
-  readonly description: string;
-  /** The scope that an API key of a tenant needs. */
+interface Operation extends EndpointDocs {
   readonly scope?: Scope;
-  /**
-   * The minimum role of an operator: for a route of operators, or for a route that operators may call for a tenant. At
-   * least one of `scope` and `role` is set.
-   */
   readonly role?: Role;
-  readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
-  readonly answers: Readonly<Partial<Record<200 | 201 | 202, Answer>>>;
-  /** Problems in addition to those of all routes. */
-  readonly problems?: readonly ProblemCode[];
 }
 
 interface Body {
   readonly schema: z.ZodType;
-  /** @default true */
-  readonly required?: boolean;
+  readonly required: boolean;
 }
 
-interface KeyedOperation extends Operation {
-  readonly key: Parameters<typeof idempotencyKey>;
-  /** @default none is read */
+interface KeyedOperation extends Operation, KeyedDocs {
   readonly body?: Body;
-  /** The answer has a `Location`. @default false */
-  readonly located?: boolean;
-  /** The route calls a processor, and accepts `Prefer: wait`. @default false */
-  readonly waits?: boolean;
-  /** The body can request a dry run, which needs no key. @default false */
-  readonly dryRuns?: boolean;
-  /** Answers are deleted after their retention. @default true */
-  readonly expires?: boolean;
+  readonly dryRuns: boolean;
 }
 
-/** Captured from the handlers by `npm run docs:tables` (`test/api-docs/capture-examples.ts`). */
+/** Captured from the handlers by `npm run generate` (`test/api-docs/capture-examples.ts`). */
 const examples: Readonly<Record<string, Readonly<Record<string, Examples>>>> = captured.operations;
 
-/** The problems of a new payment that no processor accepts. */
-export const NO_PROCESSOR = ['livemode_not_available', 'no_processor_for_payment', 'no_processor_configured'] as const;
-
 /** An operation that reads. */
-export function reading(operation: Operation): ZodOpenApiOperationObject {
+function reading(operation: Operation): ZodOpenApiOperationObject {
   const { query, problems = [] } = operation;
   return {
     ...named(operation),
@@ -88,7 +58,7 @@ export function reading(operation: Operation): ZodOpenApiOperationObject {
 }
 
 /** An operation that changes something, under an idempotency key. */
-export function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
+function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
   const { body, located = false, waits = false, expires = true, problems = [] } = operation;
   const ofKey = KEY_PROBLEMS.filter((code) => expires || code !== 'idempotency_key_expired');
   const ofCall = ['idempotency_key_in_progress', 'processor_unavailable'] as const;
@@ -108,13 +78,13 @@ export function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
 }
 
 /** A schema cannot make a header depend on the body. */
-function keyOf({ key: [thing, promise, more = ''], dryRuns = false }: KeyedOperation): z.ZodType {
+function keyOf({ key: [thing, promise, more = ''], dryRuns }: KeyedOperation): z.ZodType {
   if (!dryRuns) return idempotencyKey(thing, promise, more);
   return idempotencyKey(thing, promise, `${more} Required unless \`dry_run\` is true.`).optional();
 }
 
 /** An operation that sets fields. Repeating it changes nothing, so it needs no key. */
-export function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOperationObject {
+function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOperationObject {
   const { body, problems = [] } = operation;
   return {
     ...named(operation),
@@ -144,12 +114,13 @@ function params(
   return Object.keys(requestParams).length === 0 ? {} : { requestParams };
 }
 
-function named({ operationId, summary, description, scope, role }: Operation) {
+function named({ operationId, tag, summary, description, scope, role }: Operation) {
   const ofKey = scope === undefined ? [] : [`Needs the scope \`${scope}\`.`];
   const callers = scope === undefined ? 'Needs an operator' : 'Operators call it for the tenant of `Payonce-Tenant`,';
   const ofRole = role === undefined ? [] : [`${callers} with the role \`${role}\` or a role that includes it.`];
   return {
     operationId,
+    tags: [tag],
     summary,
     description: [description, ...ofKey, ...ofRole].join(' '),
     security: [
@@ -173,7 +144,7 @@ function isForTenant({ scope, role }: Pick<Operation, 'scope' | 'role'>): boolea
   return scope !== undefined && role !== undefined;
 }
 
-function requestBody(operationId: string, { schema, required = true }: Body) {
+function requestBody(operationId: string, { schema, required }: Body) {
   const absent = required ? '' : ' An absent body is an empty object.';
   return {
     required,
@@ -199,10 +170,21 @@ export function shown(operationId: string, part: string): Examples {
   return examples[operationId]?.[part] ?? {};
 }
 
-/** Puts all operations into a group. */
-export function tagged(tag: string, paths: ZodOpenApiPathsObject): ZodOpenApiPathsObject {
-  const ofGroup = ([method, operation]: readonly [string, object]) => [method, { ...operation, tags: [tag] }];
-  return Object.fromEntries(
-    Object.entries(paths).map(([path, methods]) => [path, Object.fromEntries(Object.entries(methods).map(ofGroup))]),
-  );
+/** Describes endpoints, in their order. Endpoints of one path are described together. */
+export function pathsOf(endpoints: readonly Endpoint<never, never>[]): ZodOpenApiPathsObject {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const endpoint of endpoints) (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = describe(endpoint);
+  return paths;
+}
+
+function describe({ kind, docs, query, body, optionalBody, dryRun, ...rights }: Endpoint<never, never>) {
+  const { scope, role } = rights as { readonly scope?: Scope; readonly role?: Role };
+  const operation = { ...docs, ...defined({ scope, role, query }) } as Operation;
+  const sent = body === undefined ? {} : { body: { schema: body, required: optionalBody !== true } };
+  const described = {
+    reading: () => reading(operation),
+    keyed: () => keyed({ ...operation, ...sent, dryRuns: dryRun !== undefined } as KeyedOperation),
+    setting: () => setting({ ...operation, ...sent } as Parameters<typeof setting>[0]),
+  };
+  return described[kind]();
 }

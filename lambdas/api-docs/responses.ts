@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import captured from '../../generated/api-examples.json' with { type: 'json' };
 import { OWNER } from '../http/for-tenant.ts';
 import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
-import { problem } from './answer-schemas.ts';
-import captured from './examples.json' with { type: 'json' };
 import { MEANINGS } from './problem-meanings.ts';
+import { problem } from './problem-schema.ts';
 
 /** Problems that every route may answer with. */
 export const ALWAYS: readonly ProblemCode[] = [
@@ -140,12 +140,12 @@ const PROBLEM_HEADERS: Readonly<Record<number, z.ZodRawShape>> = {
 
 export type Examples = Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 
-/** Captured from the handlers by `npm run docs:tables` (`test/api-docs/capture-examples.ts`). */
-const problems: Readonly<Record<ProblemCode, { readonly title: string }>> = captured.problems;
+/** Captured from the handlers by `npm run generate` (`test/api-docs/capture-examples.ts`). */
+const problems: Readonly<Partial<Record<string, object>>> = captured.problems;
 
 /** Each is a component of the document. */
 const problemExamples = Object.fromEntries(
-  Object.entries(problems).map(([code, value]) => [code, { id: code, summary: value.title, value }]),
+  Object.entries(PROBLEMS).map(([code, { title }]) => [code, { id: code, summary: title, value: problems[code] }]),
 );
 
 type StatusCode = `${4 | 5}${string}`;

@@ -20,7 +20,7 @@ import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { MESSAGE_QUEUES } from '../operators/contract.ts';
 import { ADMIN_ROUTES } from '../operators/http/admin-routes.ts';
-import { LEDGER_ROUTES } from '../operators/http/ledger-routes.ts';
+import { OPERATOR_EFFECT_ROUTES } from '../operators/http/operator-effects.ts';
 import { DynamoDbApprovals } from '../operators/store/dynamodb-approvals.ts';
 import { DynamoDbQueues } from '../operators/store/dynamodb-queues.ts';
 import { deployedQueues, messageQueueNames, SqsQueues, startRedrives } from '../operators/store/sqs-queues.ts';
@@ -35,6 +35,7 @@ import { LimitAdministration } from '../tenants/store/limit-administration.ts';
 import { operatorsForTenants } from '../tenants/store/operator-registry.ts';
 import { TenantAdministration } from '../tenants/store/tenant-administration.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
+import { LEDGER_READ_ROUTES } from '../views/http/ledger-routes.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { emailIndex } from '../views/store/email-index.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
@@ -73,6 +74,7 @@ export async function wire(
     isTenant: operators.isTenant,
     ledger: new ViewLedgerReader(views),
     views,
+    store,
     activity,
     timeline: {
       chains: store,
@@ -105,5 +107,6 @@ export async function wire(
     digest,
     ...pacing,
   };
-  return byPath(operatorApi(ADMIN_ROUTES, tools, operators.identify), authenticatedApi(LEDGER_ROUTES, tools));
+  const routes = [...LEDGER_READ_ROUTES, ...OPERATOR_EFFECT_ROUTES];
+  return byPath(operatorApi(ADMIN_ROUTES, tools, operators.identify), authenticatedApi(routes, tools));
 }

@@ -6,7 +6,8 @@ import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { callOnce } from '../outbound/http-call.ts';
-import { PAYMENT_ROUTES } from '../payments/http/payment-routes.ts';
+import { PAYMENT_READ_ROUTES } from '../payments/http/payment-read-routes.ts';
+import { PAYMENT_POST_ROUTES } from '../payments/http/payment-routes.ts';
 import type { PaymentsTools } from '../payments/http/post-payment.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
@@ -14,7 +15,7 @@ import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
-import { PAYMENT_LIST_ROUTES } from '../views/http/payment-list-routes.ts';
+import { PAYMENT_LIST_ROUTES } from '../views/http/payment-lists.ts';
 import { readViewsTable } from '../views/settings.ts';
 import type { ListPaymentsTools } from '../views/use/list-payments.ts';
 
@@ -45,7 +46,8 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const store = new DynamoDbStore(documents, tables, pacing);
   const effects = async () =>
     new (await import('../payments/store/dynamodb-effects.ts')).DynamoDbEffects(documents, tables, pacing, store);
-  return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES], {
+  const routes = [...PAYMENT_POST_ROUTES, ...PAYMENT_READ_ROUTES, ...PAYMENT_LIST_ROUTES];
+  return authenticatedApi<PaymentsTools & ListPaymentsTools>(routes, {
     store,
     // Changes alone need it.
     effects: {

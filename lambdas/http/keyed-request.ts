@@ -35,15 +35,15 @@ export function ownKey(
 /**
  * Validates key, query and body, in this order. Nothing is stored before all are valid.
  *
- * @param readBody reads the body @default the body is required
- * @param leftOut personal fields that the fingerprint leaves out, because its record is permanent @default none
+ * @param readBody reads the body
+ * @param leftOut personal fields that the fingerprint leaves out, because its record is permanent
  */
 export function readKeyedRequest<Body>(
   digest: Digest,
   request: GatewayRequest,
   schema: z.ZodType<Body>,
-  readBody: (request: GatewayRequest) => Parsed<JsonObject> = readJsonObject,
-  leftOut: readonly string[] = [],
+  readBody: (request: GatewayRequest) => Parsed<JsonObject>,
+  leftOut: readonly string[],
 ): Parsed<KeyedRequest<Body>> {
   const key = readIdempotencyKey(request);
   if (key.kind === 'refused') return key;

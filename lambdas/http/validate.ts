@@ -146,6 +146,7 @@ function nameOf(path: readonly PropertyKey[]): string | undefined {
 
 /** The query of a route without parameters. */
 export const emptyQuery = z.strictObject({});
+export const emptyBody = z.strictObject({});
 
 /** A query parameter with a whole number. */
 export const wholeNumber = (min: number, max: number, meaning: string) => {

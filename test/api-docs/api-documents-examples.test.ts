@@ -4,10 +4,10 @@ import { GATEWAY_PROBLEM_BODIES } from '../../lib/constructs/gateway-problems.ts
 import { synthesize } from '../support/synth.ts';
 import { captureExamples } from './capture-examples.ts';
 
-const captured = readFileSync(new URL('../../lambdas/api-docs/examples.json', import.meta.url), 'utf8');
+const captured = readFileSync(new URL('../../generated/api-examples.json', import.meta.url), 'utf8');
 
 describe('the examples in the documents', () => {
-  test('equal the current answers of the handlers (to update them: npm run docs:tables)', async () => {
+  test('equal the current answers of the handlers: if not, run npm run generate', async () => {
     const now = await captureExamples();
 
     expect(JSON.parse(now)).toEqual(JSON.parse(captured));

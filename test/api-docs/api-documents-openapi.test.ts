@@ -3,51 +3,21 @@ import Ajv2020 from '@redocly/ajv/dist/2020.js';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import * as z from 'zod';
 import { processorProtocol } from '../../docs/generate/processor-protocol.ts';
-import {
-  activity,
-  activityList,
-  annotation,
-  annotationsOfPayment,
-  balanceList,
-  cancellationOf,
-  cancellationsOfPayment,
-  captureOf,
-  capturesOfPayment,
-  correction,
-  correctionsOfPayment,
-  decision,
-  decisionsOfPayment,
-  disputesOfPayment,
-  dryRun,
-  key,
-  keyList,
-  keyWithSecret,
-  ledgerEntry,
-  ledgerEntryList,
-  limit,
-  limitList,
-  mismatchList,
-  mismatch as openMismatch,
-  problem,
-  refundList,
-  transitionList,
-} from '../../lambdas/api-docs/answer-schemas.ts';
-import { audit } from '../../lambdas/api-docs/audit-paths.ts';
+import captured from '../../generated/api-examples.json' with { type: 'json' };
 import { received } from '../../lambdas/api-docs/callback-path.ts';
-import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
-import { exportList, listedExport, shownExport } from '../../lambdas/api-docs/export-paths.ts';
-import { keyRecord } from '../../lambdas/api-docs/inspection-paths.ts';
-import { job, jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
-import {
-  charge,
-  chargeList,
-  disputeList,
-  event,
-  eventList,
-  orderList,
-  paymentList,
-  volumeList,
-} from '../../lambdas/api-docs/list-schemas.ts';
+import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
+import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
+import { problem } from '../../lambdas/api-docs/problem-schema.ts';
+import { audit } from '../../lambdas/archive/http/audit-answers.ts';
+import { exportList, listedExport, shownExport } from '../../lambdas/exports/http/export-answers.ts';
+import type { Endpoint } from '../../lambdas/http/endpoint.ts';
+import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
+import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
+import { job, jobList, jobRun, jobRunList } from '../../lambdas/jobs/http/job-answers.ts';
+import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
+import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { activity, activityList } from '../../lambdas/operators/http/activity-answers.ts';
 import {
   approval,
   approvalList,
@@ -57,54 +27,64 @@ import {
   redrive,
   tenantList,
   timeline,
-} from '../../lambdas/api-docs/operator-answers.ts';
-import { paymentRequest } from '../../lambdas/api-docs/payment-paths.ts';
-import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
-import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
-import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
-import { EXPORT_ROUTES } from '../../lambdas/exports/http/export-routes.ts';
-import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
-import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
-import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
-import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
-import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
-import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { ADMIN_ROUTES } from '../../lambdas/operators/http/admin-routes.ts';
+} from '../../lambdas/operators/http/answer-schemas.ts';
 import { verdictBody } from '../../lambdas/operators/http/approval-routes.ts';
-import { entryId } from '../../lambdas/operators/http/entry-id.ts';
+import {
+  annotation,
+  annotationsOfPayment,
+  correction,
+  correctionsOfPayment,
+  decision,
+  decisionsOfPayment,
+  dryRun,
+} from '../../lambdas/operators/http/effect-answers.ts';
+import { key, keyList, keyWithSecret, limit, limitList } from '../../lambdas/operators/http/key-answers.ts';
+import { keyRecord } from '../../lambdas/operators/http/key-record-answers.ts';
 import { createKeyBody, revokeKeyBody, rollKeyBody } from '../../lambdas/operators/http/key-routes.ts';
-import { LEDGER_ROUTES } from '../../lambdas/operators/http/ledger-routes.ts';
 import { annotationBody, correctionBody, decisionBody } from '../../lambdas/operators/http/ledger-schemas.ts';
 import { setLimitBody } from '../../lambdas/operators/http/limit-routes.ts';
 import { redriveBody } from '../../lambdas/operators/http/post-redrive.ts';
 import { order } from '../../lambdas/orders/http/order-object.ts';
-import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
+import {
+  cancellationOf,
+  cancellationsOfPayment,
+  captureOf,
+  capturesOfPayment,
+  charge,
+  chargeList,
+  disputesOfPayment,
+  paymentRequest,
+  refundList,
+  transitionList,
+} from '../../lambdas/payments/http/payment-answers.ts';
 import { createPaymentBody, dispute, payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
-import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
 import { partId } from '../../lambdas/payments/ids.ts';
-import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
-import { getOrders } from '../../lambdas/views/http/order-list.ts';
-import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
-import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
+import { mismatchList, mismatch as openMismatch } from '../../lambdas/reconciliation/http/mismatch-answers.ts';
+import { entryId } from '../../lambdas/views/http/entry-id.ts';
+import {
+  balanceList,
+  disputeList,
+  event,
+  eventList,
+  ledgerEntry,
+  ledgerEntryList,
+  orderList,
+  paymentList,
+  volumeList,
+} from '../../lambdas/views/http/list-answers.ts';
+import * as webhookAnswers from '../../lambdas/webhooks/http/webhook-answers.ts';
 import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
 import { document, mismatch, type Node, numbersIn, operations, resolved } from './described-api.ts';
 
-/** Routes, as method and path. */
-const routes = [
-  ...PAYMENT_LIST_ROUTES,
-  getOrders,
-  ...PAYMENT_ROUTES,
-  ...ORDER_ROUTES,
-  ...EVENT_ROUTES,
-  ...EXPORT_ROUTES,
-  ...LEDGER_ROUTES,
-  ...ADMIN_ROUTES,
-  ...JOB_ROUTES,
-  getAudit,
-  ...WEBHOOK_ROUTES,
-].map((route) => [`${route.method} ${route.path}`, [route.scope, route.role]] as const);
+/** Scope and role of each endpoint, by method and path. */
+const routes = ENDPOINTS.map(
+  (endpoint: Endpoint<never, never> & { readonly scope?: string; readonly role?: string }) => {
+    const { method, path, scope, role } = endpoint;
+    return [`${method} ${path}`, [scope, role]] as const;
+  },
+);
 
 describe('the API description', () => {
   test('passes the linter', async () => {

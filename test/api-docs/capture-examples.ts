@@ -47,7 +47,7 @@ const CAPTURES = [
 ];
 
 /**
- * @returns the text of lambdas/api-docs/examples.json: the current answers of the handlers, on in-memory stores and a
+ * @returns the text of generated/api-examples.json: the current answers of the handlers, on in-memory stores and a
  * simulated clock
  */
 export async function captureExamples(): Promise<string> {

@@ -4,9 +4,8 @@ import type { CapturedExamples } from './captured-examples.ts';
 
 export async function captureJobs(examples: CapturedExamples): Promise<void> {
   const harness = new Api();
-  const now = examples.request('startJobRun', 'now', 'For the current time', {});
-  const time = { scheduled_for: 1_772_366_400 };
-  examples.request('startJobRun', 'time', 'For a time that was missed', time);
+  const now = examples.declared('startJobRun', 'now');
+  const time = examples.declared('startJobRun', 'time');
   examples.answer('startJobRun', 'accepted', 'Accepted', await harness.run('by-time', time));
   await harness.run('for-now', now);
   await endRun(harness);

@@ -36,12 +36,7 @@ export async function captureLedger(examples: CapturedExamples): Promise<void> {
 export async function captureExports(examples: CapturedExamples): Promise<void> {
   const api = new Api();
   await api.paid('k', { reference: 'order-4711' });
-  const body = examples.request('createExport', 'entries', 'The entries of a day', {
-    kind: 'entries',
-    from: '2026-03-01',
-    to: '2026-03-01',
-    currency: 'EUR',
-  });
+  const body = examples.declared('createExport', 'entries');
   const made = await api.write('/v1/exports', 'e', body);
   examples.answer('createExport', 'entries', 'An export was accepted', made);
   const shown = await api.get(`/v1/exports/${String(made.body['id'])}`);
@@ -91,10 +86,7 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
 export async function captureAnnotations(examples: CapturedExamples): Promise<void> {
   const api = new Api();
   const payment = await api.paid('k');
-  const body = examples.request('annotatePayment', 'transition', 'Annotate a transition', {
-    reason: 'Charged for the wrong order; see ticket 4711',
-    annotates: 2,
-  });
+  const body = examples.declared('annotatePayment', 'transition');
   const made = await api.annotate(payment, 'a', body);
   examples.answer('annotatePayment', 'transition', 'A transition was annotated', made);
   const shown = await api.get(`/v1/annotations/${String(made.body['id'])}`);
@@ -104,22 +96,12 @@ export async function captureAnnotations(examples: CapturedExamples): Promise<vo
 }
 
 export async function captureDecisions(examples: CapturedExamples): Promise<void> {
-  const failed = examples.request('resolvePayment', 'failed', 'No charge was found', NO_CHARGE_FOUND);
-  const succeeded = examples.request('resolvePayment', 'succeeded', 'The charge was found, with another amount', {
-    outcome: 'succeeded',
-    charge_id: 'ch_1',
-    amount: 999,
-    reason: 'Seen on the bank statement of 3 March',
-  });
-  const dry = examples.request('resolvePayment', 'dry_run', 'Show what a decision would post', {
-    ...succeeded,
-    dry_run: true,
-  });
-  for (const [name, summary, body] of [
-    ['dry_run', 'Nothing was recorded', dry],
-    ['failed', 'The payment has failed', failed],
-    ['succeeded', 'The payment has succeeded', succeeded],
+  for (const [name, summary] of [
+    ['dry_run', 'Nothing was recorded'],
+    ['failed', 'The payment has failed'],
+    ['succeeded', 'The payment has succeeded'],
   ] as const) {
+    const body = examples.declared('resolvePayment', name);
     const payment = await ChangedPayment.of({ source: 'tok_async' });
     await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 999 });
     await payment.learn();
@@ -157,8 +139,7 @@ export async function captureMismatches(examples: CapturedExamples): Promise<voi
     role: 'approver',
   });
   examples.answer('listKeys', 'operators', 'The keys of operators', await harness.get('/v1/admin/keys'));
-  const revocation = examples.request('revokeKey', 'revoke', 'Revoke the key', { revoked: true });
-  const revoked = await harness.revoke(id, revocation);
+  const revoked = await harness.revoke(id, examples.declared('revokeKey', 'revoke'));
   examples.answer('revokeKey', 'revoked', 'The key is revoked', revoked);
   const none = await harness.get('/v1/admin/mismatches');
   await compare(nowMs);
@@ -173,7 +154,6 @@ export async function captureApprovals(examples: CapturedExamples): Promise<void
   const { api, asked, waiting, ben } = await waitingApproval();
   examples.answer('createCorrection', 'waits', 'A second person must approve it', asked);
   examples.answer('listApprovals', 'waiting', 'One waits', await api.get('/v1/admin/approvals'));
-  examples.request('approveRequest', 'approve', 'The path says it all', {});
   examples.answer('approveRequest', 'approved', 'The correction is made', await api.approve(waiting, ben));
   examples.answer('getApproval', 'approved', 'It was approved', await api.get(`/v1/admin/approvals/${waiting}`));
   const reviewed = await ChangedPayment.of({ source: 'tok_async' });
@@ -184,23 +164,19 @@ export async function captureApprovals(examples: CapturedExamples): Promise<void
     .write(`/v1/admin/payments/${reviewed.id}/resolve`, 'd', NO_CHARGE_FOUND);
   examples.answer('resolvePayment', 'waits', 'A second person must approve it', decided);
   const other = await waitingApproval();
-  examples.request('rejectRequest', 'reject', 'The path says it all', {});
   examples.answer('rejectRequest', 'rejected', 'Nothing was posted', await other.api.reject(other.waiting, other.ben));
 }
 
 export async function captureKeys(examples: CapturedExamples): Promise<void> {
-  const { api, body, made, id } = await keyOfTenant();
+  const { api, made, id } = await keyOfTenant(examples.declared('createKey', 'key'));
   // Tenant ids are random; the example shows a fixed one.
   const tenant = 'ten_k3jx5aqhz4m2nrb7';
   const shown = (reply: Reply) => ({
     status: reply.status,
     body: { ...reply.body, tenant, id: 'key_k3jx5aqhz4m2nrb7', hint: 'x7Qs' },
   });
-  examples.request('createKey', 'key', 'Create a key', { ...body, tenant });
   examples.answer('createKey', 'key', 'The key was made', shown(made));
-  const roll = examples.request('rollKey', 'roll', 'Replace the key, and end the old one in two days', {
-    overlap_hours: 48,
-  });
+  const roll = examples.declared('rollKey', 'roll');
   examples.answer(
     'rollKey',
     'rolled',
@@ -211,14 +187,13 @@ export async function captureKeys(examples: CapturedExamples): Promise<void> {
 
 export async function captureLimits(examples: CapturedExamples): Promise<void> {
   const { api, tenant } = await keyOfTenant();
+  const limit = examples.declared('setLimit', 'raise');
   // Tenant ids are random; the example shows a fixed one.
-  const named = 'ten_k3jx5aqhz4m2nrb7';
-  const more = { mode: 'live', kind: 'payments', rate: 200, burst: 400 };
-  examples.request('setLimit', 'raise', 'Twice as many payments', { tenant: named, ...more });
-  const raised = await api.write('/v1/admin/limits', 'l', { tenant, ...more });
+  const { tenant: named } = limit;
+  const raised = await api.write('/v1/admin/limits', 'l', { ...limit, tenant });
   examples.answer('setLimit', 'raised', 'The limit is its own', { ...raised, body: { ...raised.body, tenant: named } });
   const listed = await api.get(`/v1/admin/limits?tenant=${tenant}`);
-  const data = dataOf(listed).map((limit) => ({ ...limit, tenant: named }));
+  const data = dataOf(listed).map((each) => ({ ...each, tenant: named }));
   examples.answer('listLimits', 'raised', 'One is its own', { ...listed, body: { ...listed.body, data } });
 }
 
@@ -242,7 +217,7 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   const messages = new MemoryMessages(api.clock);
   messages.arrive('Webhooks-Tasks-DeadLetters', { id: 'letter' });
   api.clock.advance(60_000);
-  const all = examples.request('redriveQueue', 'all', 'All messages that wait', {});
+  const all = examples.declared('redriveQueue', 'all');
   const path = '/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive';
   const redriven = await api.with({ messages }).write(path, 'again', all);
   examples.answer('redriveQueue', 'webhooks', 'A message about a webhook is put back', redriven);

@@ -2,14 +2,7 @@ import { Api } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
 export async function captureOrders(examples: CapturedExamples): Promise<void> {
-  const body = examples.request('createOrder', 'whole', 'With a referrer', {
-    amount: 2000,
-    currency: 'EUR',
-    source: 'tok_ok',
-    items: [{ sku: 'sku_tea', quantity: 2 }],
-    email: 'ada@example.com',
-    referrer: 'ref_friend',
-  });
+  const body = examples.declared('createOrder', 'whole');
   const api = new Api();
   const completed = await api.order('k-1', body);
   api.world.mailer.trouble = 'down';

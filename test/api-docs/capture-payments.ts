@@ -9,20 +9,8 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
   const harness = apiAtSandbox();
   const create = (key: string, body: Readonly<Record<string, unknown>>) =>
     harness.post(JSON.stringify(body), { headers: { 'Idempotency-Key': key } });
-  const smallest = examples.request('createPayment', 'smallest', 'Required fields only', {
-    amount: 1000,
-    currency: 'EUR',
-    source: 'tok_ok',
-  });
-  const whole = examples.request('createPayment', 'whole', 'All fields', {
-    amount: 4250,
-    currency: 'EUR',
-    source: 'tok_ok',
-    capture: 'manual',
-    reference: 'order-6735',
-    description: 'Two shirts',
-    metadata: { order: '6735' },
-  });
+  const smallest = examples.declared('createPayment', 'smallest');
+  const whole = examples.declared('createPayment', 'whole');
   const captured = examples.answer('createPayment', 'succeeded', 'Captured', await create('k-1', smallest));
   const authorized = examples.answer('createPayment', 'requires_capture', 'Authorized', await create('k-2', whole));
   const path = `/v1/payments/${String(captured.body['id'])}`;
@@ -60,12 +48,12 @@ export async function captureLists(examples: CapturedExamples): Promise<void> {
 }
 
 export async function captureChanges(examples: CapturedExamples): Promise<void> {
-  const all = examples.request('capturePayment', 'whole', 'The whole amount', {});
-  const some = examples.request('capturePayment', 'part', 'A part; the rest is released', { amount: 300 });
+  const all = examples.declared('capturePayment', 'whole');
+  const some = examples.declared('capturePayment', 'part');
   const [first, second] = [await held(), await held()];
   examples.answer('capturePayment', 'whole', 'The whole amount was captured', await first.change('capture', all));
   examples.answer('capturePayment', 'part', 'A part was captured', await second.change('capture', some));
-  const nothing = examples.request('cancelPayment', 'all', 'The body has no fields', {});
+  const nothing = examples.declared('cancelPayment', 'all');
   const canceled = await (await held()).change('cancel', nothing);
   examples.answer('cancelPayment', 'canceled', 'The authorization was released', canceled);
   for (const [operation, noun, payment, step] of [
@@ -89,8 +77,8 @@ export async function captureChanges(examples: CapturedExamples): Promise<void> 
 }
 
 export async function captureRefunds(examples: CapturedExamples): Promise<void> {
-  const some = examples.request('createRefund', 'part', 'A part, with a reason', { amount: 300, reason: 'Returned' });
-  const all = examples.request('createRefund', 'rest', 'All that is left', {});
+  const some = examples.declared('createRefund', 'part');
+  const all = examples.declared('createRefund', 'rest');
   const payment = await taken();
   const part = await payment.change('refunds', some);
   examples.answer('createRefund', 'part', 'A part was refunded', part);

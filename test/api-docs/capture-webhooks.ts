@@ -9,16 +9,10 @@ import { eventNamed } from '../webhooks/webhook-fixtures.ts';
 import { Api } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
-const URL = 'https://shop.co.uk/hooks';
-
 export async function captureWebhooks(examples: CapturedExamples): Promise<void> {
   const harness = new Api();
-  const all = examples.request('createWebhookEndpoint', 'all', 'All events', { url: URL, events: ['*'] });
-  const some = examples.request('createWebhookEndpoint', 'some', 'Some events', {
-    url: URL,
-    events: ['payment.completed', 'payment.failed'],
-    description: 'Order system',
-  });
+  const all = examples.declared('createWebhookEndpoint', 'all');
+  const some = examples.declared('createWebhookEndpoint', 'some');
   const made = await harness.send('POST', '', 'k', all);
   examples.answer('createWebhookEndpoint', 'all', 'Created; the secret is shown only here', made);
   const path = `/${String(made.body['id'])}`;
@@ -26,20 +20,17 @@ export async function captureWebhooks(examples: CapturedExamples): Promise<void>
   examples.answer('getWebhookEndpoint', 'enabled', 'An endpoint', await harness.send('GET', path));
   await captureDeliveries(examples, harness, String(made.body['id']));
 
-  const nowSeconds = harness.clock.nowMs() / 1000;
-  const day = { created_from: nowSeconds, created_to: nowSeconds + 86_400 };
-  const replay = examples.request('replayWebhooks', 'day', 'One day', day);
+  const replay = examples.declared('replayWebhooks', 'day');
   const accepted = await harness.send('POST', `${path}/replay`, 'y', replay);
   examples.answer('replayWebhooks', 'day', 'Accepted', accepted);
   const running = await harness.send('GET', `${path}/replays/${String(accepted.body['id'])}`);
   examples.answer('getWebhookReplay', 'running', 'In the background', running);
-  const overlap = { overlap_seconds: 3_600 };
-  const hour = examples.request('rotateWebhookSecret', 'hour', 'Both secrets sign for one hour', overlap);
+  const hour = examples.declared('rotateWebhookSecret', 'hour');
   const rotated = await harness.send('POST', `${path}/rotate_secret`, 'z', hour);
   examples.answer('rotateWebhookSecret', 'hour', 'The new secret; the previous one signs for one more hour', rotated);
 
   const other = `/${String((await harness.send('POST', '', 'k-2', some)).body['id'])}`;
-  const off = examples.request('updateWebhookEndpoint', 'off', 'Disable the endpoint', { enabled: false });
+  const off = examples.declared('updateWebhookEndpoint', 'off');
   const disabled = await harness.send('PATCH', other, undefined, off);
   examples.answer('updateWebhookEndpoint', 'disabled', 'Disabled by its owner', disabled);
   examples.answer('getWebhookEndpoint', 'disabled', 'Disabled by its owner', await harness.send('GET', other));

@@ -1,3 +1,7 @@
+import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
+import type { BodyDocs } from '../../lambdas/http/endpoint.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+
 interface Example {
   readonly summary: string;
   readonly value: unknown;
@@ -17,6 +21,20 @@ function hidden(secret: string): string {
 /** Collects captured requests and answers, by operation and status. */
 export class CapturedExamples {
   readonly operations: Record<string, Record<string, Record<string, Example>>> = {};
+
+  constructor() {
+    for (const { docs } of ENDPOINTS)
+      for (const [name, { summary, value }] of Object.entries(requestsOf(docs)))
+        this.request(docs.operationId, name, summary, value);
+  }
+
+  /** @returns the body of an example that the declaration of the endpoint has */
+  declared(operation: string, name: string) {
+    const docs = ENDPOINTS.find((each) => each.docs.operationId === operation)?.docs;
+    const example = docs === undefined ? undefined : requestsOf(docs)[name];
+    invariant(example !== undefined, `${operation} has no example request of the name ${name}`);
+    return example.value;
+  }
 
   /** @returns the same body, for sending */
   request<Body>(operation: string, name: string, summary: string, body: Body): Body {
@@ -38,4 +56,8 @@ export class CapturedExamples {
     if (name in examples) throw new Error(`${operation} ${part} has two examples named ${name}`);
     examples[name] = example;
   }
+}
+
+function requestsOf(docs: BodyDocs): NonNullable<BodyDocs['requests']> {
+  return docs.requests ?? {};
 }

@@ -76,11 +76,14 @@ export async function waitingApproval() {
 }
 
 /** Creates a tenant and a key for it, as an operator. */
-export async function keyOfTenant() {
+const WEB_SHOP = { mode: 'live', name: 'Web shop', scopes: ['payments:read', 'payments:write'] };
+
+/** A new tenant with a key. @param wanted its other fields */
+export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WEB_SHOP) {
   const api = new Api();
   const { client } = api.store.database;
   const tenant = await new TenantAdministration(client, TABLES, 'ada').createTenant('Web shop');
-  const body = { tenant, mode: 'live', name: 'Web shop', scopes: ['payments:read', 'payments:write'] };
+  const body = { ...wanted, tenant };
   const made = await api.write('/v1/admin/keys', 'k', body);
   return { api, tenant, body, made, id: String(made.body['id']) };
 }

@@ -1,118 +1,53 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
-import { EXPORT_ROUTES } from '../../lambdas/exports/http/export-routes.ts';
-import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
-import { ALL_SCOPES, includesRole, ROLES } from '../../lambdas/kernel/contract/api.ts';
+import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
+import type { Endpoint } from '../../lambdas/http/endpoint.ts';
+import { ALL_SCOPES, includesRole, ROLES, type Role, type Scope } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { ADMIN_ROUTES } from '../../lambdas/operators/http/admin-routes.ts';
-import { LEDGER_ROUTES } from '../../lambdas/operators/http/ledger-routes.ts';
-import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
-import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
-import { getOrders } from '../../lambdas/views/http/order-list.ts';
-import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { operations, resolved } from '../api-docs/described-api.ts';
 import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
 import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
-/** Calls every route as every kind of caller. A route without a row in REQUESTS fails. */
+/** Calls every endpoint as every kind of caller. The rows are the declarations of the endpoints. */
 
-const TENANT_ROUTES = [
-  ...PAYMENT_ROUTES,
-  ...PAYMENT_LIST_ROUTES,
-  ...ORDER_ROUTES,
-  getOrders,
-  ...EVENT_ROUTES,
-  ...EXPORT_ROUTES,
-  ...LEDGER_ROUTES,
-  ...WEBHOOK_ROUTES,
-].map(({ method, path, scope, role }) => [`${method} ${path}`, scope, role] as const);
-const OPERATOR_ROUTES = [...ADMIN_ROUTES, ...JOB_ROUTES, getAudit].map(
-  ({ method, path, role }) => [`${method} ${path}`, role] as const,
+interface Row extends Pick<Endpoint<never, never>, 'method' | 'path' | 'docs'> {
+  readonly scope?: Scope;
+  readonly role?: Role;
+}
+
+const ROWS: readonly Row[] = ENDPOINTS;
+const routeOf = ({ method, path }: Row) => `${method} ${path}`;
+const TENANT_ROUTES = ROWS.flatMap((row) =>
+  row.scope === undefined ? [] : [[routeOf(row), row.scope, row.role] as const],
+);
+const OPERATOR_ROUTES = ROWS.flatMap((row) =>
+  row.scope !== undefined || row.role === undefined ? [] : [[routeOf(row), row.role] as const],
 );
 
-const PAY = { amount: 1000, currency: 'EUR', source: 'tok_ok' };
-const ORDER = { ...PAY, items: [{ sku: 'sku_tea', quantity: 1 }], email: 'ada@example.com' };
-const ENDPOINT = { url: 'https://shop.co.uk/hooks', events: ['*'] };
+/** The first example of each body. It succeeds for the owner of the ids, or is refused for another reason than access. */
+const BODIES = Object.fromEntries(
+  ROWS.flatMap((row) => {
+    const [example] = Object.values('requests' in row.docs ? (row.docs.requests ?? {}) : {});
+    return example === undefined ? [] : [[routeOf(row), example.value]];
+  }),
+);
 
-/** How a route answers another tenant: with its own empty list, its own new object, or "not found". */
-type Kind = 'list' | 'creates' | 'object';
-type Row = readonly [kind: Kind, body?: Readonly<Record<string, unknown>> | undefined, query?: string];
-
-/** Requests that succeed for the owner of the ids, or that fail for a reason other than access. */
-const REQUESTS: Readonly<Record<string, Row>> = {
-  'POST /v1/payments': ['creates', PAY],
-  'GET /v1/payments': ['list'],
-  'GET /v1/payments/{id}': ['object'],
-  'GET /v1/payments/{id}/transitions': ['object'],
-  'GET /v1/payments/{id}/charges': ['object'],
-  'GET /v1/payment_requests/{id}': ['object'],
-  'POST /v1/payments/{id}/capture': ['object', { amount: 10 }],
-  'POST /v1/payments/{id}/cancel': ['object', {}],
-  'POST /v1/payments/{id}/refunds': ['object', { amount: 10 }],
-  'GET /v1/payments/{id}/captures': ['object'],
-  'GET /v1/payments/{id}/cancellations': ['object'],
-  'GET /v1/payments/{id}/refunds': ['object'],
-  'GET /v1/payments/{id}/disputes': ['object'],
-  'GET /v1/captures/{id}': ['object'],
-  'GET /v1/cancellations/{id}': ['object'],
-  'GET /v1/refunds/{id}': ['object'],
-  'GET /v1/disputes/{id}': ['object'],
-  'GET /v1/disputes': ['list'],
-  'POST /v1/orders': ['creates', ORDER],
-  'GET /v1/orders': ['list'],
-  'GET /v1/orders/{id}': ['object'],
-  'GET /v1/events': ['list'],
-  'GET /v1/events/{id}': ['object'],
-  'GET /v1/reports/volume': ['list', undefined, '?from=2026-03-01&to=2026-03-02'],
-  'POST /v1/exports': ['creates', { kind: 'entries', from: '2026-03-01', to: '2026-03-01' }],
-  'GET /v1/exports': ['list'],
-  'GET /v1/exports/{id}': ['object'],
-  'GET /v1/ledger/entries': ['list'],
-  'GET /v1/ledger/entries/{id}': ['object'],
-  'GET /v1/balances': ['list'],
-  'GET /v1/corrections': ['object', undefined, '?payment={payment}'],
-  'GET /v1/corrections/{id}': ['object'],
-  'GET /v1/decisions': ['object', undefined, '?payment={payment}'],
-  'GET /v1/decisions/{id}': ['object'],
-  'GET /v1/annotations': ['object', undefined, '?payment={payment}'],
-  'GET /v1/annotations/{id}': ['object'],
-  'POST /v1/webhook_endpoints': ['creates', ENDPOINT],
-  'GET /v1/webhook_endpoints': ['list'],
-  'GET /v1/webhook_endpoints/{id}': ['object'],
-  'PATCH /v1/webhook_endpoints/{id}': ['object', { enabled: true }],
-  'DELETE /v1/webhook_endpoints/{id}': ['object'],
-  'POST /v1/webhook_endpoints/{id}/rotate_secret': ['object', { overlap_seconds: 0 }],
-  'POST /v1/webhook_endpoints/{id}/replay': ['object', { created_from: 1, created_to: 1000 }],
-  'POST /v1/webhook_endpoints/{id}/test': ['object'],
-  'GET /v1/webhook_endpoints/{id}/replays/{replay}': ['object'],
-  'GET /v1/webhook_endpoints/{id}/deliveries': ['object'],
-  'GET /v1/webhook_endpoints/{id}/deliveries/{delivery}': ['object'],
-  'POST /v1/webhook_endpoints/{id}/deliveries/{delivery}/resend': ['object'],
+/** Queries that a route needs. */
+const QUERIES: Readonly<Record<string, string>> = {
+  'GET /v1/reports/volume': '?from=2026-03-01&to=2026-03-02',
+  'GET /v1/corrections': '?payment={payment}',
+  'GET /v1/decisions': '?payment={payment}',
+  'GET /v1/annotations': '?payment={payment}',
 };
 
-/** Request bodies of the operator routes. Other tests check their responses. */
-const OPERATOR_BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  'POST /v1/admin/corrections': { payment: 'pay_1', reason: 'Reported by the bank', reverses: 2 },
-  'POST /v1/admin/payments/{id}/annotations': { reason: 'Reported by the bank' },
-  'POST /v1/admin/payments/{id}/resolve': { outcome: 'failed', reason: 'Reported by the bank' },
-  'POST /v1/admin/approvals/{id}/approve': {},
-  'POST /v1/admin/approvals/{id}/reject': {},
-  'POST /v1/admin/jobs/{id}/runs': {},
-  'POST /v1/admin/keys': { tenant: 'ten_desk', mode: 'test', name: 'Web shop', scopes: ['payments:read'] },
-  'POST /v1/admin/limits': { tenant: 'ten_desk', mode: 'test', kind: 'payments', rate: 1000, burst: 1000 },
-  'POST /v1/admin/keys/{id}/roll': {},
-  'PATCH /v1/admin/keys/{id}': { revoked: true },
-  'POST /v1/admin/queues/{id}/redrive': {},
-};
+/** Whether a request names an object, which callers of other tenants do not find. */
+const namesAnObject = (route: string) => `${route}${QUERIES[route] ?? ''}`.includes('{');
 
 const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const CALLERS = {
@@ -197,9 +132,9 @@ async function past(): Promise<Readonly<Record<string, string>>> {
 /** @param tenant the tenant and mode that an operator names */
 function request(route: string, key: string | undefined, tenant?: string): Promise<Reply> {
   const [method = '', template = ''] = route.split(' ');
-  const [, body = OPERATOR_BODIES[route], query = ''] = REQUESTS[route] ?? ['object' as const];
+  const body = BODIES[route];
   const room = template.split('/').filter((piece) => piece !== 'admin')[2] ?? '';
-  const path = `${template}${query}`.replace(
+  const path = `${template}${QUERIES[route] ?? ''}`.replace(
     /\{(\w+)\}/g,
     (_, name: string) => ids[name === 'id' ? room : name] ?? 'none',
   );
@@ -236,18 +171,12 @@ beforeAll(async () => {
   for (const role of ROLES) api.registerOperator(ofRole(role), { role, operator: role });
 });
 
-test('every route has a row, and every row has a route', () => {
+test('every object of the desk exists, and the documents list exactly the declared endpoints', () => {
   expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
-  expect(Object.keys(REQUESTS).toSorted((left, right) => left.localeCompare(right))).toEqual(
-    TENANT_ROUTES.map(([route]) => route).toSorted((left, right) => left.localeCompare(right)),
-  );
-  // The documents list exactly the served routes, including every route that is missing from this file.
   const described = operations.filter(({ operationId }) => operationId !== 'receiveCallback');
   expect(new Set([...TENANT_ROUTES, ...OPERATOR_ROUTES].map(([route]) => route))).toEqual(
     new Set(described.map(({ method, path }) => `${method} ${path}`)),
   );
-  const writing = OPERATOR_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET'));
-  expect(new Set(Object.keys(OPERATOR_BODIES))).toEqual(new Set(writing));
 });
 
 describe.each(TENANT_ROUTES)('%s', (route, needed) => {
@@ -263,11 +192,10 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
   });
 
   test('shows and changes nothing of another tenant or mode', async () => {
-    const [kind] = REQUESTS[route] ?? [];
     for (const key of [CALLERS.otherTenant, CALLERS.otherMode]) {
       const reply = await request(route, key);
       expect(reply.status).toBeLessThan(500);
-      if (kind === 'object') expect([key, reply.status]).toEqual([key, 404]);
+      if (namesAnObject(route)) expect([key, reply.status]).toEqual([key, 404]);
       for (const id of Object.values(ids).filter((each) => /^[a-z]+_[a-z2-7_]{20,}/.test(each)))
         expect([route, reply.text.includes(id)]).toEqual([route, false]);
     }
@@ -275,8 +203,6 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
 });
 
 describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (route, scope, needed) => {
-  const [kind] = REQUESTS[route] ?? [];
-
   test(`accepts ${needed ?? 'no role'} and the roles that include it, and no API key`, async () => {
     for (const role of ROLES) {
       // Names another tenant, so that nothing of the desk changes here.
@@ -284,7 +210,10 @@ describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (ro
       if (needed === undefined) expect([role, ...codeOf(reply)]).toEqual([role, 401, 'unauthorized']);
       else if (!includesRole(role, needed)) expect([role, ...codeOf(reply)]).toEqual([role, 403, 'insufficient_role']);
       else
-        expect([role, kind === 'object' ? [404] : [200, 202]]).toEqual([role, expect.arrayContaining([reply.status])]);
+        expect([role, namesAnObject(route) ? [404] : [200, 202]]).toEqual([
+          role,
+          expect.arrayContaining([reply.status]),
+        ]);
     }
     const { revokedOperator, expiredOperator, otherTenant } = CALLERS;
     for (const key of [undefined, revokedOperator, expiredOperator, otherTenant, scoped(scope)])
@@ -340,7 +269,7 @@ describe('an unknown tenant', () => {
   test.each(NAMING_A_TENANT)('answers 404 in the $where of $method $path and writes nothing', async (operation) => {
     const { method, path, where } = operation;
     const before = written.length;
-    const body = { ...OPERATOR_BODIES[`${method} ${path}`], tenant: UNKNOWN_TENANT };
+    const body = { ...BODIES[`${method} ${path}`], tenant: UNKNOWN_TENANT };
     const query = where === 'query' ? `?tenant=${UNKNOWN_TENANT}` : '';
     const reply = await api.ask(method, `${path}${query}`, {
       headers: {
@@ -388,7 +317,7 @@ describe('an endpoint of another tenant', () => {
     const headers = { Authorization: `Bearer ${CALLERS.otherTenant}`, 'Content-Type': 'application/json' };
     const made = await api.ask('POST', '/v1/webhook_endpoints', {
       headers: { ...headers, 'Idempotency-Key': `own-${parts.indexOf(route)}` },
-      event: { body: JSON.stringify(ENDPOINT) },
+      event: { body: JSON.stringify(BODIES['POST /v1/webhook_endpoints']) },
     });
     expect(made.status).toBe(201);
     const path = template

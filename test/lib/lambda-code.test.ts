@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { FileSystem } from 'aws-cdk-lib';
+import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
 import { bundle } from '../../lib/lambda-code.ts';
 import { whole } from '../support/slice.ts';
 import { startFiles, startSize } from '../support/start-size.ts';
@@ -112,6 +113,25 @@ describe('the bundles', () => {
       expect(startFiles(folder).filter(holdsStripe)).toEqual([]);
     },
   );
+
+  test('contain the texts of the documents for the documents function only, and no handler for it', () => {
+    const textOf = (name: string) =>
+      readdirSync(join(first, name))
+        .filter((file) => file.endsWith('.mjs'))
+        .map((file) => readFileSync(join(first, name, file), 'utf8'))
+        .join('');
+    const texts = ENDPOINTS.flatMap(({ docs }) =>
+      [docs.summary, docs.description].map((text) => /^[ -~]{1,40}/.exec(text)?.[0] ?? ''),
+    );
+    const documents = textOf('api-documents');
+
+    expect(texts.filter((text) => !documents.includes(text))).toEqual([]);
+    expect(documents.includes('There is no such payment.')).toBe(false);
+    for (const name of FUNCTIONS.filter((each) => each !== 'api-documents')) {
+      const code = textOf(name);
+      expect({ name, documented: texts.filter((text) => code.includes(text)) }).toEqual({ name, documented: [] });
+    }
+  });
 
   test('contain the generator of JSON schemas for the documents function only', () => {
     const makes = readdirSync(first).filter((name) =>

@@ -3,12 +3,14 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
 import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
-import { LEDGER_ROUTES } from '../../lambdas/operators/http/ledger-routes.ts';
+import { OPERATOR_EFFECT_ROUTES } from '../../lambdas/operators/http/operator-effects.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
-import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
+import { PAYMENT_READ_ROUTES } from '../../lambdas/payments/http/payment-read-routes.ts';
+import { PAYMENT_POST_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
+import { LEDGER_READ_ROUTES } from '../../lambdas/views/http/ledger-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
-import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
+import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-lists.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { DataStack } from '../../lib/data-stack.ts';
 import { DEFAULTS } from '../../lib/settings.ts';
@@ -249,10 +251,10 @@ describe('the API', () => {
   });
 
   test.each([
-    ['Payments', [...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES]],
+    ['Payments', [...PAYMENT_POST_ROUTES, ...PAYMENT_READ_ROUTES, ...PAYMENT_LIST_ROUTES]],
     ['Orders', [...ORDER_ROUTES, getOrders]],
     ['EventsApi', EVENT_ROUTES],
-    ['OperatorsApi', LEDGER_ROUTES],
+    ['OperatorsApi', [...LEDGER_READ_ROUTES, ...OPERATOR_EFFECT_ROUTES]],
     ['AuditApi', [getAudit]],
     ['JobsApi', JOB_ROUTES],
     ['WebhooksApi', WEBHOOK_ROUTES],

@@ -22,7 +22,6 @@ import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kerne
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { AdminTools } from '../../lambdas/operators/http/admin-routes.ts';
-import type { LedgerTools } from '../../lambdas/operators/http/ledger-routes.ts';
 import { DynamoDbQueues } from '../../lambdas/operators/store/dynamodb-queues.ts';
 import type { OrderRouteTools } from '../../lambdas/orders/http/order-routes.ts';
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
@@ -35,6 +34,7 @@ import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import { LimitAdministration } from '../../lambdas/tenants/store/limit-administration.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { idOfKeyHash, keyRowKey } from '../../lambdas/tenants/store/tenant-registry.ts';
+import type { LedgerReadTools } from '../../lambdas/views/http/ledger-routes.ts';
 import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
 import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
 import type { ReadEventTools } from '../../lambdas/views/use/read-event.ts';
@@ -80,7 +80,7 @@ export type ApiWorldTools = TenantApiTools &
   ListPaymentsTools &
   OrderRouteTools &
   ListOrdersTools &
-  LedgerTools &
+  LedgerReadTools &
   AdminTools &
   AuditRouteTools &
   JobsApiTools &
@@ -108,9 +108,11 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
   [
     /^\/v1\/(?:ledger|balances|corrections|decisions|annotations|admin)/,
     async (tools) => {
-      const { LEDGER_ROUTES } = await import('../../lambdas/operators/http/ledger-routes.ts');
+      const { LEDGER_READ_ROUTES } = await import('../../lambdas/views/http/ledger-routes.ts');
+      const { OPERATOR_EFFECT_ROUTES } = await import('../../lambdas/operators/http/operator-effects.ts');
       const { ADMIN_ROUTES } = await import('../../lambdas/operators/http/admin-routes.ts');
-      return byPath(operatorApi(ADMIN_ROUTES, tools, tools.identify), authenticatedApi(LEDGER_ROUTES, tools));
+      const routes = [...LEDGER_READ_ROUTES, ...OPERATOR_EFFECT_ROUTES];
+      return byPath(operatorApi(ADMIN_ROUTES, tools, tools.identify), authenticatedApi(routes, tools));
     },
   ],
   [
@@ -138,9 +140,10 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
   [
     /^/,
     async (tools) => {
-      const { PAYMENT_ROUTES } = await import('../../lambdas/payments/http/payment-routes.ts');
-      const { PAYMENT_LIST_ROUTES } = await import('../../lambdas/views/http/payment-list-routes.ts');
-      const routes = [...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES];
+      const { PAYMENT_POST_ROUTES } = await import('../../lambdas/payments/http/payment-routes.ts');
+      const { PAYMENT_READ_ROUTES } = await import('../../lambdas/payments/http/payment-read-routes.ts');
+      const { PAYMENT_LIST_ROUTES } = await import('../../lambdas/views/http/payment-lists.ts');
+      const routes = [...PAYMENT_POST_ROUTES, ...PAYMENT_READ_ROUTES, ...PAYMENT_LIST_ROUTES];
       return authenticatedApi<PaymentsTools & ListPaymentsTools>(routes, tools);
     },
   ],

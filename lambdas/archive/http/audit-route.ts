@@ -1,10 +1,11 @@
-import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
-import type { OperatorRoute } from '../../http/operator-api.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { found, type Handled } from '../../http/authenticated-api.ts';
+import { type OperatorEndpoint, type ReadingCall, reading } from '../../http/endpoint.ts';
+import type { emptyQuery } from '../../http/validate.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import type { Verification } from '../domain/verification.ts';
 import { type Audit, type LastVerified, type ReadableArchive, readAudit } from '../use/read-audit.ts';
+import { audit } from './audit-answers.ts';
 
 export interface AuditRouteTools {
   /** Undefined when the deployment has no archive. */
@@ -13,24 +14,30 @@ export interface AuditRouteTools {
 }
 
 /** Returns the latest verifications of the auditor and the newest manifests. */
-export const getAudit: OperatorRoute<AuditRouteTools> = {
-  method: 'GET',
+export const getAudit: OperatorEndpoint<AuditRouteTools> = reading({
   path: '/v1/admin/audit',
   role: 'viewer',
   handle: showAudit,
-};
+  docs: {
+    operationId: 'getAudit',
+    tag: 'Operators',
+    summary: 'Show the latest verifications',
+    description:
+      'The latest verifications of the Ledger and its archive, with their findings, and the newest manifests, from the bucket of the archive. ' +
+      'It does not verify anything itself; use `payonce verify`.',
+    answers: { 200: { description: 'The latest verifications.', schema: audit } },
+  },
+});
 
-async function showAudit({ tools, request }: Call<AuditRouteTools, Operator>): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+async function showAudit({ tools }: ReadingCall<AuditRouteTools, typeof emptyQuery, Operator>): Promise<Handled> {
   const { archive, clock } = tools;
-  const audit = archive === undefined ? NOTHING : await readAudit(archive, clock.nowMs());
+  const read = archive === undefined ? NOTHING : await readAudit(archive, clock.nowMs());
   return found({
     object: 'audit',
     archive: archive?.bucket ?? null,
-    verified: audit.verified.map(verifiedObject),
-    manifests_overdue: audit.areManifestsOverdue,
-    manifests: audit.manifests.map(manifestObject),
+    verified: read.verified.map(verifiedObject),
+    manifests_overdue: read.areManifestsOverdue,
+    manifests: read.manifests.map(manifestObject),
   });
 }
 

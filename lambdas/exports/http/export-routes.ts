@@ -1,17 +1,11 @@
-import {
-  type Call as CallWith,
-  causedByRequest,
-  found,
-  type Handled,
-  type Route as RouteWith,
-  refusal,
-} from '../../http/authenticated-api.ts';
+import * as z from 'zod';
+import { causedByRequest, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type KeyedCall, keyed, type ReadingCall, reading, type TenantEndpoint } from '../../http/endpoint.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
-import { keyedCounts, ownKey, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { keyedCounts, ownKey, payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { DEFAULT_PAGE } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { dayText } from '../../http/range-filters.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -28,6 +22,7 @@ import {
 import { deriveExportId, EXPORT_ID, exportOperation } from '../ids.ts';
 import { MAX_OPEN_EXPORTS } from '../use/exports.ts';
 import { type RequestExportTools, type RequestedOutcome, requestExport } from '../use/request-export.ts';
+import { exportList, listedExport, shownExport } from './export-answers.ts';
 import { exportBody, exportsQuery } from './export-schemas.ts';
 
 export interface ExportsTools extends RequestExportTools {
@@ -40,24 +35,40 @@ export interface ExportsTools extends RequestExportTools {
   readonly link: (asked: DataExport) => Promise<string>;
 }
 
-type Call = CallWith<ExportsTools>;
-type Route = RouteWith<ExportsTools>;
+const PATH = '/v1/exports';
 
-const postExport: Route = {
-  method: 'POST',
-  path: '/v1/exports',
+const postExport = keyed({
+  path: PATH,
   scope: Scopes.exportsWrite,
   role: 'operator',
+  body: exportBody,
   handle: request,
-};
+  docs: {
+    operationId: 'createExport',
+    tag: 'Exports',
+    summary: 'Export rows as a CSV file',
+    description:
+      'Writes all rows of a kind and a range of days to one file (RFC 4180, UTF-8). The rows are `entries` of the ledger, `payments` and `disputes` by ' +
+      'the day on which they were created, and outcomes of `refunds` and `events` by the day on which they occurred; oldest first. Amounts are given as decimals and ' +
+      'in minor units. A text that a spreadsheet would read as a formula begins with an apostrophe. The file is written in ' +
+      `the background. A tenant has at most ${MAX_OPEN_EXPORTS} unfinished exports in each mode.`,
+    key: ['export', 'no second export is ever made'],
+    expires: false,
+    requests: {
+      entries: {
+        summary: 'The entries of a day',
+        value: { kind: 'entries', from: '2026-03-01', to: '2026-03-01', currency: 'EUR' },
+      },
+    },
+    answers: { 202: { description: 'The export was accepted.', schema: listedExport } },
+    problems: ['too_many_exports'],
+  },
+});
 
-async function request(call: Call): Promise<Handled> {
-  const { tools, caller, request: sent, receivedAtMs } = call;
-  const read = readKeyedRequest(tools.digest, sent, exportBody);
-  if (read.kind === 'refused') return refusal(read.problem, sent);
-  const { key, body, fingerprint } = read.value;
+async function request(call: KeyedCall<ExportsTools, typeof exportBody>): Promise<Handled> {
+  const { tools, caller, request: sent, receivedAtMs, key, body, fingerprint } = call;
   const { kind, from, to, currency, account, status, type, amount_from: least, amount_to: most } = body;
-  const id = deriveExportId(tools.digest, { ...ownKey(caller, key), method: 'POST', path: postExport.path });
+  const id = deriveExportId(tools.digest, { ...ownKey(caller, key), method: 'POST', path: PATH });
   call.logFields.operationId = exportOperation(id);
   const asked: RequestedExport = {
     tenantId: caller.tenantId,
@@ -95,14 +106,11 @@ function answerOf(outcome: RequestedOutcome, requestId: string): Answer {
   }
 }
 
-const getExport: Route = {
-  method: 'GET',
-  path: '/v1/exports/{id}',
+const getExport = reading({
+  path: `${PATH}/{id}`,
   scope: Scopes.exportsRead,
   role: 'viewer',
-  handle: async ({ tools, caller, request: sent, id }) => {
-    const query = validateQuery(emptyQuery, sent.query);
-    if (query.kind === 'refused') return refusal(query.problem, sent);
+  handle: async ({ tools, caller, request: sent, id }: ReadingCall<ExportsTools>) => {
     const { tenantId, mode } = caller;
     const asked = EXPORT_ID.test(id) ? await tools.exports.read({ tenantId, mode, id }) : undefined;
     if (asked === undefined) return refusal(problem('not_found', 'There is no such export.'), sent);
@@ -112,7 +120,15 @@ const getExport: Route = {
     if (isLeft(asked, nowMs)) await tools.startWriter(asked).catch(tools.report);
     return found({ ...exportObject(asked), ...(await linkOf(tools, asked, nowMs)) });
   },
-};
+  docs: {
+    operationId: 'getExport',
+    tag: 'Exports',
+    summary: 'Retrieve an export',
+    description: 'Its progress, and a link to its file when it is completed.',
+    path: z.object({ id: z.string().meta({ description: 'The id of the export.' }) }),
+    answers: { 200: { description: 'The export.', schema: shownExport } },
+  },
+});
 
 async function linkOf(tools: ExportsTools, asked: DataExport, nowMs: number): Promise<Record<string, unknown>> {
   const isThere = asked.status === 'completed' && (fileEndsAtMs(asked) ?? 0) > nowMs;
@@ -120,15 +136,13 @@ async function linkOf(tools: ExportsTools, asked: DataExport, nowMs: number): Pr
   return { url: await tools.link(asked), url_expires: Math.floor(nowMs / 1000) + LINK_SECONDS };
 }
 
-const listExports: Route = {
-  method: 'GET',
-  path: '/v1/exports',
+const listExports = reading({
+  path: PATH,
   scope: Scopes.exportsRead,
   role: 'viewer',
-  handle: async ({ tools, caller, request: sent }) => {
-    const query = validateQuery(exportsQuery, sent.query);
-    if (query.kind === 'refused') return refusal(query.problem, sent);
-    const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
+  query: exportsQuery,
+  handle: async ({ tools, caller, request: sent, query }: ReadingCall<ExportsTools, typeof exportsQuery>) => {
+    const { limit = DEFAULT_PAGE, starting_after: after } = query;
     const listed = await tools.exports.list(caller, limit + 1, after);
     if (listed === undefined) {
       const detail = 'starting_after must be the id of one of your exports.';
@@ -136,7 +150,14 @@ const listExports: Route = {
     }
     return found({ object: 'list', data: listed.slice(0, limit).map(exportObject), has_more: listed.length > limit });
   },
-};
+  docs: {
+    operationId: 'listExports',
+    tag: 'Exports',
+    summary: 'List exports',
+    description: 'Newest first, without links.',
+    answers: { 200: { description: 'A page of exports.', schema: exportList } },
+  },
+});
 
 /** The routes of exports. */
-export const EXPORT_ROUTES: readonly Route[] = [postExport, getExport, listExports];
+export const EXPORT_ROUTES: readonly TenantEndpoint<ExportsTools>[] = [postExport, listExports, getExport];

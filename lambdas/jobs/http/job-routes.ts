@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import {
   type ApiTools,
   apiFor,
@@ -6,13 +7,12 @@ import {
   type Handled,
   refusal,
 } from '../../http/authenticated-api.ts';
+import { type KeyedCall, keyed, type OperatorEndpoint, type ReadingCall, reading } from '../../http/endpoint.ts';
 import type { GatewayEvent, GatewayResult } from '../../http/gateway-request.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
-import { readOptionalJsonObject } from '../../http/json-body.ts';
-import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
-import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
+import { keyedCounts, payloadMismatch, replayed } from '../../http/keyed-request.ts';
+import { causedByOperator } from '../../http/operator-api.ts';
 import { type Parsed, problem, refused, valid } from '../../http/problems.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { defined } from '../../kernel/defined.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
@@ -27,11 +27,12 @@ import { clockedRunOperation, deriveRunOperation } from '../ids.ts';
 import { nextScheduled, readSchedule } from '../schedules.ts';
 import { type AcceptRun, type AcceptRunOutcome, type AcceptRunTools, acceptRun } from '../use/accept-run.ts';
 import { type JobRoute, type JobsCaller, roleOrCredential, type VerifyCredential } from './authenticate-jobs.ts';
+import { job, jobList, jobRun, jobRunList } from './job-answers.ts';
 import { DEFAULT_RUNS_PAGE, RUN_ID, runsQuery, startRunBody } from './job-schemas.ts';
 
 type Tools = AcceptRunTools & Pick<JobsApiTools, 'listed'>;
 type Call = CallBy<Tools, JobsCaller>;
-type Route = OperatorRoute<Tools, JobsCaller> & JobRoute;
+type Read<Query extends z.ZodObject = z.ZodObject> = ReadingCall<Tools, Query, JobsCaller>;
 /** A job of Payonce, or one that another service runs. */
 type Entry = JobEntry | ListedJob;
 
@@ -49,11 +50,28 @@ export function jobsApi(tools: JobsApiTools): (event: GatewayEvent) => Promise<G
   return apiFor(roleOrCredential(tools.identify, tools.verify), JOB_ROUTES, tools);
 }
 
-const getJobs: Route = { method: 'GET', path: '/v1/admin/jobs', role: 'viewer', handle: listJobs };
+const ofJob = z.object({
+  id: z
+    .string()
+    .regex(/^[a-z0-9-]{2,50}$/)
+    .meta({ description: 'The id of the job.', example: 'close-days' }),
+});
 
-async function listJobs({ tools: { runs, listed }, request, receivedAtMs }: Call): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+const getJobs = reading({
+  path: '/v1/admin/jobs',
+  role: 'viewer',
+  handle: listJobs,
+  docs: {
+    operationId: 'listJobs',
+    tag: 'Jobs',
+    summary: 'List the scheduled jobs',
+    description:
+      'With the last run and the time of the next run of each. Jobs belong to the deployment, not to a tenant.',
+    answers: { 200: { description: 'The jobs.', schema: jobList } },
+  },
+});
+
+async function listJobs({ tools: { runs, listed }, receivedAtMs }: Call): Promise<Handled> {
   // About a dozen reads: one for each job.
   const data = await Promise.all(
     [...JOBS, ...listed].map(async (entry: Entry) => {
@@ -64,12 +82,22 @@ async function listJobs({ tools: { runs, listed }, request, receivedAtMs }: Call
   return found({ object: 'list', data, has_more: false });
 }
 
-const getJob: Route = { method: 'GET', path: '/v1/admin/jobs/{id}', role: 'viewer', handle: showJob };
+const getJob = reading({
+  path: '/v1/admin/jobs/{id}',
+  role: 'viewer',
+  handle: showJob,
+  docs: {
+    operationId: 'getJob',
+    tag: 'Jobs',
+    summary: 'Retrieve a scheduled job',
+    description: 'With its last run and the time of its next run.',
+    path: ofJob,
+    answers: { 200: { description: 'The job.', schema: job } },
+  },
+});
 
 async function showJob(call: Call): Promise<Handled> {
-  const { tools, request, receivedAtMs } = call;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { tools, receivedAtMs } = call;
   const entry = entryOf(call);
   if (entry === undefined) return noSuchJob(call);
   const [last] = await tools.runs.listRuns(entry.id, { limit: 1 });
@@ -104,22 +132,40 @@ function jobObject(entry: Entry, last: JobRun | undefined, nowMs: number): Recor
   };
 }
 
-const getRuns: Route = { method: 'GET', path: '/v1/admin/jobs/{id}/runs', role: 'viewer', handle: listRuns };
+const getRuns = reading({
+  path: '/v1/admin/jobs/{id}/runs',
+  role: 'viewer',
+  query: runsQuery,
+  handle: listRuns,
+  docs: {
+    operationId: 'listJobRuns',
+    tag: 'Jobs',
+    summary: 'List the runs of a job',
+    description: 'The latest scheduled time first. Runs are kept for thirty days after their end.',
+    path: ofJob,
+    answers: { 200: { description: 'A page of runs.', schema: jobRunList } },
+  },
+});
 
-const getRun: Route = {
-  method: 'GET',
+const getRun = reading({
   path: '/v1/admin/jobs/{id}/runs/{run}',
   role: 'viewer',
   handle: showRun,
-};
+  docs: {
+    operationId: 'getJobRun',
+    tag: 'Jobs',
+    summary: 'Retrieve a run of a job',
+    description: 'The current state.',
+    path: ofJob.extend({ run: jobRun.shape.id.meta({ description: 'The id of the run.' }) }),
+    answers: { 200: { description: 'The run.', schema: jobRun } },
+  },
+});
 
-async function listRuns(call: Call): Promise<Handled> {
-  const { tools, request } = call;
-  const query = validateQuery(runsQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+async function listRuns(call: Read<typeof runsQuery>): Promise<Handled> {
+  const { tools, request, query } = call;
   const entry = entryOf(call);
   if (entry === undefined) return noSuchJob(call);
-  const { limit = DEFAULT_RUNS_PAGE, starting_after: cursor, created_from: from, created_to: to } = query.value;
+  const { limit = DEFAULT_RUNS_PAGE, starting_after: cursor, created_from: from, created_to: to } = query;
   const after = cursor === undefined ? undefined : await namedRun(call, entry.id, cursor);
   if (cursor !== undefined && after === undefined) {
     const detail = 'starting_after must be the id of a run of this job.';
@@ -137,8 +183,6 @@ async function listRuns(call: Call): Promise<Handled> {
 
 async function showRun(call: Call): Promise<Handled> {
   const { request, pieces } = call;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
   const entry = entryOf(call);
   if (entry === undefined) return noSuchJob(call);
   const run = await namedRun(call, entry.id, pieces['run'] ?? '');
@@ -155,17 +199,39 @@ async function namedRun({ tools }: Call, jobId: string, name: string): Promise<J
   return RUN_ID.test(name) ? tools.runs.readRun(jobId, name as RunId) : undefined;
 }
 
-const postRun: Route = {
-  method: 'POST',
-  path: '/v1/admin/jobs/{id}/runs',
-  role: 'operator',
+const postRun = {
+  ...keyed({
+    path: '/v1/admin/jobs/{id}/runs',
+    role: 'operator',
+    body: startRunBody,
+    optionalBody: true,
+    handle: startRun,
+    docs: {
+      operationId: 'startJobRun',
+      tag: 'Jobs',
+      summary: 'Start a run of a job',
+      description:
+        'Accepts the run; a worker executes it. There is one run for each scheduled time, for all callers and keys together. A run that has ' +
+        'not ended is enqueued again. The schedule itself uses a credential that is signed for one run.',
+      path: ofJob,
+      key: ['request', 'the run is for the same time', ' It is remembered for thirty days.'],
+      located: true,
+      expires: false,
+      requests: {
+        now: { summary: 'For the current time', value: {} },
+        time: { summary: 'For a time that was missed', value: { scheduled_for: 1_772_366_400 } },
+      },
+      answers: { 202: { description: 'The run as it was accepted. `Location` shows its progress.', schema: jobRun } },
+    },
+  }),
   isForExecutor: true,
-  handle: startRun,
-};
+} as const;
 
-async function startRun(call: Call): Promise<Handled> {
+type StartCall = KeyedCall<Tools, typeof startRunBody, JobsCaller>;
+
+async function startRun(call: StartCall): Promise<Handled> {
   const { tools, request, id, logFields } = call;
-  const parsed = readRequest(call, id);
+  const parsed = requestedRun(call, id);
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
   if (jobEntry(id) === undefined) {
     const detail = 'Runs of a job of another service are requested by its schedule only.';
@@ -176,11 +242,8 @@ async function startRun(call: Call): Promise<Handled> {
   return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
 
-function readRequest(call: Call, jobId: string): Parsed<AcceptRun> {
-  const { tools, caller, request } = call;
-  const read = readKeyedRequest(tools.digest, request, startRunBody, readOptionalJsonObject);
-  if (read.kind === 'refused') return read;
-  const { key, fingerprint, body } = read.value;
+function requestedRun(call: StartCall, jobId: string): Parsed<AcceptRun> {
+  const { tools, caller, request, key, fingerprint, body } = call;
   const scheduledForMs = body.scheduled_for === undefined ? undefined : body.scheduled_for * 1000;
   if (caller.kind === 'executor') return clockedRequest(call, { jobId, key, scheduledForMs }, caller.runId);
   const { operator } = caller;
@@ -245,4 +308,10 @@ function noSuchJob({ request }: Call): Handled {
 }
 
 /** The routes of the jobs API. */
-export const JOB_ROUTES: readonly Route[] = [getJobs, getJob, postRun, getRuns, getRun];
+export const JOB_ROUTES: readonly (OperatorEndpoint<Tools, JobsCaller> & JobRoute)[] = [
+  getJobs,
+  getJob,
+  postRun,
+  getRuns,
+  getRun,
+];

@@ -1,6 +1,6 @@
 import type { ActivityLog } from '../../activity/use/activity-log.ts';
 import { refusal } from '../../http/authenticated-api.ts';
-import type { OperatorRoute } from '../../http/operator-api.ts';
+import type { OperatorEndpoint } from '../../http/endpoint.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import { MISMATCH_ROUTES, type MismatchTools } from '../../reconciliation/http/mismatch-routes.ts';
 import type { IsTenant } from '../../tenants/owners.ts';
@@ -30,10 +30,8 @@ export interface AdminTools extends DecisionTools, KeyTools, LimitTools, Mismatc
   readonly isTenant: IsTenant;
 }
 
-type Route = OperatorRoute<AdminTools>;
-
 /** The routes for operators, except those of jobs. An unknown tenant in the query is answered with 404. */
-export const ADMIN_ROUTES: readonly Route[] = [
+export const ADMIN_ROUTES: readonly OperatorEndpoint<AdminTools>[] = [
   postAnnotation,
   postCorrection,
   postDecision,
@@ -50,7 +48,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
   postRedrive,
 ].map(forKnownTenant);
 
-function forKnownTenant(route: Route): Route {
+function forKnownTenant(route: OperatorEndpoint<AdminTools>): OperatorEndpoint<AdminTools> {
   return {
     ...route,
     handle: async (call) => {

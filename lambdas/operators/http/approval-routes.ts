@@ -1,22 +1,20 @@
 import * as z from 'zod';
 import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { readOptionalJsonObject } from '../../http/json-body.ts';
+import { type OperatorEndpoint, type ReadingCall, reading, type SettingCall, setting } from '../../http/endpoint.ts';
 import { keyedCounts } from '../../http/keyed-request.ts';
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
-import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
+import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, validateBody, validateQuery } from '../../http/validate.ts';
 import type { Problem } from '../../kernel/answer.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { APPROVAL_ID, approvalObject } from '../domain/approval.ts';
 import { type ApprovalOutcome, type ApprovalRefusal, approve, reject, type Verdict } from '../use/approve.ts';
 import type { DecisionTools } from '../use/decide-payment.ts';
+import { approval, approvalList, approvalPath, NOT_AS_SHOWN } from './answer-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';
 
-type Call = CallBy<DecisionTools, Operator>;
-
-export const approvalsQuery = z.strictObject({
+const approvalsQuery = z.strictObject({
   limit: pageLimit('approvals'),
   starting_after: z
     .string()
@@ -27,37 +25,99 @@ export const approvalsQuery = z.strictObject({
 
 export const verdictBody = z.strictObject({}).meta({ id: 'Verdict' });
 
-/** The requests of operators that wait or waited for a second person. */
-export const APPROVAL_ROUTES: readonly OperatorRoute<DecisionTools>[] = [
-  { method: 'GET', path: '/v1/admin/approvals', role: 'viewer', handle: listApprovals },
-  { method: 'GET', path: '/v1/admin/approvals/{id}', role: 'viewer', handle: showApproval },
-  {
-    method: 'POST',
-    path: '/v1/admin/approvals/{id}/approve',
-    role: 'approver',
-    handle: (call) => give(call, approve),
-  },
-  { method: 'POST', path: '/v1/admin/approvals/{id}/reject', role: 'approver', handle: (call) => give(call, reject) },
-];
+type VerdictCall = SettingCall<DecisionTools, typeof verdictBody, Operator>;
 
-async function listApprovals({ tools, request }: Call): Promise<Handled> {
-  const query = validateQuery(approvalsQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
-  const page = { limit: limit + 1, ...defined({ after }) };
-  const approvals = await tools.effects.listApprovals(page);
+const getApprovals = reading({
+  path: '/v1/admin/approvals',
+  role: 'viewer',
+  query: approvalsQuery,
+  handle: listApprovals,
+  docs: {
+    operationId: 'listApprovals',
+    tag: 'Operators',
+    summary: 'List approvals',
+    description:
+      'The corrections and decisions above the limit of the deployment (`approvalAbove`), of all tenants, that wait or waited for a second person.',
+    answers: { 200: { description: 'A page of approvals.', schema: approvalList } },
+  },
+});
+
+async function listApprovals(call: ReadingCall<DecisionTools, typeof approvalsQuery, Operator>): Promise<Handled> {
+  const { tools, query } = call;
+  const { limit = DEFAULT_PAGE, starting_after: after } = query;
+  const approvals = await tools.effects.listApprovals({ limit: limit + 1, ...defined({ after }) });
   const nowMs = tools.clock.nowMs();
-  const data = approvals.slice(0, limit).map((approval) => approvalObject(approval, nowMs));
+  const data = approvals.slice(0, limit).map((each) => approvalObject(each, nowMs));
   return found({ object: 'list', data, has_more: approvals.length > limit });
 }
 
-async function showApproval({ tools, request, id }: Call): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const approval = await tools.effects.readApproval(id);
-  if (approval === undefined) return refusal(NOT_FOUND, request);
-  return found(approvalObject(approval, tools.clock.nowMs()));
+const getApproval = reading({
+  path: '/v1/admin/approvals/{id}',
+  role: 'viewer',
+  handle: showApproval,
+  docs: {
+    operationId: 'getApproval',
+    tag: 'Operators',
+    summary: 'Retrieve an approval',
+    description: 'A strongly consistent read.',
+    path: approvalPath,
+    answers: { 200: { description: 'The approval.', schema: approval } },
+  },
+});
+
+async function showApproval({ tools, request, id }: CallBy<DecisionTools, Operator>): Promise<Handled> {
+  const shown = await tools.effects.readApproval(id);
+  if (shown === undefined) return refusal(NOT_FOUND, request);
+  return found(approvalObject(shown, tools.clock.nowMs()));
 }
+
+const postApproval = setting({
+  method: 'POST',
+  path: '/v1/admin/approvals/{id}/approve',
+  role: 'approver',
+  body: verdictBody,
+  optionalBody: true,
+  handle: (call: VerdictCall) => give(call, approve),
+  docs: {
+    operationId: 'approveRequest',
+    tag: 'Operators',
+    summary: 'Approve the request of another operator',
+    description:
+      'Executes the request, exactly once. It is decided again on the current payment, with the same refusals as a request that does not wait. The person who made the request cannot approve it. ' +
+      'An approval ends once, so a repeated request has the same answer and needs no key.',
+    path: approvalPath,
+    requests: { approve: { summary: 'The path says it all', value: {} } },
+    answers: { 200: { description: 'The approval, whose request was executed.', schema: approval } },
+    problems: [
+      'own_approval',
+      'approval_ended',
+      'approval_outdated',
+      'already_reversed',
+      'payment_not_in_review',
+      'change_not_undecided',
+      ...NOT_AS_SHOWN,
+    ],
+  },
+});
+
+const postRejection = setting({
+  method: 'POST',
+  path: '/v1/admin/approvals/{id}/reject',
+  role: 'approver',
+  body: verdictBody,
+  optionalBody: true,
+  handle: (call: VerdictCall) => give(call, reject),
+  docs: {
+    operationId: 'rejectRequest',
+    tag: 'Operators',
+    summary: 'Reject the request of another operator',
+    description: 'The request has no effect and can no longer be approved. A repeated request has the same answer.',
+    path: approvalPath,
+    requests: { reject: { summary: 'The path says it all', value: {} } },
+    answers: { 200: { description: 'The rejected approval.', schema: approval } },
+    problems: ['own_approval', 'approval_ended'],
+  },
+});
 
 function isRefusal(outcome: ApprovalOutcome): outcome is ApprovalRefusal {
   return outcome.kind in REFUSALS;
@@ -81,18 +141,20 @@ const REFUSALS: Readonly<Record<ApprovalRefusal['kind'], Problem>> = {
 
 /** The request states the result of one approval, so repeating it has the same effect and needs no idempotency key. */
 async function give(
-  call: Call,
+  call: VerdictCall,
   verdict: (tools: DecisionTools, verdict: Verdict) => Promise<ApprovalOutcome>,
 ): Promise<Handled> {
   const { tools, request, id, caller } = call;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const sent = readOptionalJsonObject(request);
-  if (sent.kind === 'refused') return refusal(sent.problem, request);
-  const body = validateBody(verdictBody, sent.value);
-  if (body.kind === 'refused') return refusal(body.problem, request);
   const outcome = await verdict(tools, { id, by: caller, cause: causedByOperator(call) });
   if (isRefusal(outcome)) return refusal(REFUSALS[outcome.kind], request);
   const answer = outcome.kind === 'replay' ? outcome.answer : operatorAnswer(outcome, request.requestId);
   return { answer, outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
+
+/** The requests of operators that wait or waited for a second person. */
+export const APPROVAL_ROUTES: readonly OperatorEndpoint<DecisionTools>[] = [
+  getApprovals,
+  getApproval,
+  postApproval,
+  postRejection,
+];

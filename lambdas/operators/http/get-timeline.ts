@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import { activityObject } from '../../activity/domain/activity.ts';
 import { found, refusal } from '../../http/authenticated-api.ts';
-import type { OperatorRoute } from '../../http/operator-api.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
-import { validateQuery, wholeNumber } from '../../http/validate.ts';
+import { wholeNumber } from '../../http/validate.ts';
 import { decisionOf } from '../../payments/domain/transition.ts';
 import { MAX_SEQUENCE, transitionObject } from '../../payments/http/list-transitions.ts';
+import { paymentPath } from '../../payments/http/payment-answers.ts';
+import type { Operator } from '../../tenants/operators.ts';
 import {
   type Happened,
   MAX_TRANSITIONS,
@@ -13,8 +15,9 @@ import {
   type TimelineEntry,
   type TimelineTools,
 } from '../use/read-timeline.ts';
+import { timeline } from './answer-schemas.ts';
 
-export const timelineQuery = z.strictObject({
+const timelineQuery = z.strictObject({
   limit: wholeNumber(
     1,
     MAX_TRANSITIONS,
@@ -27,15 +30,15 @@ export const timelineQuery = z.strictObject({
   ),
 });
 
+type TimelineCall = ReadingCall<{ readonly timeline: TimelineTools }, typeof timelineQuery, Operator>;
+
 /** The timeline of a payment, for operators. */
-export const getTimeline: OperatorRoute<{ readonly timeline: TimelineTools }> = {
-  method: 'GET',
+export const getTimeline = reading({
   path: '/v1/admin/payments/{id}/timeline',
   role: 'viewer',
-  handle: async ({ tools, request, id }) => {
-    const query = validateQuery(timelineQuery, request.query);
-    if (query.kind === 'refused') return refusal(query.problem, request);
-    const { limit = MAX_TRANSITIONS, starting_after: afterSequence = 0 } = query.value;
+  query: timelineQuery,
+  handle: async ({ tools, request, id, query }: TimelineCall) => {
+    const { limit = MAX_TRANSITIONS, starting_after: afterSequence = 0 } = query;
     const outcome = await readTimeline(tools.timeline, id, { afterSequence, limit });
     if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), request);
     const { payment, entries, hasMore } = outcome;
@@ -49,7 +52,17 @@ export const getTimeline: OperatorRoute<{ readonly timeline: TimelineTools }> = 
       next_sequence: hasMore ? afterSequence + limit : null,
     });
   },
-};
+  docs: {
+    operationId: 'getTimeline',
+    tag: 'Operators',
+    summary: 'Show the timeline of a payment',
+    description:
+      'In chronological order: transitions, claims and takeovers, calls to the processor with their answers, callbacks, events, attempts of webhooks, alarms and actions of operators. ' +
+      'A page covers some transitions and everything that belongs to them. Claims and calls are shown until the record of their key expires, and deliveries for 90 days. The calls of a crashed process are not known.',
+    path: paymentPath,
+    answers: { 200: { description: 'What happened.', schema: timeline } },
+  },
+});
 
 function entryObject({ atMs, sequence, happened }: TimelineEntry): Record<string, unknown> {
   return {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
-import type { OperatorRoute } from '../../http/operator-api.ts';
+import { type OperatorEndpoint, type ReadingCall, reading } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, freeText, validateQuery } from '../../http/validate.ts';
+import { freeText } from '../../http/validate.ts';
 import { includesRole } from '../../kernel/contract/api.ts';
 import { hex } from '../../kernel/hash-chain.ts';
 import { parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
@@ -18,6 +18,7 @@ import {
   ownerKindOf,
   readKeyRecord,
 } from '../use/read-key-record.ts';
+import { keyRecord } from './key-record-answers.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
 interface Tools {
@@ -33,7 +34,7 @@ const KEY = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
 const PATHS =
   'must be /v1/payments, /v1/payments/{id}/capture, /cancel or /refunds, /v1/orders, /v1/admin/corrections, or /v1/admin/payments/{id}/resolve or /annotations, with the id in its place';
 
-export const keyRecordQuery = z
+const keyRecordQuery = z
   .strictObject({
     key: z
       .string('must be an Idempotency-Key')
@@ -68,30 +69,56 @@ export const keyRecordQuery = z
     }
   });
 
-export const KEY_RECORD_ROUTES: readonly OperatorRoute<Tools>[] = [
-  { method: 'GET', path: '/v1/admin/idempotency_keys', role: 'viewer', handle: findRecord },
-  { method: 'GET', path: '/v1/admin/idempotency_keys/{id}', role: 'viewer', handle: showRecord },
-];
+const getRecordOfKey = reading({
+  path: '/v1/admin/idempotency_keys',
+  role: 'viewer',
+  query: keyRecordQuery,
+  handle: findRecord,
+  docs: {
+    operationId: 'findIdempotencyRecord',
+    tag: 'Operators',
+    summary: 'Inspect an idempotency key',
+    description:
+      'The record of a key of any tenant, or of an operator. The key is not stored: its operation is derived again from key, path and owner. A strongly consistent read.',
+    answers: { 200: { description: 'The record.', schema: keyRecord } },
+  },
+});
 
-async function findRecord(call: Call): Promise<Handled> {
-  const { tools, request } = call;
-  const query = validateQuery(keyRecordQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { key, path, tenant, mode = 'live', operator = '' } = query.value;
+async function findRecord(call: ReadingCall<Tools, typeof keyRecordQuery, Operator>): Promise<Handled> {
+  const { key, path, tenant, mode = 'live', operator = '' } = call.query;
   const owner: KeyOwner =
     tenant === undefined
       ? { kind: 'operator', person: operator }
       : { kind: 'tenant', tenantId: tenantId(tenant), mode };
   const parsed = parseIdempotencyKey([key]);
   invariant(parsed.kind === 'key', 'the schema of the query admits what is a key');
-  return shown(call, operationOfKey(tools.timeline.digest, owner, { path, key: parsed.key }));
+  return shown(call, operationOfKey(call.tools.timeline.digest, owner, { path, key: parsed.key }));
 }
 
-async function showRecord(call: Call): Promise<Handled> {
-  const query = validateQuery(emptyQuery, call.request.query);
-  if (query.kind === 'refused') return refusal(query.problem, call.request);
-  return shown(call, call.id);
-}
+const getRecord = reading({
+  path: '/v1/admin/idempotency_keys/{id}',
+  role: 'viewer',
+  handle: (call: Call) => shown(call, call.id),
+  docs: {
+    operationId: 'getIdempotencyRecord',
+    tag: 'Operators',
+    summary: 'Inspect an operation',
+    description: 'The record of an operation by its id, as a timeline shows it. A strongly consistent read.',
+    path: z.object({
+      id: z
+        .string()
+        .regex(/^(?:pay|ord|cor|dec|ann|cb)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/)
+        .meta({
+          description:
+            'The id of a payment, capture, cancellation, refund, order, correction, decision, annotation or callback.',
+          example: 'pay_3sn5pwrcn64iekkszfiknf37ovvhkpxg',
+        }),
+    }),
+    answers: { 200: { description: 'The record.', schema: keyRecord } },
+  },
+});
+
+export const KEY_RECORD_ROUTES: readonly OperatorEndpoint<Tools>[] = [getRecordOfKey, getRecord];
 
 async function shown({ tools, request, caller }: Call, id: string): Promise<Handled> {
   const record = await readKeyRecord(tools.timeline, id, tools.clock.nowMs());

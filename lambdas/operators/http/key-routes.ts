@@ -1,11 +1,18 @@
 import * as z from 'zod';
-import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { readJsonObject, readOptionalJsonObject } from '../../http/json-body.ts';
-import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import {
+  type KeyedCall,
+  keyed,
+  type OperatorEndpoint,
+  type ReadingCall,
+  reading,
+  type SettingCall,
+  setting,
+} from '../../http/endpoint.ts';
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
-import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
+import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, freeText, validateBody, validateQuery } from '../../http/validate.ts';
+import { freeText } from '../../http/validate.ts';
 import { KEY_ID, type KeyId, type OperatorCause } from '../../kernel/cause.ts';
 import { ALL_SCOPES } from '../../kernel/contract/api.ts';
 import type { Digest } from '../../kernel/digest.ts';
@@ -15,6 +22,7 @@ import type { Operator } from '../../tenants/operators.ts';
 import { deriveKeyRequestId } from '../ids.ts';
 import { makeKeyOnce } from '../use/make-key.ts';
 import type { RecordTools } from '../use/record-once.ts';
+import { key, keyList, keyPath, keyWithSecret } from './key-answers.ts';
 import { modeField, tenantField, tenantParameter } from './ledger-schemas.ts';
 import { NO_TENANT, recordedAnswer } from './recorded-answer.ts';
 
@@ -23,9 +31,9 @@ export interface KeyTools extends RecordTools {
   readonly keysBy: (by: OperatorCause) => KeyAdministration;
 }
 
-type Call = CallBy<KeyTools & { readonly digest: Digest }, Operator>;
+type Tools = KeyTools & { readonly digest: Digest };
 
-export const keysQuery = z.strictObject({
+const keysQuery = z.strictObject({
   tenant: tenantParameter.meta({ description: 'The keys of this tenant. By default, those of operators.' }),
   limit: pageLimit('keys'),
   starting_after: z
@@ -39,6 +47,9 @@ export const revokeKeyBody = z
   .meta({ id: 'RevokeKey' });
 
 const DAY_MS = 86_400_000;
+const DEFAULT_OVERLAP_HOURS = 24;
+const SECRET_ONCE =
+  'A repeated request shows `null` instead: if the first answer was lost, revoke the key and create another one.';
 
 export const createKeyBody = z
   .strictObject({
@@ -69,35 +80,62 @@ export const rollKeyBody = z
   })
   .meta({ id: 'RollKey' });
 
-/** The keys of tenants and of operators. */
-export const KEY_ROUTES: readonly OperatorRoute<KeyTools & { readonly digest: Digest }>[] = [
-  { method: 'GET', path: '/v1/admin/keys', role: 'owner', handle: listKeys },
-  { method: 'POST', path: '/v1/admin/keys', role: 'owner', handle: createKey },
-  { method: 'PATCH', path: '/v1/admin/keys/{id}', role: 'owner', handle: revoke },
-  { method: 'POST', path: '/v1/admin/keys/{id}/roll', role: 'owner', handle: rollKey },
-];
+const getKeys = reading({
+  path: '/v1/admin/keys',
+  role: 'owner',
+  query: keysQuery,
+  handle: listKeys,
+  docs: {
+    operationId: 'listKeys',
+    tag: 'Ledger',
+    summary: 'List keys',
+    description: 'The keys of a tenant or of operators, by their ids, without the keys themselves.',
+    answers: { 200: { description: 'A page of keys.', schema: keyList } },
+  },
+});
 
-async function listKeys(call: Call): Promise<Handled> {
-  const { tools, request } = call;
-  const query = validateQuery(keysQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { tenant, limit = DEFAULT_PAGE, starting_after: after } = query.value;
+async function listKeys(call: ReadingCall<Tools, typeof keysQuery, Operator>): Promise<Handled> {
+  const { tenant, limit = DEFAULT_PAGE, starting_after: after } = call.query;
   const page = { limit: limit + 1, ...(after === undefined ? {} : { after: after as KeyId }) };
-  const keys = await tools
+  const keys = await call.tools
     .keysBy(causedByOperator(call))
     .pageOfKeys(tenant === undefined ? undefined : tenantId(tenant), page);
   return found({ object: 'list', data: keys.slice(0, limit).map(keyObject), has_more: keys.length > limit });
 }
 
-async function createKey(call: Call): Promise<Handled> {
-  const { tools, request, caller } = call;
-  const read = readKeyedRequest(tools.digest, request, createKeyBody);
-  if (read.kind === 'refused') return refusal(read.problem, request);
-  const { key, fingerprint, body } = read.value;
-  const { tenant, mode, name, scopes, expires_in_days: days } = body;
+const postKey = keyed({
+  path: '/v1/admin/keys',
+  role: 'owner',
+  body: createKeyBody,
+  handle: createKey,
+  docs: {
+    operationId: 'createKey',
+    tag: 'Ledger',
+    summary: 'Create a key of a tenant',
+    description: `The first answer shows the key itself, once. ${SECRET_ONCE} The command line creates keys of operators.`,
+    key: ['key', 'no second key is made'],
+    expires: false,
+    requests: {
+      key: {
+        summary: 'Create a key',
+        value: {
+          tenant: 'ten_k3jx5aqhz4m2nrb7',
+          mode: 'live',
+          name: 'Web shop',
+          scopes: ['payments:read', 'payments:write'],
+        },
+      },
+    },
+    answers: { 201: { description: 'The key, with its `secret`.', schema: keyWithSecret } },
+  },
+});
+
+async function createKey(call: KeyedCall<Tools, typeof createKeyBody, Operator>): Promise<Handled> {
+  const { tools, request, caller, fingerprint } = call;
+  const { tenant, mode, name, scopes, expires_in_days: days } = call.body;
   const expiry = days === undefined ? {} : { expiresAtMs: tools.clock.nowMs() + days * DAY_MS };
   const wanted = { tenantId: tenantId(tenant), mode, name, scopes, ...expiry };
-  const scope = { person: caller.person, method: 'POST', path: '/v1/admin/keys', key };
+  const scope = { person: caller.person, method: 'POST', path: '/v1/admin/keys', key: call.key };
   const outcome = await makeKeyOnce(tools, {
     operationId: deriveKeyRequestId(tools.digest, scope),
     fingerprint,
@@ -108,17 +146,36 @@ async function createKey(call: Call): Promise<Handled> {
   return recordedAnswer(outcome, request, NO_TENANT);
 }
 
-async function rollKey(call: Call): Promise<Handled> {
-  const { tools, request, caller, id } = call;
-  const read = readKeyedRequest(tools.digest, request, rollKeyBody, readOptionalJsonObject);
-  if (read.kind === 'refused') return refusal(read.problem, request);
-  const { key, fingerprint, body } = read.value;
-  const { overlap_hours: overlapHours = DEFAULT_OVERLAP_HOURS } = body;
+const postRoll = keyed({
+  path: '/v1/admin/keys/{id}/roll',
+  role: 'owner',
+  body: rollKeyBody,
+  optionalBody: true,
+  handle: rollKey,
+  docs: {
+    operationId: 'rollKey',
+    tag: 'Ledger',
+    summary: 'Replace a key of a tenant',
+    description: `Creates a key with the same name, scopes and lifetime. The old one stays valid for \`overlap_hours\`. A key is replaced once. ${SECRET_ONCE}`,
+    path: keyPath,
+    key: ['replacement', 'no second key is made'],
+    expires: false,
+    requests: {
+      roll: { summary: 'Replace the key, and end the old one in two days', value: { overlap_hours: 48 } },
+    },
+    answers: { 201: { description: 'The new key, with its `secret`.', schema: keyWithSecret } },
+    problems: ['key_ended'],
+  },
+});
+
+async function rollKey(call: KeyedCall<Tools, typeof rollKeyBody, Operator>): Promise<Handled> {
+  const { tools, request, caller, id, fingerprint } = call;
+  const { overlap_hours: overlapHours = DEFAULT_OVERLAP_HOURS } = call.body;
   const keys = tools.keysBy(causedByOperator(call));
   const old = KEY_ID.test(id) ? await keys.summaryOf(id as KeyId) : undefined;
   // A caller who receives the new key of an operator could act, and approve, as that operator.
   if (old === undefined || 'operator' in old) return refusal(NO_KEY_OF_TENANT, request);
-  const scope = { person: caller.person, method: 'POST', path: `/v1/admin/keys/${id}/roll`, key };
+  const scope = { person: caller.person, method: 'POST', path: `/v1/admin/keys/${id}/roll`, key: call.key };
   const outcome = await makeKeyOnce(tools, {
     operationId: deriveKeyRequestId(tools.digest, scope),
     fingerprint,
@@ -133,24 +190,33 @@ async function rollKey(call: Call): Promise<Handled> {
   );
 }
 
-const DEFAULT_OVERLAP_HOURS = 24;
 const LAST_OWNER = problem('last_owner_key', 'No other owner has a valid key. Create one by the command line first.');
 const NO_KEY_OF_TENANT = problem('not_found', 'There is no such key of a tenant.');
 
 /** A key with its secret, which only the first answer shows. */
-function shownOnce(key: KeySummary, secret: string | null): Readonly<Record<string, unknown>> {
-  return { ...keyObject(key), secret };
+function shownOnce(made: KeySummary, secret: string | null): Readonly<Record<string, unknown>> {
+  return { ...keyObject(made), secret };
 }
 
-/** The request states the result, so repeating it has the same effect and needs no idempotency key. */
-async function revoke(call: Call): Promise<Handled> {
+const patchKey = setting({
+  path: '/v1/admin/keys/{id}',
+  role: 'owner',
+  body: revokeKeyBody,
+  handle: revoke,
+  docs: {
+    operationId: 'revokeKey',
+    tag: 'Ledger',
+    summary: 'Revoke a key',
+    description: 'Revokes a key by its id; the key itself is not needed. All functions refuse it within ten seconds.',
+    path: keyPath,
+    requests: { revoke: { summary: 'Revoke the key', value: { revoked: true } } },
+    answers: { 200: { description: 'The revoked key.', schema: key } },
+    problems: ['last_owner_key'],
+  },
+});
+
+async function revoke(call: SettingCall<Tools, typeof revokeKeyBody, Operator>): Promise<Handled> {
   const { tools, request, id } = call;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const sent = readJsonObject(request);
-  if (sent.kind === 'refused') return refusal(sent.problem, request);
-  const body = validateBody(revokeKeyBody, sent.value);
-  if (body.kind === 'refused') return refusal(body.problem, request);
   const keys = tools.keysBy(causedByOperator(call));
   try {
     if (KEY_ID.test(id)) await keys.revokeKey(id as KeyId);
@@ -158,16 +224,16 @@ async function revoke(call: Call): Promise<Handled> {
     if (error instanceof LastOwnerKeyError) return refusal(LAST_OWNER, request);
     throw error;
   }
-  const key = KEY_ID.test(id) ? await keys.summaryOf(id as KeyId) : undefined;
-  return key === undefined ? refusal(problem('not_found', 'There is no such key.'), request) : found(keyObject(key));
+  const left = KEY_ID.test(id) ? await keys.summaryOf(id as KeyId) : undefined;
+  return left === undefined ? refusal(problem('not_found', 'There is no such key.'), request) : found(keyObject(left));
 }
 
-function keyObject(key: KeySummary): Readonly<Record<string, unknown>> {
-  const { id, hint, createdAtMs, lastUsedOn, expiresAtMs, revokedAtMs, rolledTo } = key;
+function keyObject(shown: KeySummary): Readonly<Record<string, unknown>> {
+  const { id, hint, createdAtMs, lastUsedOn, expiresAtMs, revokedAtMs, rolledTo } = shown;
   const rights =
-    'operator' in key
-      ? { name: key.operator, role: key.role, tenant: null, mode: null, scopes: [] }
-      : { name: key.name, role: null, tenant: key.tenantId, mode: key.mode, scopes: key.scopes };
+    'operator' in shown
+      ? { name: shown.operator, role: shown.role, tenant: null, mode: null, scopes: [] }
+      : { name: shown.name, role: null, tenant: shown.tenantId, mode: shown.mode, scopes: shown.scopes };
   return {
     id,
     object: 'key',
@@ -184,3 +250,6 @@ function keyObject(key: KeySummary): Readonly<Record<string, unknown>> {
 function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000);
 }
+
+/** The keys of tenants and of operators. */
+export const KEY_ROUTES: readonly OperatorEndpoint<Tools>[] = [getKeys, postKey, patchKey, postRoll];

@@ -1,60 +1,17 @@
 import * as z from 'zod';
 import { ACTIVITY_ID } from '../../activity/domain/activity.ts';
 import { pageLimit } from '../../http/lists.ts';
-import { day } from '../../http/range-filters.ts';
-import { freeText, LAST_SECOND, wholeNumber } from '../../http/validate.ts';
+import { freeText } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { MAX_SEQUENCE } from '../../payments/http/list-transitions.ts';
 
-/** Schemas of the requests of the ledger API. The API documents are generated from them. */
+/** Schemas of the requests of operators. */
 
 const MAX_LEGS = 10;
 const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 
 const account = z.enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`);
-
-export const entriesQuery = z
-  .strictObject({
-    payment: freeText(100).optional().meta({
-      description: 'Only the entries of this payment.',
-      example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
-    }),
-    account: account.optional().meta({ description: 'Only the entries on this account.' }),
-    day: day('Only entries posted on this day, in UTC. Not together with `from` and `to`.').optional(),
-    from: day('Only entries posted on this day or later, in UTC.').optional(),
-    to: day('Only entries posted on this day or earlier, in UTC.').optional(),
-    currency: z
-      .enum(CURRENCIES, 'must be the code of a currency, for example EUR')
-      .optional()
-      .meta({ description: 'Only entries in this currency.', example: 'EUR' }),
-    limit: pageLimit('entries'),
-    starting_after: z
-      .string()
-      .regex(/^ent_[A-Za-z0-9_-]{1,200}$/, 'must be the id of an entry that a page of this list has shown')
-      .optional()
-      .meta({ description: 'The `id` of the last entry of the previous page.' }),
-  })
-  .superRefine(({ day: only, from, to }, context) => {
-    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
-    if (only !== undefined && (from ?? to) !== undefined) refuse('day', 'must not be given together with from and to');
-    if (from !== undefined && to !== undefined && to.fromMs < from.fromMs) refuse('to', 'must not be before from');
-  });
-
-export const balancesQuery = z.strictObject({
-  at: wholeNumber(
-    0,
-    LAST_SECOND,
-    'The balances at this time: only entries before it. Unix seconds. Default: all entries.',
-  ),
-});
-
-export const paymentIdQuery = z.strictObject({
-  payment: freeText(100).meta({
-    description: 'The id of the payment.',
-    example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
-  }),
-});
 
 export const TENANT_ID = /^ten_\w{1,100}$/;
 

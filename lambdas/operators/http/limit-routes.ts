@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { readKeyedRequest } from '../../http/keyed-request.ts';
-import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
-import { validateQuery } from '../../http/validate.ts';
+import { found, type Handled } from '../../http/authenticated-api.ts';
+import { type KeyedCall, keyed, type OperatorEndpoint, type ReadingCall, reading } from '../../http/endpoint.ts';
+import { causedByOperator } from '../../http/operator-api.ts';
 import { JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
 import { HIGHEST_LIMIT, type RateLimit } from '../../kernel/contract/limits.ts';
@@ -14,6 +13,7 @@ import type { Operator } from '../../tenants/operators.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import { deriveLimitRequestId } from '../ids.ts';
 import { type RecordTools, recordOnce } from '../use/record-once.ts';
+import { limit, limitList } from './key-answers.ts';
 import { modeField, tenantField } from './ledger-schemas.ts';
 import { NO_TENANT, recordedAnswer } from './recorded-answer.ts';
 
@@ -25,9 +25,7 @@ export interface LimitTools extends RecordTools {
   readonly deployedLimit: RateLimit;
 }
 
-type Call = CallBy<LimitTools, Operator>;
-
-export const limitsQuery = z.strictObject({ tenant: tenantField.meta({ description: 'The limits of this tenant.' }) });
+const limitsQuery = z.strictObject({ tenant: tenantField.meta({ description: 'The limits of this tenant.' }) });
 
 const range = `must be a whole number from 1 to ${HIGHEST_LIMIT}, or null`;
 const number = z.int(range).min(1, range).max(HIGHEST_LIMIT, range).nullable();
@@ -50,38 +48,63 @@ export const setLimitBody = z
 
 const PATH = '/v1/admin/limits';
 
-/** The limits of tenants. */
-export const LIMIT_ROUTES: readonly OperatorRoute<LimitTools>[] = [
-  { method: 'GET', path: PATH, role: 'viewer', handle: listLimits },
-  { method: 'POST', path: PATH, role: 'owner', handle: setLimit },
-];
+const getLimits = reading({
+  path: PATH,
+  role: 'viewer',
+  query: limitsQuery,
+  handle: listLimits,
+  docs: {
+    operationId: 'listLimits',
+    tag: 'Ledger',
+    summary: 'List the request limits of a tenant',
+    description: 'For each mode and kind of request, its own limit or the limit of the deployment.',
+    answers: { 200: { description: 'All limits of the tenant.', schema: limitList } },
+  },
+});
 
-async function listLimits(call: Call): Promise<Handled> {
-  const { tools, request } = call;
-  const query = validateQuery(limitsQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+async function listLimits(call: ReadingCall<LimitTools, typeof limitsQuery, Operator>): Promise<Handled> {
+  const { tools, query } = call;
   const settings = tools.limitsBy(causedByOperator(call));
   const data = [];
   for (const mode of ['live', 'test'] as const) {
-    const owner = { tenantId: tenantId(query.value.tenant), mode };
-    data.push(...(await settings.list(owner)).map((limit) => limitObject(tools, owner, limit)));
+    const owner = { tenantId: tenantId(query.tenant), mode };
+    data.push(...(await settings.list(owner)).map((each) => limitObject(tools, owner, each)));
   }
   return found({ object: 'list', data, has_more: false });
 }
 
-async function setLimit(call: Call): Promise<Handled> {
-  const { tools, request, caller } = call;
-  const read = readKeyedRequest(tools.digest, request, setLimitBody);
-  if (read.kind === 'refused') return refusal(read.problem, request);
-  const { key, fingerprint, body } = read.value;
-  const { tenant, mode, kind, rate, burst } = body;
+const postLimit = keyed({
+  path: PATH,
+  role: 'owner',
+  body: setLimitBody,
+  handle: setLimit,
+  docs: {
+    operationId: 'setLimit',
+    tag: 'Ledger',
+    summary: 'Change a request limit of a tenant',
+    description:
+      'Gives the tenant a limit of its own, or restores the limit of the deployment. Each process applies it with its next batch of tokens, within a second while requests are refused.',
+    key: ['change', 'it does not undo a later change'],
+    expires: false,
+    requests: {
+      raise: {
+        summary: 'Twice as many payments',
+        value: { tenant: 'ten_k3jx5aqhz4m2nrb7', mode: 'live', kind: 'payments', rate: 200, burst: 400 },
+      },
+    },
+    answers: { 200: { description: 'The limit that applies now.', schema: limit } },
+  },
+});
+
+async function setLimit(call: KeyedCall<LimitTools, typeof setLimitBody, Operator>): Promise<Handled> {
+  const { tools, request, caller, key, fingerprint } = call;
+  const { tenant, mode, kind, rate, burst } = call.body;
   const owner = { tenantId: tenantId(tenant), mode };
   const own = rate === null || burst === null ? undefined : { rate, burst };
-  const limit = { kind, ...defined({ own }) };
   const answer = {
     status: 200,
     headers: { 'content-type': JSON_TYPE },
-    body: JSON.stringify(limitObject(tools, owner, limit)),
+    body: JSON.stringify(limitObject(tools, owner, { kind, ...defined({ own }) })),
   };
   const outcome = await recordOnce(tools, {
     operationId: deriveLimitRequestId(tools.digest, { person: caller.person, method: 'POST', path: PATH, key }),
@@ -98,3 +121,6 @@ function limitObject({ deployedLimit }: Pick<LimitTools, 'deployedLimit'>, owner
   const { rate, burst } = own ?? deployedLimitOf(deployedLimit, kind);
   return { object: 'limit', tenant: owner.tenantId, mode: owner.mode, kind, rate, burst, is_own: own !== undefined };
 }
+
+/** The limits of tenants. */
+export const LIMIT_ROUTES: readonly OperatorEndpoint<LimitTools>[] = [getLimits, postLimit];

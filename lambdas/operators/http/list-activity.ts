@@ -1,45 +1,62 @@
+import * as z from 'zod';
 import { type ActivityChain, activityObject } from '../../activity/domain/activity.ts';
 import { type ActivityLog, entryOf, pageOfActivity } from '../../activity/use/activity-log.ts';
 import { found, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { DEFAULT_PAGE } from '../../http/lists.ts';
-import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
-import { validateQuery } from '../../http/validate.ts';
 import { defined } from '../../kernel/defined.ts';
 import { type Mode, tenantId } from '../../kernel/ids.ts';
+import type { Operator } from '../../tenants/operators.ts';
+import { activity, activityList } from './activity-answers.ts';
 import { activityEntryQuery, activityQuery } from './ledger-schemas.ts';
 
+type Read<Query extends z.ZodObject> = ReadingCall<{ readonly activity: ActivityLog }, Query, Operator>;
+
 /** The activity log of the deployment, or of a tenant and a mode, newest first. */
-export const getActivity: OperatorRoute<{ readonly activity: ActivityLog }> = {
-  method: 'GET',
+export const getActivity = reading({
   path: '/v1/admin/activity',
   role: 'viewer',
-  handle: async ({ tools, request }) => {
-    const query = validateQuery(activityQuery, request.query);
-    if (query.kind === 'refused') return refusal(query.problem, request);
-    const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
+  query: activityQuery,
+  handle: async ({ tools, request, query }: Read<typeof activityQuery>) => {
+    const { limit = DEFAULT_PAGE, starting_after: after } = query;
     const page = { limit, ...defined({ after }) };
-    const listed = await pageOfActivity(tools.activity, chainOf(query.value), page);
+    const listed = await pageOfActivity(tools.activity, chainOf(query), page);
     if (listed.kind === 'unknown_cursor') {
       const detail = 'starting_after must be the id of an entry that a page of this list has shown.';
       return refusal(problem('invalid_request', detail, 'starting_after'), request);
     }
     return found({ object: 'list', data: listed.entries.map(activityObject), has_more: listed.hasMore });
   },
-};
+  docs: {
+    operationId: 'listActivity',
+    tag: 'Ledger',
+    summary: 'List actions of operators',
+    description:
+      'In the deployment: tenants, keys of operators, runs of jobs. With `tenant`: its API keys, corrections, decisions, annotations, erasures, webhook ' +
+      'endpoints and replays. An entry of a tenant is written together with its action, or neither is. The entries are a hash chain and are never changed.',
+    answers: { 200: { description: 'A page of entries.', schema: activityList } },
+  },
+});
 
-export const getActivityEntry: OperatorRoute<{ readonly activity: ActivityLog }> = {
-  method: 'GET',
+export const getActivityEntry = reading({
   path: '/v1/admin/activity/{id}',
   role: 'viewer',
-  handle: async ({ tools, request, id }) => {
-    const query = validateQuery(activityEntryQuery, request.query);
-    if (query.kind === 'refused') return refusal(query.problem, request);
-    const entry = await entryOf(tools.activity, chainOf(query.value), id);
+  query: activityEntryQuery,
+  handle: async ({ tools, request, id, query }: Read<typeof activityEntryQuery>) => {
+    const entry = await entryOf(tools.activity, chainOf(query), id);
     if (entry === undefined) return refusal(problem('not_found', 'There is no such entry.'), request);
     return found(activityObject(entry));
   },
-};
+  docs: {
+    operationId: 'getActivity',
+    tag: 'Ledger',
+    summary: 'Retrieve an entry of the activity log',
+    description: 'An entry never changes.',
+    path: z.object({ id: activity.shape.id.meta({ description: 'The id of the entry.' }) }),
+    answers: { 200: { description: 'The entry.', schema: activity } },
+  },
+});
 
 function chainOf({
   tenant,

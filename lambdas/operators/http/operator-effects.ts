@@ -1,6 +1,8 @@
-import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import * as z from 'zod';
+import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading, type TenantEndpoint } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { freeText } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { decisionOf } from '../../payments/domain/transition.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
@@ -10,7 +12,14 @@ import { annotationObject } from '../domain/annotation.ts';
 import { correctionObject } from '../domain/correction.ts';
 import { decisionObject } from '../domain/operator-decision.ts';
 import { parseOperatorEffectId } from '../ids.ts';
-import { paymentIdQuery } from './ledger-schemas.ts';
+import {
+  annotation,
+  annotationsOfPayment,
+  correction,
+  correctionsOfPayment,
+  decision,
+  decisionsOfPayment,
+} from './effect-answers.ts';
 
 interface ReadTools {
   readonly effects: EffectStore;
@@ -34,28 +43,102 @@ const ANNOTATIONS: Effects = {
   shown: ({ transitions }) => transitions.filter(({ subject }) => subject?.kind === 'annotation').map(annotationObject),
 };
 
-/** Corrections, decisions and annotations by id and by payment. */
-export const OPERATOR_EFFECT_ROUTES: readonly Route<ReadTools>[] = [CORRECTIONS, DECISIONS, ANNOTATIONS].flatMap(
-  (effects): Route<ReadTools>[] => [
-    {
-      method: 'GET',
-      path: `/v1/${effects.noun}s`,
-      scope: Scopes.ledgerRead,
-      handle: (call) => list(call, effects),
+const scope = Scopes.ledgerRead;
+
+const paymentIdQuery = z.strictObject({
+  payment: freeText(100).meta({
+    description: 'The id of the payment.',
+    example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+  }),
+});
+
+type ListCall = ReadingCall<ReadTools, typeof paymentIdQuery>;
+type ShowCall = ReadingCall<ReadTools>;
+
+/** Corrections, decisions and annotations by payment and by id. */
+export const OPERATOR_EFFECT_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
+  reading({
+    path: '/v1/corrections',
+    scope,
+    query: paymentIdQuery,
+    handle: (call: ListCall) => list(call, CORRECTIONS),
+    docs: {
+      operationId: 'listCorrectionsOfPayment',
+      tag: 'Ledger',
+      summary: 'List the corrections of a payment',
+      description: 'All of them, in the order of their recording.',
+      answers: { 200: { description: 'The corrections.', schema: correctionsOfPayment } },
     },
-    {
-      method: 'GET',
-      path: `/v1/${effects.noun}s/{id}`,
-      scope: Scopes.ledgerRead,
-      handle: (call) => show(call, effects),
+  }),
+  reading({
+    path: '/v1/corrections/{id}',
+    scope,
+    handle: (call: ShowCall) => show(call, CORRECTIONS),
+    docs: {
+      operationId: 'getCorrection',
+      tag: 'Ledger',
+      summary: 'Retrieve a correction',
+      description: 'A correction never changes.',
+      path: z.object({ id: correction.shape.id.meta({ description: 'The id of the correction.' }) }),
+      answers: { 200: { description: 'The correction.', schema: correction } },
     },
-  ],
-);
+  }),
+  reading({
+    path: '/v1/decisions',
+    scope,
+    query: paymentIdQuery,
+    handle: (call: ListCall) => list(call, DECISIONS),
+    docs: {
+      operationId: 'listDecisionsOfPayment',
+      tag: 'Ledger',
+      summary: 'List the decisions about a payment',
+      description: 'All of them, in the order of their recording.',
+      answers: { 200: { description: 'The decisions.', schema: decisionsOfPayment } },
+    },
+  }),
+  reading({
+    path: '/v1/decisions/{id}',
+    scope,
+    handle: (call: ShowCall) => show(call, DECISIONS),
+    docs: {
+      operationId: 'getDecision',
+      tag: 'Ledger',
+      summary: 'Retrieve a decision',
+      description: 'A decision never changes.',
+      path: z.object({ id: decision.shape.id.meta({ description: 'The id of the decision.' }) }),
+      answers: { 200: { description: 'The decision.', schema: decision } },
+    },
+  }),
+  reading({
+    path: '/v1/annotations',
+    scope,
+    query: paymentIdQuery,
+    handle: (call: ListCall) => list(call, ANNOTATIONS),
+    docs: {
+      operationId: 'listAnnotationsOfPayment',
+      tag: 'Ledger',
+      summary: 'List the annotations of a payment',
+      description: 'All of them, in the order of their recording.',
+      answers: { 200: { description: 'The annotations.', schema: annotationsOfPayment } },
+    },
+  }),
+  reading({
+    path: '/v1/annotations/{id}',
+    scope,
+    handle: (call: ShowCall) => show(call, ANNOTATIONS),
+    docs: {
+      operationId: 'getAnnotation',
+      tag: 'Ledger',
+      summary: 'Retrieve an annotation',
+      description: 'An annotation never changes.',
+      path: z.object({ id: annotation.shape.id.meta({ description: 'The id of the annotation.' }) }),
+      answers: { 200: { description: 'The annotation.', schema: annotation } },
+    },
+  }),
+];
 
 /** The record of the operation names the payment. It does not expire. */
-async function show({ tools, caller, request, id }: Call<ReadTools>, { noun, shown }: Effects): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+async function show({ tools, caller, request, id }: ShowCall, { noun, shown }: Effects): Promise<Handled> {
   const operationId = parseOperatorEffectId(id);
   const record = operationId === undefined ? undefined : await tools.effects.readEffect(operationId);
   const chain = await readOwnChain(tools.effects, caller, record?.paymentId);
@@ -63,10 +146,8 @@ async function show({ tools, caller, request, id }: Call<ReadTools>, { noun, sho
   return effect === undefined ? refusal(problem('not_found', `There is no such ${noun}.`), request) : found(effect);
 }
 
-async function list({ tools, caller, request }: Call<ReadTools>, { shown }: Effects): Promise<Handled> {
-  const query = validateQuery(paymentIdQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const chain = await readOwnChain(tools.effects, caller, parsePaymentId(query.value.payment));
+async function list({ tools, caller, request, query }: ListCall, { shown }: Effects): Promise<Handled> {
+  const chain = await readOwnChain(tools.effects, caller, parsePaymentId(query.payment));
   if (chain === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
   return found({ object: 'list', data: shown(chain), has_more: false });
 }
@@ -75,9 +156,9 @@ async function list({ tools, caller, request }: Call<ReadTools>, { shown }: Effe
 function decisionsOf({ transitions }: PaymentChain): readonly Readonly<Record<string, unknown>>[] {
   const shown = new Map<string, Readonly<Record<string, unknown>>>();
   for (const transition of transitions) {
-    const decision = decisionOf(transition);
-    if (decision === undefined || shown.has(decision.decisionId)) continue;
-    shown.set(decision.decisionId, decisionObject(transition, decision));
+    const made = decisionOf(transition);
+    if (made === undefined || shown.has(made.decisionId)) continue;
+    shown.set(made.decisionId, decisionObject(transition, made));
   }
   return [...shown.values()];
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type OperatorEndpoint, type ReadingCall, reading } from '../../http/endpoint.ts';
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
-import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
+import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { defined } from '../../kernel/defined.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
@@ -19,6 +19,7 @@ import {
   type QueuePlace,
   redriveTarget,
 } from '../use/queue-lists.ts';
+import { operatorSelf, queueEntryList, queueList, queuePath, tenantList } from './answer-schemas.ts';
 import type { KeyTools } from './key-routes.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
@@ -28,8 +29,9 @@ export interface OperatorListTools extends Pick<KeyTools, 'keysBy' | 'clock'> {
 }
 
 type Call = CallBy<OperatorListTools, Operator>;
+type Read<Query extends z.ZodObject> = ReadingCall<OperatorListTools, Query, Operator>;
 
-export const tenantsQuery = z.strictObject({
+const tenantsQuery = z.strictObject({
   limit: pageLimit('tenants'),
   starting_after: z
     .string()
@@ -40,7 +42,7 @@ export const tenantsQuery = z.strictObject({
 
 const QUEUE_ENTRY_ID = /^que_[A-Za-z0-9_-]{1,800}$/;
 
-export const queueQuery = z.strictObject({
+const queueQuery = z.strictObject({
   limit: pageLimit('entries'),
   starting_after: z
     .string()
@@ -49,29 +51,41 @@ export const queueQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
-/** Lists across tenants. */
-export const LIST_ROUTES: readonly OperatorRoute<OperatorListTools>[] = [
-  { method: 'GET', path: '/v1/admin/me', role: 'viewer', handle: showCaller },
-  { method: 'GET', path: '/v1/admin/tenants', role: 'viewer', handle: listTenants },
-  { method: 'GET', path: '/v1/admin/queues', role: 'viewer', handle: listQueues },
-  { method: 'GET', path: '/v1/admin/queues/{id}', role: 'viewer', handle: listEntries },
-];
-
 /** The identity of the caller, and the permissions of its role. */
-async function showCaller({ request, caller }: Call): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { name, identity, role } = caller;
-  return found({ object: 'operator', operator: name, identity, role });
-}
+const getMe = reading({
+  path: '/v1/admin/me',
+  role: 'viewer',
+  handle: async ({ caller }: CallBy<unknown, Operator>) => {
+    const { name, identity, role } = caller;
+    return found({ object: 'operator', operator: name, identity, role });
+  },
+  docs: {
+    operationId: 'getMe',
+    tag: 'Operators',
+    summary: 'Show the caller',
+    description: 'The name, the identity and the role of the operator whose key or token is sent.',
+    answers: { 200: { description: 'The operator.', schema: operatorSelf } },
+  },
+});
 
-async function listTenants(call: Call): Promise<Handled> {
-  const { tools, request } = call;
-  const query = validateQuery(tenantsQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
+const getTenants = reading({
+  path: '/v1/admin/tenants',
+  role: 'viewer',
+  query: tenantsQuery,
+  handle: listTenants,
+  docs: {
+    operationId: 'listTenants',
+    tag: 'Operators',
+    summary: 'List tenants',
+    description: 'All tenants of the deployment.',
+    answers: { 200: { description: 'A page of tenants.', schema: tenantList } },
+  },
+});
+
+async function listTenants(call: Read<typeof tenantsQuery>): Promise<Handled> {
+  const { limit = DEFAULT_PAGE, starting_after: after } = call.query;
   const page = { limit: limit + 1, ...(after === undefined ? {} : { after: tenantId(after) }) };
-  const tenants = await tools.keysBy(causedByOperator(call)).pageOfTenants(page);
+  const tenants = await call.tools.keysBy(causedByOperator(call)).pageOfTenants(page);
   const data = tenants.slice(0, limit).map(({ id, name, createdAtMs }) => ({
     id,
     object: 'tenant',
@@ -83,10 +97,22 @@ async function listTenants(call: Call): Promise<Handled> {
 
 const NAMES = Object.keys(QUEUES) as QueueName[];
 
+const getQueues = reading({
+  path: '/v1/admin/queues',
+  role: 'viewer',
+  handle: listQueues,
+  docs: {
+    operationId: 'listQueues',
+    tag: 'Operators',
+    summary: 'List the queues of unfinished work',
+    description:
+      'The number of entries of each queue, across all tenants, and the age of the oldest one. The queues of unfinished work come first, followed by the queues of messages.',
+    answers: { 200: { description: 'The queues.', schema: queueList } },
+  },
+});
+
 /** In sequence, because each is a query of every shard. */
-async function listQueues({ tools, request }: Call): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+async function listQueues({ tools }: Call): Promise<Handled> {
   const nowMs = tools.clock.nowMs();
   const { deployed } = tools.messages;
   const data = [];
@@ -123,12 +149,28 @@ function redriveOf(deployed: DeployedQueues, id: string) {
 const MESSAGES = 'Messages that a function receives.';
 const KEPT_MESSAGES = 'Messages that no function receives: they could not be handled, and wait for an operator.';
 
-async function listEntries({ tools, request, id }: Call): Promise<Handled> {
-  const query = validateQuery(queueQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+const getEntries = reading({
+  path: '/v1/admin/queues/{id}',
+  role: 'viewer',
+  query: queueQuery,
+  handle: listEntries,
+  docs: {
+    operationId: 'listQueueEntries',
+    tag: 'Operators',
+    summary: 'List the entries of a queue',
+    description:
+      'Each entry has its payment or order and its age. An entry that a job ends leaves the list. For queues of messages, only messages that no function receives are listed ' +
+      '(dead letters, parked records): in no particular order, without `starting_after`, at most `limit`, and hidden from a redrive while they are read.',
+    path: queuePath,
+    answers: { 200: { description: 'A page of entries.', schema: queueEntryList } },
+  },
+});
+
+async function listEntries(call: Read<typeof queueQuery>): Promise<Handled> {
+  const { tools, request, id, query } = call;
   const queue = NAMES.find((name) => name === id);
-  if (queue === undefined) return listMessages({ tools, request }, id, query.value);
-  const { limit = DEFAULT_PAGE, starting_after: cursor } = query.value;
+  if (queue === undefined) return listMessages(call);
+  const { limit = DEFAULT_PAGE, starting_after: cursor } = query;
   const after = cursor === undefined ? undefined : placeOf(queue, cursor);
   if (cursor !== undefined && after === undefined) {
     const detail = 'starting_after must be the id of an entry that a page of this queue has shown.';
@@ -144,11 +186,9 @@ async function listEntries({ tools, request, id }: Call): Promise<Handled> {
 /**
  * Lists messages that no function receives. Amazon SQS has no cursors, and counts every read of a message as a receive.
  */
-async function listMessages(
-  { tools: { messages, clock }, request }: Pick<Call, 'tools' | 'request'>,
-  id: string,
-  { limit = DEFAULT_PAGE, starting_after: after }: z.infer<typeof queueQuery>,
-): Promise<Handled> {
+async function listMessages({ tools, request, id, query }: Read<typeof queueQuery>): Promise<Handled> {
+  const { messages, clock } = tools;
+  const { limit = DEFAULT_PAGE, starting_after: after } = query;
   const queue = Object.hasOwn(messages.deployed, id) ? messages.deployed[id] : undefined;
   if (queue === undefined) return refusal(problem('not_found', 'There is no such queue.'), request);
   if (!queue.isKept) {
@@ -195,3 +235,6 @@ function placeOf(queue: QueueName, id: string): QueuePlace | undefined {
 function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000);
 }
+
+/** Lists across tenants. */
+export const LIST_ROUTES: readonly OperatorEndpoint<OperatorListTools>[] = [getMe, getTenants, getQueues, getEntries];

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { type Call as CallBy, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { ROLE_NEEDED } from '../../http/for-tenant.ts';
 import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
-import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
-import { validateQuery, wholeNumber } from '../../http/validate.ts';
+import { wholeNumber } from '../../http/validate.ts';
 import { includesRole } from '../../kernel/contract/api.ts';
 import { CURRENCIES } from '../../kernel/currency.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -13,17 +13,20 @@ import { tenantId } from '../../kernel/ids.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
 import { PAYMENT_ID } from '../../payments/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import { LAGS, paymentList } from '../../views/http/list-answers.ts';
 import { paymentFilters } from '../../views/http/payment-lists.ts';
 import { type ListPaymentsTools, listPayments } from '../../views/use/list-payments.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
-/** This API does not call processors, so a charge is not looked up here. */
-type SearchTools = Omit<ListPaymentsTools, 'books'>;
+interface SearchTools {
+  /** This API does not call processors, so a charge is not looked up here. */
+  readonly search: Omit<ListPaymentsTools, 'books'>;
+}
 
 const NEEDS_RANGE = 'It needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 const { created_from: from, created_to: to, ...page } = pageOf('payments', PAYMENT_ID);
 
-export const searchQuery = z
+const searchQuery = z
   .strictObject({
     tenant: z
       .string('must be the id of a tenant')
@@ -59,21 +62,23 @@ export const searchQuery = z
   });
 
 /** The payments of a tenant, for operators. */
-export const searchPayments: OperatorRoute<{ readonly search: SearchTools }> = {
-  method: 'GET',
+export const searchPayments = reading({
   path: '/v1/admin/payments',
   role: 'viewer',
+  query: searchQuery,
   handle: search,
-};
+  docs: {
+    operationId: 'searchPayments',
+    tag: 'Operators',
+    summary: 'Search the payments of a tenant',
+    description: `Newest first. A page examines at most 1,000 payments; it can then be short, and \`next_cursor\` continues. Viewers get \`description\` and \`metadata\` empty. ${LAGS}`,
+    answers: { 200: { description: 'A page of payments.', schema: paymentList } },
+  },
+});
 
-async function search({
-  tools,
-  request,
-  caller,
-}: CallBy<{ readonly search: SearchTools }, Operator>): Promise<Handled> {
-  const query = validateQuery(searchQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { tenant, mode = 'live', status, reference, email, currency, ...asked } = query.value;
+async function search(call: ReadingCall<SearchTools, typeof searchQuery, Operator>): Promise<Handled> {
+  const { tools, request, caller } = call;
+  const { tenant, mode = 'live', status, reference, email, currency, ...asked } = call.query;
   const { amount_from: amountFromMinor, amount_to: amountToMinor, ...range } = asked;
   const isTrusted = includesRole(caller.role, 'operator');
   // Even an empty list would reveal whether a person has paid.

@@ -1,51 +1,57 @@
-import { type Call as CallBy, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { readJsonObject } from '../../http/json-body.ts';
-import { keyedCounts, readKeyedRequest } from '../../http/keyed-request.ts';
-import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
-import { type Parsed, valid } from '../../http/problems.ts';
+import type { Handled } from '../../http/authenticated-api.ts';
+import { type KeyedCall, keyed } from '../../http/endpoint.ts';
+import { keyedCounts } from '../../http/keyed-request.ts';
+import { causedByOperator } from '../../http/operator-api.ts';
 import { defined } from '../../kernel/defined.ts';
+import { paymentPath } from '../../payments/http/payment-answers.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { deriveAnnotationId } from '../ids.ts';
-import { type AnnotatePayment, annotatePayment } from '../use/annotate-payment.ts';
+import { annotatePayment } from '../use/annotate-payment.ts';
 import type { KeyedEffectTools } from '../use/keyed-effect.ts';
+import { annotation } from './effect-answers.ts';
 import { annotationBody } from './ledger-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';
 
-type Call = CallBy<KeyedEffectTools, Operator>;
-
-export const postAnnotation: OperatorRoute<KeyedEffectTools> = {
-  method: 'POST',
+export const postAnnotation = keyed({
   path: '/v1/admin/payments/{id}/annotations',
   role: 'operator',
-  handle,
-};
+  body: annotationBody,
+  notInFingerprint: ['reason'],
+  handle: annotate,
+  docs: {
+    operationId: 'annotatePayment',
+    tag: 'Ledger',
+    summary: 'Annotate a payment',
+    description:
+      'Adds an operator’s explanation to a payment or to one of its transitions. No record can be changed or removed, so a wrong one ' +
+      'is annotated. An annotation posts nothing and changes neither the status nor the amounts. The payment shows how many it has, ' +
+      'and its transitions show each.',
+    path: paymentPath,
+    key: ['annotation', 'it is made once'],
+    requests: {
+      transition: {
+        summary: 'Annotate a transition',
+        value: { reason: 'Charged for the wrong order; see ticket 4711', annotates: 2 },
+      },
+    },
+    answers: { 201: { description: 'The annotation.', schema: annotation } },
+  },
+});
 
-async function handle(call: Call): Promise<Handled> {
-  const parsed = readRequest(call);
-  if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
-  call.logFields.operationId = parsed.value.operationId;
-  const outcome = await annotatePayment(call.tools, parsed.value);
-  return {
-    answer: operatorAnswer(outcome, call.request.requestId),
-    outcome: outcome.kind,
-    counts: keyedCounts(outcome),
-  };
-}
-
-function readRequest({ tools: { digest }, ...call }: Call): Parsed<AnnotatePayment> {
-  const { caller, request, id } = call;
-  const read = readKeyedRequest(digest, request, annotationBody, readJsonObject, ['reason']);
-  if (read.kind === 'refused') return read;
-  const { key, fingerprint, body } = read.value;
+async function annotate(call: KeyedCall<KeyedEffectTools, typeof annotationBody, Operator>): Promise<Handled> {
+  const { tools, caller, request, id, key, fingerprint, body } = call;
   const path = `/v1/admin/payments/${id}/annotations`;
+  const operationId = deriveAnnotationId(tools.digest, { person: caller.person, method: 'POST', path, key });
+  call.logFields.operationId = operationId;
   const { reason, annotates } = body;
-  return valid({
+  const outcome = await annotatePayment(tools, {
     cause: causedByOperator(call),
     by: caller,
-    operationId: deriveAnnotationId(digest, { person: caller.person, method: 'POST', path, key }),
+    operationId,
     fingerprint,
     payment: id,
     reason,
     ...defined({ annotates }),
   });
+  return { answer: operatorAnswer(outcome, request.requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }

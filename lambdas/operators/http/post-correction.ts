@@ -1,67 +1,66 @@
 import type * as z from 'zod';
-import { type Call as CallBy, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { readJsonObject } from '../../http/json-body.ts';
-import { keyedCounts, readDryRun, readKeyedRequest } from '../../http/keyed-request.ts';
-import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
-import { type Parsed, valid } from '../../http/problems.ts';
+import type { Handled } from '../../http/authenticated-api.ts';
+import { type KeyedCall, keyed, type SettingCall } from '../../http/endpoint.ts';
+import { keyedCounts } from '../../http/keyed-request.ts';
+import { causedByOperator } from '../../http/operator-api.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { deriveCorrectionId } from '../ids.ts';
-import { type CorrectLedger, correctLedger, previewCorrection } from '../use/correct-ledger.ts';
+import { correctLedger, previewCorrection } from '../use/correct-ledger.ts';
 import type { KeyedEffectTools } from '../use/keyed-effect.ts';
+import { approval, NEEDS_APPROVAL } from './answer-schemas.ts';
 import { previewHandled } from './dry-run.ts';
+import { correction, dryRun } from './effect-answers.ts';
 import { correctionBody } from './ledger-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';
 
 const PATH = '/v1/admin/corrections';
 
-type Call = CallBy<KeyedEffectTools, Operator>;
-
-export const postCorrection: OperatorRoute<KeyedEffectTools> = {
-  method: 'POST',
+export const postCorrection = keyed({
   path: PATH,
   role: 'operator',
-  handle,
-};
+  body: correctionBody,
+  notInFingerprint: ['reason'],
+  dryRun: preview,
+  handle: correct,
+  docs: {
+    operationId: 'createCorrection',
+    tag: 'Ledger',
+    summary: 'Correct the postings of a payment',
+    description:
+      'Appends a set of postings: the reverse of an earlier set, or a new one. Nothing is changed or removed, and the status and ' +
+      'the amounts of the payment stay the same. A set can be reversed once; the correction that reverses it can itself be reversed.',
+    key: ['correction', 'nothing is posted twice'],
+    answers: {
+      200: { description: 'A dry run: the postings that would be made.', schema: dryRun },
+      201: { description: 'The correction.', schema: correction },
+      202: { description: NEEDS_APPROVAL, schema: approval },
+    },
+    problems: ['unbalanced', 'already_reversed'],
+  },
+});
 
-async function handle(call: Call): Promise<Handled> {
-  const dry = readDryRun(call.request, correctionBody);
-  if (dry !== undefined) return preview(call, dry);
-  const parsed = readRequest(call);
-  if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
-  call.logFields.operationId = parsed.value.operationId;
-  const outcome = await correctLedger(call.tools, parsed.value);
-  return {
-    answer: operatorAnswer(outcome, call.request.requestId),
-    outcome: outcome.kind,
-    counts: keyedCounts(outcome),
-  };
-}
+type Body = typeof correctionBody;
 
-async function preview({ tools, caller, request }: Call, dry: Parsed<Body>): Promise<Handled> {
-  if (dry.kind === 'refused') return refusal(dry.problem, request);
-  const outcome = await previewCorrection(tools, requestedCorrection(dry.value, caller));
+async function preview(call: SettingCall<KeyedEffectTools, Body, Operator>): Promise<Handled> {
+  const { tools, caller, request, body } = call;
+  const outcome = await previewCorrection(tools, requestedCorrection(body, caller));
   if (outcome.kind === 'preview') return previewHandled(outcome);
   return { answer: operatorAnswer(outcome, request.requestId), outcome: outcome.kind, counts: [] };
 }
 
-type Body = z.infer<typeof correctionBody>;
+async function correct(call: KeyedCall<KeyedEffectTools, Body, Operator>): Promise<Handled> {
+  const { tools, caller, request, key, fingerprint, body } = call;
+  const operationId = deriveCorrectionId(tools.digest, { person: caller.person, method: 'POST', path: PATH, key });
+  call.logFields.operationId = operationId;
+  const cause = causedByOperator(call);
+  const asked = { cause, operationId, fingerprint, ...requestedCorrection(body, caller) };
+  const outcome = await correctLedger(tools, asked);
+  return { answer: operatorAnswer(outcome, request.requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
+}
 
-function requestedCorrection({ payment, reason, reverses, postings = [] }: Body, by: Operator) {
+function requestedCorrection({ payment, reason, reverses, postings = [] }: z.output<Body>, by: Operator) {
   const legs = postings.map(({ account, direction, amount }) => ({ account, direction, amountMinor: amount }));
   const change =
     reverses === undefined ? ({ kind: 'post', legs } as const) : ({ kind: 'reverse', sequence: reverses } as const);
   return { payment, reason, by, asked: { kind: 'correction', change } as const };
-}
-
-function readRequest({ tools: { digest }, ...call }: Call): Parsed<CorrectLedger> {
-  const { caller, request } = call;
-  const read = readKeyedRequest(digest, request, correctionBody, readJsonObject, ['reason']);
-  if (read.kind === 'refused') return read;
-  const { key, fingerprint, body } = read.value;
-  return valid({
-    cause: causedByOperator(call),
-    operationId: deriveCorrectionId(digest, { person: caller.person, method: 'POST', path: PATH, key }),
-    fingerprint,
-    ...requestedCorrection(body, caller),
-  });
 }

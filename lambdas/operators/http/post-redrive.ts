@@ -1,38 +1,49 @@
 import * as z from 'zod';
-import { type Call as CallBy, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { readOptionalJsonObject } from '../../http/json-body.ts';
-import { readKeyedRequest } from '../../http/keyed-request.ts';
-import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
+import { type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type KeyedCall, keyed } from '../../http/endpoint.ts';
+import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { deriveRedriveId } from '../ids.ts';
 import { redriveTarget } from '../use/queue-lists.ts';
 import { type RedriveTools, redriveQueue } from '../use/redrive-queue.ts';
+import { redrive, redrivePath } from './answer-schemas.ts';
 import { recordedAnswer } from './recorded-answer.ts';
 
-export interface PostRedriveTools extends RedriveTools {
+interface PostRedriveTools extends RedriveTools {
   readonly digest: Digest;
 }
 
 export const redriveBody = z.strictObject({}).meta({ id: 'RedriveQueue' });
 
 /** Moves dead letters and parked records to the queue or function that processes them again. */
-export const postRedrive: OperatorRoute<PostRedriveTools> = {
-  method: 'POST',
+export const postRedrive = keyed({
   path: '/v1/admin/queues/{id}/redrive',
   role: 'operator',
-  handle: redrive,
-};
+  body: redriveBody,
+  optionalBody: true,
+  handle: startRedrive,
+  docs: {
+    operationId: 'redriveQueue',
+    tag: 'Operators',
+    summary: 'Redrive dead letters or parked records',
+    description:
+      'Moves the messages in a queue of dead letters, of parked records or of calls to vendors to the queue or function that processes them again (`redrive_to`), each at most once per request, for up to 15 seconds. ' +
+      'Each takes effect once. A message that fails again returns to the queue and waits for another request. A queue with `no_redrive_because` cannot be redriven.',
+    path: redrivePath,
+    key: ['redrive', 'only messages that waited at the first request are put back'],
+    requests: { all: { summary: 'All messages that wait', value: {} } },
+    answers: { 202: { description: 'The moved messages.', schema: redrive } },
+    problems: ['nothing_to_redrive'],
+  },
+});
 
-async function redrive(call: CallBy<PostRedriveTools, Operator>): Promise<Handled> {
-  const { tools, request, caller, id } = call;
-  const read = readKeyedRequest(tools.digest, request, redriveBody, readOptionalJsonObject);
-  if (read.kind === 'refused') return refusal(read.problem, request);
+async function startRedrive(call: KeyedCall<PostRedriveTools, typeof redriveBody, Operator>): Promise<Handled> {
+  const { tools, request, caller, id, key, fingerprint } = call;
   const target = redriveTarget(tools.messages.deployed, id);
   if (target === undefined) return refusal(problem('not_found', 'There is no such queue.'), request);
   if (target.kind === 'none') return refusal(problem('invalid_request', target.because, 'id'), request);
-  const { key, fingerprint } = read.value;
   const scope = { person: caller.person, method: 'POST', path: `/v1/admin/queues/${id}/redrive`, key };
   const outcome = await redriveQueue(tools, {
     operationId: deriveRedriveId(tools.digest, scope),

@@ -1,9 +1,10 @@
-import { type Call, causedByRequest, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import * as z from 'zod';
+import { causedByRequest, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type KeyedCall, keyed, type ReadingCall, reading, type TenantEndpoint } from '../../http/endpoint.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
-import { inProgress, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { inProgress, payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { preferredWait } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -12,12 +13,14 @@ import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import { noProcessor } from '../../payments/http/outcome-answer.ts';
+import { NO_PROCESSOR } from '../../payments/http/payment-answers.ts';
 import { loopbackProblem } from '../../payments/http/payment-objects.ts';
 import { orderObject } from '../domain/order-answer.ts';
 import { deriveOrderId, orderOperation } from '../ids.ts';
 import { type CreateOrder, type CreateOrderOutcome, createOrder } from '../use/create-order.ts';
 import type { OrderTools } from '../use/order-calls.ts';
 import { readOrder } from '../use/order-chain.ts';
+import { order } from './order-object.ts';
 import { createOrderBody } from './order-schemas.ts';
 
 const PATH = '/v1/orders';
@@ -26,11 +29,58 @@ export interface OrderRouteTools extends OrderTools {
   readonly emailHashes: EmailHashes;
 }
 
-const postOrder: Route<OrderRouteTools> = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
+type PostCall = KeyedCall<OrderRouteTools, typeof createOrderBody>;
 
-async function handle(call: Call<OrderRouteTools>): Promise<Handled> {
+const postOrder = keyed({
+  path: PATH,
+  scope: Scopes.paymentsWrite,
+  body: createOrderBody,
+  handle,
+  docs: {
+    operationId: 'createOrder',
+    tag: 'Orders',
+    summary: 'Create an order',
+    description:
+      'Charges the amount, reserves the items, sends a confirmation and credits the referrer, each once. If the items cannot be reserved, the charge is refunded in full.',
+    key: ['order', 'no step happens twice'],
+    located: true,
+    waits: true,
+    requests: {
+      whole: {
+        summary: 'With a referrer',
+        value: {
+          amount: 2000,
+          currency: 'EUR',
+          source: 'tok_ok',
+          items: [{ sku: 'sku_tea', quantity: 2 }],
+          email: 'ada@example.com',
+          referrer: 'ref_friend',
+        },
+      },
+    },
+    answers: {
+      201: { description: 'Charged and reserved. The confirmation and the credit can follow later.', schema: order },
+      202: {
+        description:
+          'The outcome is not known yet: the charge or the reservation is unknown, the payer must act, or a refund is in progress. ' +
+          'GET shows the outcome later.',
+        schema: order,
+      },
+    },
+    problems: [
+      'payment_failed',
+      'order_not_attempted',
+      'out_of_stock',
+      'order_canceled',
+      'testmode_not_available',
+      ...NO_PROCESSOR,
+    ],
+  },
+});
+
+async function handle(call: PostCall): Promise<Handled> {
   const { request } = call;
-  const parsed = readRequest(call);
+  const parsed = requested(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
   const operationId = orderOperation(parsed.value.orderId);
   call.logFields.operationId = operationId;
@@ -49,11 +99,8 @@ async function handle(call: Call<OrderRouteTools>): Promise<Handled> {
   };
 }
 
-function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<CreateOrder> {
-  const { caller, request, receivedAtMs } = call;
-  const read = readKeyedRequest(digest, request, createOrderBody);
-  if (read.kind === 'refused') return read;
-  const { key, fingerprint, body } = read.value;
+function requested(call: PostCall): Parsed<CreateOrder> {
+  const { caller, request, receivedAtMs, tools, key, fingerprint, body } = call;
   const {
     amount,
     currency,
@@ -69,7 +116,7 @@ function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<C
   if (misplaced !== undefined) return misplaced;
   return valid({
     ...caller,
-    orderId: deriveOrderId(digest, { ...caller, method: 'POST', path: PATH, key }),
+    orderId: deriveOrderId(tools.digest, { ...caller, method: 'POST', path: PATH, key }),
     fingerprint,
     requestId: request.requestId,
     cause: causedByRequest(call),
@@ -115,21 +162,24 @@ function countsOf(outcome: CreateOrderOutcome, notes: RunNotes): readonly Reques
   return counts;
 }
 
-const getOrder: Route<OrderRouteTools> = {
-  method: 'GET',
+const getOrder = reading({
   path: '/v1/orders/{id}',
   scope: Scopes.paymentsRead,
-  handle: show,
-};
+  handle: async ({ tools, caller, id, request }: ReadingCall<OrderRouteTools>) => {
+    const chain = await readOrder(tools.orders, caller, id);
+    // A missing order and an order of another tenant or mode get the same answer, which does not contain the id.
+    if (chain === undefined) return refusal(problem('not_found', 'There is no such order.'), request);
+    return found(orderObject(chain.order, chain.details));
+  },
+  docs: {
+    operationId: 'getOrder',
+    tag: 'Orders',
+    summary: 'Retrieve an order',
+    description: 'The current state. It includes everything that was returned before.',
+    path: z.object({ id: order.shape.id.meta({ description: 'The id of the order.' }) }),
+    answers: { 200: { description: 'The order.', schema: order } },
+  },
+});
 
 /** The routes of the orders API, for any store, processor and parties. */
-export const ORDER_ROUTES = [postOrder, getOrder];
-
-async function show({ tools, caller, id, request }: Call<OrderTools>): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const chain = await readOrder(tools.orders, caller, id);
-  // A missing order and an order of another tenant or mode get the same answer, which does not contain the id.
-  if (chain === undefined) return refusal(problem('not_found', 'There is no such order.'), request);
-  return found(orderObject(chain.order, chain.details));
-}
+export const ORDER_ROUTES: readonly TenantEndpoint<OrderRouteTools>[] = [postOrder, getOrder];

@@ -1,21 +1,45 @@
-import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import * as z from 'zod';
+import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { IdempotencyRecord } from '../../once/domain/idempotency.ts';
 import { chargeOperation, paymentOfEvent } from '../ids.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { readPayment } from '../use/read-payment.ts';
+import { paymentRequest, type RequestStatus } from './payment-answers.ts';
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
+export interface PaymentRequestTools {
+  readonly store: PaymentStore;
+  readonly digest: Digest;
+}
+
 /** Shows the record of an event that requested a payment. The caller must have the sender's tenant and mode. */
-export async function showPaymentRequest(
-  call: Call<{ readonly store: PaymentStore; readonly digest: Digest }>,
-): Promise<Handled> {
+export const getPaymentRequest = reading({
+  path: '/v1/payment_requests/{id}',
+  scope: Scopes.paymentsRead,
+  handle: showPaymentRequest,
+  docs: {
+    operationId: 'getPaymentRequest',
+    tag: 'Payments',
+    summary: 'Retrieve an event that requested a payment',
+    description:
+      'The status of a `payment.requested.v1` of this tenant and mode. An event that has not begun a payment is not found: it has not arrived, waits, or is parked.',
+    path: z.object({
+      id: z.uuid().meta({
+        description: 'The `event_id` that the sender of the event chose.',
+        example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+      }),
+    }),
+    answers: { 200: { description: 'The request.', schema: paymentRequest } },
+  },
+});
+
+async function showPaymentRequest(call: ReadingCall<PaymentRequestTools>): Promise<Handled> {
   const { tools, caller, request } = call;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
   const eventId = call.id.toLowerCase();
   const paymentId = paymentOfEvent(tools.digest, caller, eventId);
   const [record, paid] = UUID.test(eventId)
@@ -39,10 +63,8 @@ export async function showPaymentRequest(
   });
 }
 
-export const REQUEST_STATUSES = ['pending', 'completed', 'failed'] as const;
-
 interface RequestState {
-  readonly status: (typeof REQUEST_STATUSES)[number];
+  readonly status: RequestStatus;
   readonly changedMs?: number;
 }
 

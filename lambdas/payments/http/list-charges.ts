@@ -1,13 +1,33 @@
-import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
 import { feeObject, type Payment } from '../domain/payment.ts';
 import { isOwnCharge, type ProcessorCharge } from '../domain/processor-charge.ts';
 import { type ReadChargesTools, readCharges } from '../use/read-charges.ts';
+import { chargeList, paymentPath } from './payment-answers.ts';
 
-export async function listCharges({ tools, caller, request, id }: Call<ReadChargesTools>): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+/** The current state of the processor's books. */
+export const getCharges = reading({
+  path: '/v1/payments/{id}/charges',
+  scope: Scopes.paymentsRead,
+  role: 'operator',
+  asksProcessor: () => true,
+  handle: listCharges,
+  docs: {
+    operationId: 'listCharges',
+    tag: 'Payments',
+    summary: 'List the charges of a payment at the processor',
+    description:
+      'The current books of the payment’s processor, which may be ahead of the Ledger. It changes nothing. ' +
+      'These reads have a separate limit, a tenth of the limit of other reads.',
+    path: paymentPath,
+    answers: { 200: { description: 'The charges.', schema: chargeList } },
+    problems: ['processor_unavailable'],
+  },
+});
+
+async function listCharges({ tools, caller, request, id }: ReadingCall<ReadChargesTools>): Promise<Handled> {
   const outcome = await readCharges(tools, caller, id);
   switch (outcome.kind) {
     case 'not_found':

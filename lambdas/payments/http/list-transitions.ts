@@ -1,9 +1,11 @@
 import * as z from 'zod';
-import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { found, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
-import { validateQuery, wholeNumber } from '../../http/validate.ts';
+import { wholeNumber } from '../../http/validate.ts';
 import { causeObject } from '../../kernel/cause.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
 import { holdChangeNoun } from '../domain/change-answer.ts';
 import type { Payment, Subject } from '../domain/payment.ts';
 import { postingObject } from '../domain/posting.ts';
@@ -11,6 +13,7 @@ import type { Transition } from '../domain/transition.ts';
 import { partId } from '../ids.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions } from '../use/read-payment.ts';
+import { paymentPath, transitionList } from './payment-answers.ts';
 
 /** The largest sequence, because the sort key of a transition has six digits. */
 export const MAX_SEQUENCE = 999_999;
@@ -24,14 +27,27 @@ export const transitionPageQuery = z.strictObject({
   ),
 });
 
-export async function listOfTransitions(call: Call<{ readonly store: PaymentStore }>): Promise<Handled> {
-  const query = validateQuery(transitionPageQuery, call.request.query);
-  if (query.kind === 'refused') return refusal(query.problem, call.request);
-  const { limit = DEFAULT_PAGE, starting_after: afterSequence = 0 } = query.value;
-  const outcome = await listTransitions(call.tools.store, call.caller, call.id, { afterSequence, limit });
-  if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), call.request);
-  return found({ object: 'list', data: outcome.transitions.map(transitionObject), has_more: outcome.hasMore });
-}
+type Tools = { readonly store: PaymentStore };
+
+export const getTransitions = reading({
+  path: '/v1/payments/{id}/transitions',
+  scope: Scopes.paymentsRead,
+  query: transitionPageQuery,
+  handle: async ({ tools, caller, id, request, query }: ReadingCall<Tools, typeof transitionPageQuery>) => {
+    const { limit = DEFAULT_PAGE, starting_after: afterSequence = 0 } = query;
+    const outcome = await listTransitions(tools.store, caller, id, { afterSequence, limit });
+    if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), request);
+    return found({ object: 'list', data: outcome.transitions.map(transitionObject), has_more: outcome.hasMore });
+  },
+  docs: {
+    operationId: 'listTransitions',
+    tag: 'Payments',
+    summary: 'List the transitions of a payment',
+    description: 'With their postings, oldest first.',
+    path: paymentPath,
+    answers: { 200: { description: 'A page of transitions.', schema: transitionList } },
+  },
+});
 
 /** Renders a transition as the API shows it; amounts in minor units, the time in Unix seconds. */
 export function transitionObject({

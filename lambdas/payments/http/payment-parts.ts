@@ -1,6 +1,8 @@
-import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import * as z from 'zod';
+import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type EndpointDocs, type ReadingCall, reading } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
 import { storedOperationId } from '../../kernel/ids.ts';
 import { begunAtMs } from '../domain/change.ts';
 import { holdChangeObject, refundObject } from '../domain/change-answer.ts';
@@ -8,12 +10,22 @@ import { disputeObject, type HoldChange } from '../domain/payment.ts';
 import { parsePaymentId, paymentOfPart } from '../ids.ts';
 import { type PaymentChain, readOwnChain } from '../use/payment-chain.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
+import {
+  cancellationOf,
+  cancellationsOfPayment,
+  captureOf,
+  capturesOfPayment,
+  disputesOfPayment,
+  paymentPath,
+  refundList,
+} from './payment-answers.ts';
+import { dispute, refund } from './payment-objects.ts';
 
 interface PartTools {
   readonly store: PaymentStore;
 }
 
-export type Part = 'refund' | 'dispute' | 'capture' | 'cancellation';
+type Part = 'refund' | 'dispute' | 'capture' | 'cancellation';
 
 /** For each kind of part, a function that renders the parts of a payment, in the order in which they became known. */
 const SHOWN: Readonly<Record<Part, (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[]>> = {
@@ -32,18 +44,100 @@ function holdChangesOf({ state, transitions }: PaymentChain, kind: HoldChange['k
     });
 }
 
+const list = (part: Part, docs: EndpointDocs) =>
+  reading({
+    path: `/v1/payments/{id}/${part}s`,
+    scope: Scopes.paymentsRead,
+    handle: (call: ReadingCall<PartTools>) => listParts(call, part),
+    docs,
+  });
+
+const show = (part: Part, docs: EndpointDocs) =>
+  reading({
+    path: `/v1/${part}s/{id}`,
+    scope: Scopes.paymentsRead,
+    handle: (call: ReadingCall<PartTools>) => showPart(call, part),
+    docs,
+  });
+
+/** The parts of payments, by payment and by id. */
+export const PART_ROUTES = [
+  list('refund', {
+    operationId: 'listRefunds',
+    tag: 'Refunds',
+    summary: 'List the refunds of a payment',
+    description:
+      'All of them, in the order of their recording. They include refunds made at the processor, and returns of charges that the ' +
+      'payment must not have.',
+    path: paymentPath,
+    answers: { 200: { description: 'The refunds.', schema: refundList } },
+  }),
+  show('refund', {
+    operationId: 'getRefund',
+    tag: 'Refunds',
+    summary: 'Retrieve a refund',
+    description: 'The current state. The refund can have been created with this API or at the processor.',
+    path: z.object({ id: refund.shape.id.meta({ description: 'The id of the refund.' }) }),
+    answers: { 200: { description: 'The refund.', schema: refund } },
+  }),
+  list('dispute', {
+    operationId: 'listDisputesOfPayment',
+    tag: 'Disputes',
+    summary: 'List the disputes of a payment',
+    description: 'All of them, in the order of their recording.',
+    path: paymentPath,
+    answers: { 200: { description: 'The disputes.', schema: disputesOfPayment } },
+  }),
+  show('dispute', {
+    operationId: 'getDispute',
+    tag: 'Disputes',
+    summary: 'Retrieve a dispute',
+    description: 'The current state.',
+    path: z.object({ id: dispute.shape.id.meta({ description: 'The id of the dispute.' }) }),
+    answers: { 200: { description: 'The dispute.', schema: dispute } },
+  }),
+  list('capture', {
+    operationId: 'listCaptures',
+    tag: 'Payments',
+    summary: 'List the captures of a payment',
+    description: 'Captures that were requested with this API, in the order of their recording.',
+    path: paymentPath,
+    answers: { 200: { description: 'The captures.', schema: capturesOfPayment } },
+  }),
+  show('capture', {
+    operationId: 'getCapture',
+    tag: 'Payments',
+    summary: 'Retrieve a capture',
+    description: 'The current state.',
+    path: z.object({ id: captureOf.shape.id.meta({ description: 'The id of the capture.' }) }),
+    answers: { 200: { description: 'The capture.', schema: captureOf } },
+  }),
+  list('cancellation', {
+    operationId: 'listCancellations',
+    tag: 'Payments',
+    summary: 'List the cancellations of a payment',
+    description: 'Cancellations that were requested with this API or by Payonce, in the order of their recording.',
+    path: paymentPath,
+    answers: { 200: { description: 'The cancellations.', schema: cancellationsOfPayment } },
+  }),
+  show('cancellation', {
+    operationId: 'getCancellation',
+    tag: 'Payments',
+    summary: 'Retrieve a cancellation',
+    description: 'The current state.',
+    path: z.object({ id: cancellationOf.shape.id.meta({ description: 'The id of the cancellation.' }) }),
+    answers: { 200: { description: 'The cancellation.', schema: cancellationOf } },
+  }),
+];
+
 /** Shows one part of a payment. Its id contains the payment's id, so no index is needed. */
-export async function showPart({ tools, caller, request, id }: Call<PartTools>, noun: Part): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+async function showPart({ tools, caller, request, id }: ReadingCall<PartTools>, noun: Part): Promise<Handled> {
   const chain = await readOwnChain(tools.store, caller, paymentOfPart(id));
   const part = chain === undefined ? undefined : SHOWN[noun](chain).find((each) => each['id'] === id);
   return part === undefined ? refusal(problem('not_found', `There is no such ${noun}.`), request) : found(part);
 }
 
-export async function listParts({ tools, caller, request, id }: Call<PartTools>, noun: Part): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+async function listParts({ tools, caller, request, id }: ReadingCall<PartTools>, noun: Part): Promise<Handled> {
   const chain = await readOwnChain(tools.store, caller, parsePaymentId(id));
   if (chain === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
   return found({ object: 'list', data: SHOWN[noun](chain), has_more: false });

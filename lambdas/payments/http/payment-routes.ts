@@ -1,9 +1,8 @@
 import type * as z from 'zod';
-import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
-import { readOptionalJsonObject } from '../../http/json-body.ts';
-import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { causedByRequest, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type KeyedCall, keyed, type TenantEndpoint } from '../../http/endpoint.ts';
 import { preferredWait } from '../../http/prefer-wait.ts';
-import { type Parsed, problem, valid } from '../../http/problems.ts';
+import { problem } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
@@ -12,146 +11,165 @@ import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangeCommand } from '../domain/change.ts';
 import { type ChangeKind, deriveChangeId, parsePaymentId } from '../ids.ts';
 import type { ChangePayment, ChangePaymentTools } from '../use/change-payment.ts';
-import type { ReadChargesTools } from '../use/read-charges.ts';
-import { getPayment, getTransitions } from './get-payment.ts';
-import type { Part } from './payment-parts.ts';
+import { paymentPath } from './payment-answers.ts';
+import { payment, refund } from './payment-objects.ts';
+import { PAYMENT_POSTS } from './payment-paths.ts';
 import { cancelBody, captureBody, refundBody } from './payment-schemas.ts';
 import { type PaymentsTools, postPayment } from './post-payment.ts';
 import { runCounts } from './run-counts.ts';
 
-/** One kind of change: its path under the payment, its body, and the command for the domain. */
-interface Kind<Body> {
-  readonly kind: ChangeKind;
-  readonly step: string;
-  readonly body: z.ZodType<Body>;
-  readonly command: (body: Body) => ChangeCommand;
-}
+type ChangeCall = KeyedCall<ChangePaymentTools, z.ZodType>;
 
-function route<Body>(kind: Kind<Body>): Route<ChangePaymentTools> {
-  return {
-    method: 'POST',
-    path: `/v1/payments/{id}/${kind.step}`,
-    scope: Scopes.paymentsWrite,
-    handle: (call) => handle(kind, call),
-  };
-}
+const CHANGE = { scope: Scopes.paymentsWrite, optionalBody: true } as const;
+const KEY_SCOPE = ' It can be used again for another payment, and for another kind of change of this one.';
+const UNKNOWN = 'The outcome is not known yet, because the processor did not answer in time. GET returns it later.';
 
-const postCapture = route({
-  kind: 'capture',
-  step: 'capture',
+const postCapture = keyed({
+  ...CHANGE,
+  path: PAYMENT_POSTS.capture.path,
   body: captureBody,
-  command: ({ amount }) => ({ kind: 'capture', ...defined({ amountMinor: amount }) }),
+  handle: (call: KeyedCall<ChangePaymentTools, typeof captureBody>) =>
+    change('capture', call, { kind: 'capture', ...defined({ amountMinor: call.body.amount }) }),
+  docs: {
+    operationId: 'capturePayment',
+    tag: 'Payments',
+    summary: 'Capture an authorized payment',
+    description:
+      'Captures the authorized amount or a part of it, once. The rest is released. Possible while the status is `requires_capture`.',
+    path: paymentPath,
+    key: ['capture', 'no amount is captured twice', KEY_SCOPE],
+    located: true,
+    waits: true,
+    requests: {
+      whole: { summary: 'The whole amount', value: {} },
+      part: { summary: 'A part; the rest is released', value: { amount: 300 } },
+    },
+    answers: {
+      200: { description: 'The amount was captured.', schema: payment },
+      202: { description: UNKNOWN, schema: payment },
+    },
+    problems: [
+      'capture_failed',
+      'capture_not_attempted',
+      'payment_not_capturable',
+      'change_in_progress',
+      'amount_exceeds_left',
+    ],
+  },
 });
 
-const postCancel = route({
-  kind: 'cancel',
-  step: 'cancel',
+const postCancel = keyed({
+  ...CHANGE,
+  path: PAYMENT_POSTS.cancel.path,
   body: cancelBody,
-  command: () => ({ kind: 'cancel' }),
+  handle: (call: KeyedCall<ChangePaymentTools, typeof cancelBody>) => change('cancel', call, { kind: 'cancel' }),
+  docs: {
+    operationId: 'cancelPayment',
+    tag: 'Payments',
+    summary: 'Cancel a payment',
+    description:
+      'Releases the authorization of a payment that requires capture, or ends a payment that waits for its payer. Afterwards its reference can be used again.',
+    path: paymentPath,
+    key: ['cancellation', 'the payment is canceled once', KEY_SCOPE],
+    located: true,
+    waits: true,
+    requests: { all: { summary: 'The body has no fields', value: {} } },
+    answers: {
+      200: { description: 'The payment was canceled.', schema: payment },
+      202: { description: UNKNOWN, schema: payment },
+    },
+    problems: ['cancellation_failed', 'cancellation_not_attempted', 'payment_not_cancelable', 'change_in_progress'],
+  },
 });
 
-const postRefund = route({
-  kind: 'refund',
-  step: 'refunds',
+const postRefund = keyed({
+  ...CHANGE,
+  path: PAYMENT_POSTS.refund.path,
   body: refundBody,
-  command: ({ amount, reason }) => ({
-    kind: 'refund',
-    ...defined({ amountMinor: amount, reason }),
-  }),
+  handle: (call: KeyedCall<ChangePaymentTools, typeof refundBody>) => {
+    const { amount, reason } = call.body;
+    return change('refund', call, { kind: 'refund', ...defined({ amountMinor: amount, reason }) });
+  },
+  docs: {
+    operationId: 'createRefund',
+    tag: 'Refunds',
+    summary: 'Refund a payment',
+    description:
+      'Refunds the remaining amount or a part of it. A payment can have several refunds. Together they never exceed the captured ' +
+      'amount: pending refunds and disputed amounts count as refunded.',
+    path: paymentPath,
+    key: ['refund', 'no amount is refunded twice', KEY_SCOPE],
+    located: true,
+    waits: true,
+    requests: {
+      part: { summary: 'A part, with a reason', value: { amount: 300, reason: 'Returned' } },
+      rest: { summary: 'All that is left', value: {} },
+    },
+    answers: {
+      201: { description: 'The amount was refunded.', schema: refund },
+      202: {
+        description:
+          'The refund is pending: the processor did not answer in time, or decides later. GET shows the outcome later.',
+        schema: refund,
+      },
+    },
+    problems: [
+      'refund_failed',
+      'refund_not_attempted',
+      'payment_not_refundable',
+      'too_many_refunds',
+      'amount_exceeds_left',
+    ],
+  },
 });
 
-const PARTS: readonly Part[] = ['refund', 'dispute', 'capture', 'cancellation'];
-
-/** Routes to the parts of payments, by payment and by id. Their code is loaded on first use. */
-const PART_ROUTES = PARTS.flatMap((noun): Route<ChangePaymentTools>[] => [
-  {
-    method: 'GET',
-    path: `/v1/payments/{id}/${noun}s`,
-    scope: Scopes.paymentsRead,
-    handle: async (call) => (await import('./payment-parts.ts')).listParts(call, noun),
-  },
-  {
-    method: 'GET',
-    path: `/v1/${noun}s/{id}`,
-    scope: Scopes.paymentsRead,
-    handle: async (call) => (await import('./payment-parts.ts')).showPart(call, noun),
-  },
-]);
-
-/** Shows the record of a payment request. Its code is loaded on first use. */
-const getPaymentRequest: Route<ChangePaymentTools> = {
-  method: 'GET',
-  path: '/v1/payment_requests/{id}',
-  scope: Scopes.paymentsRead,
-  handle: async (call) => (await import('./get-payment-request.ts')).showPaymentRequest(call),
-};
-
-/** Shows the current state of the processor's books. Its code is loaded on first use. */
-const getCharges: Route<ReadChargesTools> = {
-  method: 'GET',
-  path: '/v1/payments/{id}/charges',
-  scope: Scopes.paymentsRead,
-  role: 'operator',
-  asksProcessor: () => true,
-  handle: async (call) => (await import('./list-charges.ts')).listCharges(call),
-};
-
-/** The routes of the payments API, for any store and processor. The route that lists payments is in `views/`. */
-export const PAYMENT_ROUTES: readonly Route<PaymentsTools & ReadChargesTools>[] = [
+/** The routes that change payments, for any store and processor. */
+export const PAYMENT_POST_ROUTES: readonly TenantEndpoint<PaymentsTools>[] = [
   postPayment,
-  getPayment,
-  getTransitions,
   postCapture,
   postCancel,
   postRefund,
-  ...PART_ROUTES,
-  getPaymentRequest,
-  getCharges,
 ];
 
-async function handle<Body>(kind: Kind<Body>, call: Call<ChangePaymentTools>): Promise<Handled> {
+async function change(kind: ChangeKind, call: ChangeCall, command: ChangeCommand): Promise<Handled> {
   const { request } = call;
   const tools = { ...call.tools, alarm: call.logFields.alarm };
   const paymentId = parsePaymentId(call.id);
   if (paymentId === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
-  const parsed = readRequest(kind, call, paymentId);
-  if (parsed.kind === 'refused') return refusal(parsed.problem, request);
-  call.logFields.operationId = parsed.value.operationId;
+  const asked = requestedChange(kind, call, paymentId, command);
+  call.logFields.operationId = asked.operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   // Changes are loaded on first use: most processes only create payments.
   const { changePayment } = await import('../use/change-payment.ts');
   const { changeOutcomeAnswer } = await import('./change-outcome-answer.ts');
-  const outcome = await awaitFirst(tools, parsed.value.operationId, wait, () =>
-    changePayment(tools, parsed.value, notes),
-  );
+  const outcome = await awaitFirst(tools, asked.operationId, wait, () => changePayment(tools, asked, notes));
   return {
-    answer: wait.applied(changeOutcomeAnswer(kind.kind, outcome, request.requestId)),
+    answer: wait.applied(changeOutcomeAnswer(kind, outcome, request.requestId)),
     outcome: outcome.kind === 'refused' ? outcome.refusal.kind : outcome.kind,
     counts: runCounts(outcome, notes),
   };
 }
 
-function readRequest<Body>(
-  { kind, step, body: schema, command }: Kind<Body>,
-  { tools: { digest }, ...call }: Call<ChangePaymentTools>,
+function requestedChange(
+  kind: ChangeKind,
+  call: ChangeCall,
   paymentId: PaymentId,
-): Parsed<ChangePayment> {
-  const { caller, request, receivedAtMs } = call;
-  const read = readKeyedRequest(digest, request, schema, readOptionalJsonObject);
-  if (read.kind === 'refused') return read;
-  const { key, fingerprint, body } = read.value;
+  command: ChangeCommand,
+): ChangePayment {
+  const { caller, request, receivedAtMs, tools, key, fingerprint } = call;
   // The scope contains the resolved path, so that a caller may use one key for several payments and for several kinds
   // of change.
-  const scope = { ...caller, method: 'POST', path: `/v1/payments/${paymentId}/${step}`, key };
-  return valid({
+  const { method, path } = PAYMENT_POSTS[kind];
+  const scope = { ...caller, method, path: path.replace('{id}', paymentId), key };
+  return {
     ...caller,
-    operationId: deriveChangeId(digest, kind, paymentId, scope),
+    operationId: deriveChangeId(tools.digest, kind, paymentId, scope),
     paymentId,
     fingerprint,
     requestId: request.requestId,
     cause: causedByRequest(call),
     receivedAtMs,
-    command: command(body),
-  });
+    command,
+  };
 }

@@ -1,5 +1,5 @@
-import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
-import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { causedByRequest, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type KeyedCall, keyed } from '../../http/endpoint.ts';
 import { preferredWait } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Problem } from '../../kernel/answer.ts';
@@ -18,10 +18,10 @@ import {
 } from '../use/create-payment.ts';
 import { type ChooseProcessor, type KnownProcessors, processorFor } from '../use/pinned-processor.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
-import { createPaymentBody, loopbackProblem, requestedPayment } from './payment-objects.ts';
+import { NO_PROCESSOR } from './payment-answers.ts';
+import { createPaymentBody, loopbackProblem, payment, requestedPayment } from './payment-objects.ts';
+import { PAYMENT_POSTS } from './payment-paths.ts';
 import { runCounts } from './run-counts.ts';
-
-const PATH = '/v1/payments';
 
 export interface NewPaymentTools extends CreatePaymentTools {
   /** Selects the processor of a new payment. @default `processor` */
@@ -31,10 +31,57 @@ export interface NewPaymentTools extends CreatePaymentTools {
 
 export type PaymentsTools = ChangePaymentTools & NewPaymentTools;
 
-export const postPayment: Route<PaymentsTools> = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
+type PostCall = KeyedCall<PaymentsTools, typeof createPaymentBody>;
 
-async function handle(call: Call<PaymentsTools>): Promise<Handled> {
-  const parsed = readRequest(call);
+export const postPayment = keyed({
+  path: PAYMENT_POSTS.payments.path,
+  scope: Scopes.paymentsWrite,
+  body: createPaymentBody,
+  handle,
+  docs: {
+    operationId: 'createPayment',
+    tag: 'Payments',
+    summary: 'Create a payment',
+    description: 'Charges or, when `capture` is `manual`, authorizes the amount at the processor.',
+    key: ['payment', 'the payer is charged once'],
+    located: true,
+    waits: true,
+    requests: {
+      smallest: { summary: 'Required fields only', value: { amount: 1000, currency: 'EUR', source: 'tok_ok' } },
+      whole: {
+        summary: 'All fields',
+        value: {
+          amount: 4250,
+          currency: 'EUR',
+          source: 'tok_ok',
+          capture: 'manual',
+          reference: 'order-6735',
+          description: 'Two shirts',
+          metadata: { order: '6735' },
+        },
+      },
+    },
+    answers: {
+      201: { description: 'The amount was captured, or authorized when `capture` is manual.', schema: payment },
+      202: {
+        description:
+          'The outcome is not known yet: the processor did not answer in time, decides later, or requires an action of the payer ' +
+          '(`next_action`). GET shows the outcome later.',
+        schema: payment,
+      },
+    },
+    problems: [
+      'payment_failed',
+      'payment_canceled',
+      'reference_already_used',
+      'payment_not_attempted',
+      ...NO_PROCESSOR,
+    ],
+  },
+});
+
+async function handle(call: PostCall): Promise<Handled> {
+  const parsed = requested(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   const { tools, request } = call;
   const operationId = chargeOperation(parsed.value.paymentId);
@@ -78,16 +125,13 @@ function sourceProblem(processor: KnownProcessors['processor'], source: string):
   return problem('invalid_request', `source must be ${form.allowed}.`, 'source');
 }
 
-function readRequest({ tools: { digest }, ...call }: Call<PaymentsTools>): Parsed<CreatePayment> {
-  const { caller, request, receivedAtMs } = call;
-  const read = readKeyedRequest(digest, request, createPaymentBody);
-  if (read.kind === 'refused') return read;
-  const { key, fingerprint, body } = read.value;
+function requested(call: PostCall): Parsed<CreatePayment> {
+  const { caller, request, receivedAtMs, tools, key, fingerprint, body } = call;
   const misplaced = loopbackProblem(caller.mode, body.return_url);
   if (misplaced !== undefined) return misplaced;
   return valid({
     ...caller,
-    paymentId: derivePaymentId(digest, { ...caller, method: 'POST', path: PATH, key }),
+    paymentId: derivePaymentId(tools.digest, { ...caller, ...PAYMENT_POSTS.payments, key }),
     fingerprint,
     requestId: request.requestId,
     cause: causedByRequest(call),

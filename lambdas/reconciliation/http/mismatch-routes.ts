@@ -1,23 +1,22 @@
 import * as z from 'zod';
 import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type OperatorEndpoint, type ReadingCall, reading } from '../../http/endpoint.ts';
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
-import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, LAST_SECOND, validateQuery, wholeNumber } from '../../http/validate.ts';
+import { LAST_SECOND, wholeNumber } from '../../http/validate.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import { MISMATCH_ID, type OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
+import { mismatch, mismatchList } from './mismatch-answers.ts';
 
 export interface MismatchTools {
   /** The view of mismatches that scheduled comparisons found. */
   readonly views: Pick<ViewStore, 'range'>;
 }
 
-type Call = CallBy<MismatchTools, Operator>;
-
-export const mismatchesQuery = z.strictObject({
+const mismatchesQuery = z.strictObject({
   created_from: wholeNumber(0, LAST_SECOND, 'Only of payments created at this time or later. Unix seconds.'),
   created_to: wholeNumber(0, LAST_SECOND, 'Only of payments created before this time. Unix seconds.'),
   limit: pageLimit('mismatches'),
@@ -28,16 +27,28 @@ export const mismatchesQuery = z.strictObject({
     .meta({ description: 'The `id` of the last mismatch of the previous page.' }),
 });
 
-/** The routes of the open mismatches that scheduled comparisons found. */
-export const MISMATCH_ROUTES: readonly OperatorRoute<MismatchTools>[] = [
-  { method: 'GET', path: '/v1/admin/mismatches', role: 'viewer', handle: listOpenMismatches },
-  { method: 'GET', path: '/v1/admin/mismatches/{id}', role: 'viewer', handle: showMismatch },
-];
+const getMismatches = reading({
+  path: '/v1/admin/mismatches',
+  role: 'viewer',
+  query: mismatchesQuery,
+  handle: listOpenMismatches,
+  docs: {
+    operationId: 'listMismatches',
+    tag: 'Ledger',
+    summary: 'List differences between the Ledger and the processor',
+    description:
+      'The open differences of all tenants, and charges that belong to no known payment. Scheduled comparisons detect them: every hour ' +
+      'over the last day, every night over the last week. To compare now, start a run of the job `reconcile-recent`, which compares the ' +
+      '25 hours before the minute in which it was started.',
+    answers: { 200: { description: 'A page of differences.', schema: mismatchList } },
+  },
+});
 
-async function listOpenMismatches({ tools, request }: Call): Promise<Handled> {
-  const query = validateQuery(mismatchesQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { limit = DEFAULT_PAGE, starting_after: after, created_from: createdFrom, created_to: createdTo } = query.value;
+async function listOpenMismatches(
+  call: ReadingCall<MismatchTools, typeof mismatchesQuery, Operator>,
+): Promise<Handled> {
+  const { tools, request, query } = call;
+  const { limit = DEFAULT_PAGE, starting_after: after, created_from: createdFrom, created_to: createdTo } = query;
   const listed = await listMismatches(tools.views, {
     limit,
     ...defined({ after, createdFrom, createdTo }),
@@ -48,9 +59,21 @@ async function listOpenMismatches({ tools, request }: Call): Promise<Handled> {
   return found({ object: 'list', data: listed.open.map(mismatchObject), has_more: listed.hasMore });
 }
 
-async function showMismatch({ tools, request, id }: Call): Promise<Handled> {
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+const getMismatch = reading({
+  path: '/v1/admin/mismatches/{id}',
+  role: 'viewer',
+  handle: showMismatch,
+  docs: {
+    operationId: 'getMismatch',
+    tag: 'Ledger',
+    summary: 'Retrieve a difference',
+    description: 'The difference as the last comparison found it. It exists until a comparison finds none.',
+    path: z.object({ id: mismatch.shape.id.meta({ description: 'The id of the difference.' }) }),
+    answers: { 200: { description: 'The difference.', schema: mismatch } },
+  },
+});
+
+async function showMismatch({ tools, request, id }: CallBy<MismatchTools, Operator>): Promise<Handled> {
   const open = await readMismatch(tools.views, id);
   if (open === undefined) return refusal(problem('not_found', 'There is no such mismatch.'), request);
   return found(mismatchObject(open));
@@ -79,3 +102,6 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
     last_seen: Math.floor(open.lastSeenAtMs / 1000),
   };
 }
+
+/** The routes of the open mismatches that scheduled comparisons found. */
+export const MISMATCH_ROUTES: readonly OperatorEndpoint<MismatchTools>[] = [getMismatches, getMismatch];

@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { type Route, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { emailFilter } from '../../http/range-filters.ts';
-import { validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
 import { ORDER_STATUSES } from '../../orders/domain/order.ts';
 import { ORDER_ID } from '../../orders/ids.ts';
 import { type ListOrdersTools, listOrders } from '../use/list-orders.ts';
+import { LAGS, orderList } from './list-answers.ts';
 
 export const ordersQuery = z
   .strictObject({
@@ -21,16 +21,20 @@ export const ordersQuery = z
   .refine(hasOneCursor, ONE_CURSOR);
 
 /** The route that lists orders. Read-only. */
-export const getOrders: Route<ListOrdersTools> = {
-  method: 'GET',
+export const getOrders = reading({
   path: '/v1/orders',
   scope: Scopes.paymentsRead,
-  handle: async ({ tools, caller, request }) => {
-    const query = validateQuery(ordersQuery, request.query);
-    if (query.kind === 'refused') return refusal(query.problem, request);
-    const { status, email, ...page } = query.value;
-    const filters = { ...defined({ status, email }) };
-    const asked = { ...filters, ...pageRequest(page) };
+  query: ordersQuery,
+  handle: async ({ tools, caller, request, query }: ReadingCall<ListOrdersTools, typeof ordersQuery>) => {
+    const { status, email, ...page } = query;
+    const asked = { ...defined({ status, email }), ...pageRequest(page) };
     return listHandled(await listOrders(tools, caller, asked), 'orders', request);
   },
-};
+  docs: {
+    operationId: 'listOrders',
+    tag: 'Orders',
+    summary: 'List orders',
+    description: `Newest first, each in its current state. ${LAGS}`,
+    answers: { 200: { description: 'A page of orders.', schema: orderList } },
+  },
+});

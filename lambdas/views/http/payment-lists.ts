@@ -1,14 +1,16 @@
 import * as z from 'zod';
-import { type Call, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading, type TenantEndpoint } from '../../http/endpoint.ts';
 import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { amountFilter, emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
-import { freeText, validateQuery } from '../../http/validate.ts';
+import { freeText } from '../../http/validate.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
 import { DISPUTE_ID, PAYMENT_ID } from '../../payments/ids.ts';
 import { type ListDisputesTools, listDisputes } from '../use/list-disputes.ts';
 import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
+import { disputeList, LAGS, paymentList } from './list-answers.ts';
 
 /** The lists of payments and disputes. The API documents are generated from their query schemas. */
 
@@ -23,7 +25,7 @@ export const paymentFilters = {
     .meta({ description: 'Only payments with this `reference`, including failed ones.' }),
 };
 
-export const paymentsQuery = z
+const paymentsQuery = z
   .strictObject({
     ...paymentFilters,
     charge_id: z
@@ -49,7 +51,7 @@ export const paymentsQuery = z
   })
   .refine((asked) => asked.amount === undefined || hasShortRange(asked), { path: ['amount'], message: RANGE_MESSAGE });
 
-export const disputesQuery = z
+const disputesQuery = z
   .strictObject({
     status: z
       .enum(DISPUTE_STATUSES, `must be one of ${DISPUTE_STATUSES.join(', ')}`)
@@ -59,21 +61,48 @@ export const disputesQuery = z
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
-export async function showPayments({ tools, caller, request }: Call<ListPaymentsTools>): Promise<Handled> {
-  const query = validateQuery(paymentsQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { status, reference, charge_id: chargeId, amount: amountMinor, email, ...page } = query.value;
-  const outcome = await listPayments(tools, caller, {
-    ...defined({ status, reference, chargeId, amountMinor, email }),
-    ...pageRequest(page),
-  });
-  return listHandled(outcome, 'payments', request);
-}
+const getPayments = reading({
+  path: '/v1/payments',
+  scope: Scopes.paymentsRead,
+  role: 'operator',
+  asksProcessor: ({ query }) => query.has('charge_id'),
+  query: paymentsQuery,
+  handle: async ({ tools, caller, request, query }: ReadingCall<ListPaymentsTools, typeof paymentsQuery>) => {
+    const { status, reference, charge_id: chargeId, amount: amountMinor, email, ...page } = query;
+    const outcome = await listPayments(tools, caller, {
+      ...defined({ status, reference, chargeId, amountMinor, email }),
+      ...pageRequest(page),
+    });
+    return listHandled(outcome, 'payments', request);
+  },
+  docs: {
+    operationId: 'listPayments',
+    tag: 'Payments',
+    summary: 'List payments',
+    description: `Newest first. A payment appears when its outcome is known, or is known to take time. ${LAGS}`,
+    answers: { 200: { description: 'A page of payments.', schema: paymentList } },
+    problems: ['processor_unavailable'],
+  },
+});
 
-export async function showDisputes({ tools, caller, request }: Call<ListDisputesTools>): Promise<Handled> {
-  const query = validateQuery(disputesQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { status, ...page } = query.value;
-  const asked = { ...defined({ status }), ...pageRequest(page) };
-  return listHandled(await listDisputes(tools, caller, asked), 'disputes', request);
-}
+const getDisputes = reading({
+  path: '/v1/disputes',
+  scope: Scopes.paymentsRead,
+  role: 'viewer',
+  query: disputesQuery,
+  handle: async ({ tools, caller, request, query }: ReadingCall<ListDisputesTools, typeof disputesQuery>) => {
+    const { status, ...page } = query;
+    const asked = { ...defined({ status }), ...pageRequest(page) };
+    return listHandled(await listDisputes(tools, caller, asked), 'disputes', request);
+  },
+  docs: {
+    operationId: 'listDisputes',
+    tag: 'Disputes',
+    summary: 'List disputes',
+    description: `The disputes of all payments, newest first, each in its current state. ${LAGS}`,
+    answers: { 200: { description: 'A page of disputes.', schema: disputeList } },
+  },
+});
+
+/** The lists of payments and disputes. They only read. */
+export const PAYMENT_LIST_ROUTES: readonly TenantEndpoint<ListPaymentsTools>[] = [getPayments, getDisputes];

@@ -1,20 +1,22 @@
 import * as z from 'zod';
-import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
 import { day, dayText } from '../../http/range-filters.ts';
-import { validateQuery } from '../../http/validate.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { currency } from '../../payments/http/payment-objects.ts';
 import { DAY_MS } from '../domain/views.ts';
 import { type DayVolume, readVolumes } from '../use/read-volumes.ts';
 import type { ViewStore } from '../use/view-store.ts';
+import { volumeList } from './list-answers.ts';
 
 /** Maximum range: a quarter. With ten currencies, about ten thousand rows, below a megabyte. Days. */
 const MAX_DAYS = 92;
 
 /** The API documents are generated from this schema. */
-export const volumesQuery = z
+const volumesQuery = z
   .strictObject({
     from: day('The first day, in UTC.'),
     to: day(`The last day, in UTC: at most ${MAX_DAYS} days with \`from\`.`),
@@ -27,14 +29,33 @@ export const volumesQuery = z
     context.addIssue({ code: 'custom', path: ['to'], message });
   });
 
-export interface ReadVolumesTools {
+interface ReadVolumesTools {
   readonly views: Pick<ViewStore, 'range'>;
 }
 
-export async function showVolumes({ tools, caller, request }: Call<ReadVolumesTools>): Promise<Handled> {
-  const query = validateQuery(volumesQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const { from, to, currency: only } = query.value;
+export const getVolumes = reading({
+  path: '/v1/reports/volume',
+  scope: Scopes.ledgerRead,
+  role: 'viewer',
+  query: volumesQuery,
+  handle: showVolumes,
+  docs: {
+    operationId: 'getVolumes',
+    tag: 'Reports',
+    summary: 'Report counts and amounts by day',
+    description:
+      'The number of events of each type on each day in each currency, and the sum of their amounts: the captured amount for ' +
+      '`payment.completed`, otherwise the amount of the payment, order, refund or dispute. A payment of an order is counted under its ' +
+      'own events, too, so do not add outcomes of orders to outcomes of payments. The report is derived from events and lags by about a second.',
+    answers: { 200: { description: 'The volumes.', schema: volumeList } },
+    problems: ['balance_too_large'],
+  },
+});
+
+type VolumesCall = ReadingCall<ReadVolumesTools, typeof volumesQuery>;
+
+async function showVolumes({ tools, caller, request, query }: VolumesCall): Promise<Handled> {
+  const { from, to, currency: only } = query;
   const days = { fromMs: from.fromMs, untilMs: to.untilMs };
   try {
     const volumes = await readVolumes(tools.views, caller, {

@@ -15,7 +15,7 @@ import {
 
 export interface ListEntriesTools {
   readonly ledger: LedgerReader;
-  readonly effects: Pick<PaymentStore, 'listTransitions'>;
+  readonly store: Pick<PaymentStore, 'listTransitions'>;
 }
 
 export interface ListEntries {
@@ -44,7 +44,7 @@ export type ListEntriesOutcome =
  * @throws as {@link LedgerReader.entries}
  */
 export async function listEntries(
-  { ledger, effects }: ListEntriesTools,
+  { ledger, store }: ListEntriesTools,
   caller: Owner,
   { payment, limit, ...rest }: ListEntries,
 ): Promise<ListEntriesOutcome> {
@@ -52,7 +52,7 @@ export async function listEntries(
   const query = { tenantId, mode, ...rest, limit: limit + 1 };
   if (payment === undefined) return paged(await ledger.entries(query), limit);
   const paymentId = parsePaymentId(payment);
-  const chain = paymentId === undefined ? undefined : await readChain(effects, paymentId);
+  const chain = paymentId === undefined ? undefined : await readChain(store, paymentId);
   const owner = chain?.first.payment;
   if (chain === undefined || owner?.tenantId !== tenantId || owner.mode !== mode) return { kind: 'not_found' };
   return paged(entriesOf(chain.transitions, query), limit);

@@ -1,18 +1,18 @@
 import * as z from 'zod';
+import { type Call as CallWith, causedByRequest, found, type Handled, refusal } from '../../http/authenticated-api.ts';
 import {
-  type Call as CallWith,
-  causedByRequest,
-  found,
-  type Handled,
-  type Route as RouteWith,
-  refusal,
-} from '../../http/authenticated-api.ts';
+  type KeyedCall,
+  keyed,
+  type ReadingCall,
+  reading,
+  type SettingCall,
+  setting,
+  type TenantEndpoint,
+} from '../../http/endpoint.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
-import { readJsonObject, readOptionalJsonObject } from '../../http/json-body.ts';
-import { keyedCounts, ownKey, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { keyedCounts, ownKey, payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { DEFAULT_PAGE } from '../../http/lists.ts';
-import { type Parsed, type ProblemCode, problem, valid } from '../../http/problems.ts';
-import { emptyQuery, validateBody, validateQuery } from '../../http/validate.ts';
+import { type ProblemCode, problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -30,10 +30,18 @@ import {
   deleteEndpoint,
   type EndpointChange,
   type EndpointTools,
-  type KeyedRequest,
   rotateSecret,
   updateEndpoint,
 } from '../use/webhook-endpoints.ts';
+import {
+  deletedEndpoint,
+  webhookDelivery,
+  webhookDeliveryList,
+  webhookEndpoint,
+  webhookEndpointList,
+  webhookEndpointWithSecret,
+  webhookReplay,
+} from './webhook-answers.ts';
 import {
   createEndpointBody,
   DEFAULT_OVERLAP_SECONDS,
@@ -48,116 +56,179 @@ export interface WebhookApiTools extends EndpointTools, AskTools {
 }
 
 type Call = CallWith<WebhookApiTools>;
-type Route = RouteWith<WebhookApiTools>;
 
-const postEndpoint: Route = {
-  method: 'POST',
+const path = z.object({ id: webhookEndpoint.shape.id.meta({ description: 'The id of the endpoint.' }) });
+const deliveryPath = path.extend({
+  delivery: webhookDelivery.shape.id.meta({ description: 'The id of the delivery.' }),
+});
+const READ = { scope: Scopes.webhooksRead, role: 'viewer' } as const;
+const NOTHING_TWICE = 'nothing happens twice';
+
+const postEndpoint = keyed({
   path: '/v1/webhook_endpoints',
   scope: Scopes.webhooksWrite,
-  handle: async (call) => {
-    const keyed = readKeyed(call, 'POST', createEndpointBody);
-    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
-    const { request, scope, body } = keyed.value;
-    const { url, events, description } = body;
+  body: createEndpointBody,
+  handle: async (call: KeyedCall<WebhookApiTools, typeof createEndpointBody>) => {
+    const { url, events, description } = call.body;
+    const { request, scope } = requested(call);
     const endpointId = deriveEndpointId(call.tools.digest, scope);
     const wishes = { url, events, ...defined({ description }) };
     return handled(call, await createEndpoint(call.tools, { ...request, ...wishes, endpointId }));
   },
-};
+  docs: {
+    operationId: 'createWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Create a webhook endpoint',
+    description:
+      'From now on each event of these types is posted to the URL at least once, signed as Standard Webhooks specifies. Every ' +
+      'attempt at an event has the same `webhook-id` header.',
+    key: ['endpoint', 'no second endpoint is ever made'],
+    // A request with an expired key counts as new.
+    expires: false,
+    located: true,
+    requests: {
+      all: { summary: 'All events', value: { url: 'https://shop.co.uk/hooks', events: ['*'] } },
+      some: {
+        summary: 'Some events',
+        value: {
+          url: 'https://shop.co.uk/hooks',
+          events: ['payment.completed', 'payment.failed'],
+          description: 'Order system',
+        },
+      },
+    },
+    answers: { 201: { description: 'The endpoint, with its `secret`.', schema: webhookEndpointWithSecret } },
+    problems: ['url_not_allowed', 'webhook_endpoint_limit'],
+  },
+});
 
-const postRotation: Route = {
-  method: 'POST',
+const postRotation = keyed({
   path: '/v1/webhook_endpoints/{id}/rotate_secret',
   scope: Scopes.webhooksWrite,
   role: 'owner',
-  handle: async (call) => {
-    const keyed = readKeyed(call, 'POST', rotateSecretBody);
-    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
-    const { request, body } = keyed.value;
-    const overlapSeconds = body.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS;
+  body: rotateSecretBody,
+  optionalBody: true,
+  handle: async (call: KeyedCall<WebhookApiTools, typeof rotateSecretBody>) => {
+    const { overlap_seconds: overlapSeconds = DEFAULT_OVERLAP_SECONDS } = call.body;
+    const { request } = requested(call);
     return handled(call, await rotateSecret(call.tools, { ...request, endpointId: call.id, overlapSeconds }));
   },
-};
+  docs: {
+    operationId: 'rotateWebhookSecret',
+    tag: 'Webhooks',
+    summary: 'Replace the secret of a webhook endpoint',
+    description:
+      'The new secret signs immediately. The previous one also signs, in the same header, for `overlap_seconds`. At most four secrets sign at a time: a rotation that would revoke one before the end of its overlap is refused.',
+    path,
+    key: ['rotation', NOTHING_TWICE],
+    requests: { hour: { summary: 'Both secrets sign for one hour', value: { overlap_seconds: 3_600 } } },
+    answers: { 200: { description: 'The endpoint, with its new `secret`.', schema: webhookEndpointWithSecret } },
+  },
+});
 
-const deleteRoute: Route = {
+const deleteRoute = keyed({
   method: 'DELETE',
   path: '/v1/webhook_endpoints/{id}',
   scope: Scopes.webhooksWrite,
-  handle: async (call) => {
-    const keyed = readKeyed(call, 'DELETE', z.strictObject({}));
-    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
-    return handled(call, await deleteEndpoint(call.tools, { ...keyed.value.request, endpointId: call.id }));
+  handle: async (call: KeyedCall<WebhookApiTools>) =>
+    handled(call, await deleteEndpoint(call.tools, { ...requested(call).request, endpointId: call.id })),
+  docs: {
+    operationId: 'deleteWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Delete a webhook endpoint',
+    description: 'No further event is sent to it.',
+    path,
+    key: ['deletion', NOTHING_TWICE],
+    expires: false,
+    answers: { 200: { description: 'The endpoint was deleted.', schema: deletedEndpoint } },
   },
-};
+});
 
-const patchEndpoint: Route = {
-  method: 'PATCH',
+const patchEndpoint = setting({
   path: '/v1/webhook_endpoints/{id}',
   scope: Scopes.webhooksWrite,
-  handle: update,
-};
+  body: updateEndpointBody,
+  handle: async (call: SettingCall<WebhookApiTools, typeof updateEndpointBody>) => {
+    const { tools, caller, id, body } = call;
+    const change = Object.fromEntries(
+      Object.entries(body).filter(([, value]) => value !== undefined),
+    ) as EndpointChange;
+    const outcome = await updateEndpoint(tools, {
+      owner: caller,
+      cause: causedByRequest(call),
+      endpointId: id,
+      change,
+    });
+    return outcome.kind === 'updated' ? found(endpointObject(outcome.endpoint, caller)) : handled(call, outcome);
+  },
+  docs: {
+    operationId: 'updateWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Update a webhook endpoint',
+    description:
+      'Sets the given fields and keeps the others. It needs no key. Events that occurred while the endpoint was disabled can be replayed.',
+    path,
+    requests: { off: { summary: 'Disable the endpoint', value: { enabled: false } } },
+    answers: { 200: { description: 'The endpoint after the update.', schema: webhookEndpoint } },
+    problems: ['url_not_allowed'],
+  },
+});
 
-/**
- * Updates an endpoint. The request states the resulting values, so a repeated request has the same effect and needs no
- * idempotency key.
- */
-async function update(call: Call): Promise<Handled> {
-  const { request, tools, caller, id } = call;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
-  const sent = readJsonObject(request);
-  if (sent.kind === 'refused') return refusal(sent.problem, request);
-  const body = validateBody(updateEndpointBody, sent.value);
-  if (body.kind === 'refused') return refusal(body.problem, request);
-  const change = Object.fromEntries(
-    Object.entries(body.value).filter(([, value]) => value !== undefined),
-  ) as EndpointChange;
-  const outcome = await updateEndpoint(tools, { owner: caller, cause: causedByRequest(call), endpointId: id, change });
-  return outcome.kind === 'updated' ? found(endpointObject(outcome.endpoint, caller)) : handled(call, outcome);
-}
-
-const listEndpoints: Route = {
-  method: 'GET',
+const listEndpoints = reading({
+  ...READ,
   path: '/v1/webhook_endpoints',
-  scope: Scopes.webhooksRead,
-  role: 'viewer',
-  handle: async ({ tools, caller, request }) => {
-    const query = validateQuery(emptyQuery, request.query);
-    if (query.kind === 'refused') return refusal(query.problem, request);
+  handle: async ({ tools, caller }: ReadingCall<WebhookApiTools>) => {
     const { endpoints } = await tools.webhooks.readBook(caller);
     const data = endpoints.map((endpoint) => endpointObject(endpoint, caller));
     return found({ object: 'list', data, has_more: false });
   },
-};
+  docs: {
+    operationId: 'listWebhookEndpoints',
+    tag: 'Webhooks',
+    summary: 'List the webhook endpoints',
+    description: 'All of them; there are at most 16.',
+    answers: { 200: { description: 'The endpoints.', schema: webhookEndpointList } },
+  },
+});
 
-const getEndpoint: Route = {
-  method: 'GET',
+const getEndpoint = reading({
+  ...READ,
   path: '/v1/webhook_endpoints/{id}',
-  scope: Scopes.webhooksRead,
-  role: 'viewer',
-  handle: async (call) => {
-    const { tools, caller, request, id } = call;
-    const query = validateQuery(emptyQuery, request.query);
-    if (query.kind === 'refused') return refusal(query.problem, request);
+  handle: async (call: ReadingCall<WebhookApiTools>) => {
+    const { tools, caller, id } = call;
     const endpoint = endpointOf(await tools.webhooks.readBook(caller), id);
     return endpoint === undefined ? handled(call, { kind: 'not_found' }) : found(endpointObject(endpoint, caller));
   },
-};
+  docs: {
+    operationId: 'getWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Retrieve a webhook endpoint',
+    description: 'The current state, without the secret.',
+    path,
+    answers: { 200: { description: 'The endpoint.', schema: webhookEndpoint } },
+  },
+});
 
-const listDeliveries: Route = {
-  method: 'GET',
+const listDeliveries = reading({
+  ...READ,
   path: '/v1/webhook_endpoints/{id}/deliveries',
-  scope: Scopes.webhooksRead,
-  role: 'viewer',
+  query: deliveriesQuery,
   handle: deliveries,
-};
+  docs: {
+    operationId: 'listWebhookDeliveries',
+    tag: 'Webhooks',
+    summary: 'List the deliveries of a webhook endpoint',
+    description:
+      'Newest event first, with the result and the duration of each attempt. Deliveries are kept for 90 days.',
+    path,
+    answers: { 200: { description: 'A page of deliveries.', schema: webhookDeliveryList } },
+  },
+});
 
-async function deliveries(call: Call): Promise<Handled> {
-  const { tools, caller, request, id } = call;
-  const query = validateQuery(deliveriesQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+async function deliveries(call: ReadingCall<WebhookApiTools, typeof deliveriesQuery>): Promise<Handled> {
+  const { tools, caller, request, id, query } = call;
   if (endpointOf(await tools.webhooks.readBook(caller), id) === undefined) return handled(call, { kind: 'not_found' });
-  const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
+  const { limit = DEFAULT_PAGE, starting_after: after } = query;
   // The cursor must be a delivery of this endpoint, so a page cannot start at a delivery of another tenant.
   if (after !== undefined && (await tools.webhooks.readDelivery(id, after)) === undefined) {
     const detail = 'starting_after must be the id of a delivery that a page of this list has shown.';
@@ -172,83 +243,120 @@ async function deliveries(call: Call): Promise<Handled> {
   });
 }
 
-const getDelivery: Route = {
-  method: 'GET',
+const getDelivery = reading({
+  ...READ,
   path: '/v1/webhook_endpoints/{id}/deliveries/{delivery}',
-  scope: Scopes.webhooksRead,
-  role: 'viewer',
-  handle: (call) =>
+  handle: (call: ReadingCall<WebhookApiTools>) =>
     showPart(call, async ({ tools: { webhooks }, id, pieces }) => {
       const { delivery: deliveryId = '' } = pieces;
       const delivery = isDeliveryId(deliveryId) ? await webhooks.readDelivery(id, deliveryId) : undefined;
       return delivery && deliveryObject(delivery);
     }),
-};
+  docs: {
+    operationId: 'getWebhookDelivery',
+    tag: 'Webhooks',
+    summary: 'Retrieve a delivery',
+    description: 'The current state. A delivery is kept for 90 days.',
+    path: deliveryPath,
+    answers: { 200: { description: 'The delivery.', schema: webhookDelivery } },
+  },
+});
 
-const getReplay: Route = {
-  method: 'GET',
+const getReplay = reading({
+  ...READ,
   path: '/v1/webhook_endpoints/{id}/replays/{replay}',
-  scope: Scopes.webhooksRead,
-  role: 'viewer',
-  handle: (call) =>
+  handle: (call: ReadingCall<WebhookApiTools>) =>
     showPart(call, async ({ tools: { webhooks }, id, pieces }) => {
       const { replay: replayId = '' } = pieces;
       const known = REPLAY_ID.test(replayId) ? await webhooks.readReplay(replayId) : undefined;
       return known?.endpointId === id ? replayObject(known) : undefined;
     }),
-};
+  docs: {
+    operationId: 'getWebhookReplay',
+    tag: 'Webhooks',
+    summary: 'Retrieve a replay',
+    description: 'The current state.',
+    path: path.extend({ replay: webhookReplay.shape.id.meta({ description: 'The id of the replay.' }) }),
+    answers: { 200: { description: 'The replay.', schema: webhookReplay } },
+  },
+});
 
 /** Shows a delivery or a replay of one of the caller's endpoints. */
 async function showPart(
   call: Call,
   read: (call: Call) => Promise<Readonly<Record<string, unknown>> | undefined>,
 ): Promise<Handled> {
-  const { tools, caller, request, id } = call;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { tools, caller, id } = call;
   const isOwn = endpointOf(await tools.webhooks.readBook(caller), id) !== undefined;
   const part = isOwn ? await read(call) : undefined;
   return part === undefined ? handled(call, { kind: 'not_found' }) : found(part);
 }
 
-const postResend: Route = {
-  method: 'POST',
+const postResend = keyed({
   path: '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
   scope: Scopes.webhooksWrite,
   role: 'operator',
-  handle: async (call) => {
-    const keyed = readKeyed(call, 'POST', z.strictObject({}));
-    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
+  handle: async (call: KeyedCall<WebhookApiTools>) => {
     const deliveryId = call.pieces['delivery'] ?? '';
-    return handled(call, await resendWebhook(call.tools, { ...keyed.value.request, endpointId: call.id, deliveryId }));
+    const { request } = requested(call);
+    return handled(call, await resendWebhook(call.tools, { ...request, endpointId: call.id, deliveryId }));
   },
-};
+  docs: {
+    operationId: 'resendWebhook',
+    tag: 'Webhooks',
+    summary: 'Send an event again',
+    description:
+      'Makes one more attempt now, whatever the result of the earlier ones. A scheduled attempt is brought forward. If the endpoint is slow, the attempt waits for its turn among the other webhooks of the endpoint.',
+    path: deliveryPath,
+    key: ['attempt', NOTHING_TWICE],
+    answers: { 202: { description: 'The delivery. The attempt follows.', schema: webhookDelivery } },
+    problems: ['webhook_endpoint_disabled'],
+  },
+});
 
-const postTest: Route = {
-  method: 'POST',
+const postTest = keyed({
   path: '/v1/webhook_endpoints/{id}/test',
   scope: Scopes.webhooksWrite,
   role: 'operator',
-  handle: async (call) => {
-    const keyed = readKeyed(call, 'POST', z.strictObject({}));
-    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
-    return handled(call, await testWebhook(call.tools, { ...keyed.value.request, endpointId: call.id }));
+  handle: async (call: KeyedCall<WebhookApiTools>) =>
+    handled(call, await testWebhook(call.tools, { ...requested(call).request, endpointId: call.id })),
+  docs: {
+    operationId: 'testWebhook',
+    tag: 'Webhooks',
+    summary: 'Send a test event',
+    description:
+      'Sends an event of the type `webhook_endpoint.test` to this endpoint, signed and delivered like all others, even if the endpoint subscribes only to other events. It does not concern a payment. There is one attempt, whose failure does not disable the endpoint, except for an answer of 410.',
+    path,
+    key: ['test event', NOTHING_TWICE],
+    answers: { 202: { description: 'The delivery. The attempt follows.', schema: webhookDelivery } },
+    problems: ['webhook_endpoint_disabled'],
   },
-};
+});
 
-const postReplay: Route = {
-  method: 'POST',
+const postReplay = keyed({
   path: '/v1/webhook_endpoints/{id}/replay',
   scope: Scopes.webhooksWrite,
   role: 'operator',
+  body: replayBody,
   handle: replay,
-};
+  docs: {
+    operationId: 'replayWebhooks',
+    tag: 'Webhooks',
+    summary: 'Send the events of a range of time again',
+    description: 'Every event of the range that the endpoint subscribes to is sent once more, with its original id.',
+    path,
+    key: ['replay', NOTHING_TWICE],
+    requests: {
+      day: { summary: 'One day', value: { created_from: 1_772_366_400, created_to: 1_772_452_800 } },
+    },
+    answers: { 202: { description: 'The replay was accepted and runs in the background.', schema: webhookReplay } },
+    problems: ['webhook_endpoint_disabled', 'webhook_replay_running'],
+  },
+});
 
-async function replay(call: Call): Promise<Handled> {
-  const keyed = readKeyed(call, 'POST', replayBody);
-  if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
-  const { request, scope, body } = keyed.value;
-  const { created_from: from, created_to: to, events } = body;
+async function replay(call: KeyedCall<WebhookApiTools, typeof replayBody>): Promise<Handled> {
+  const { created_from: from, created_to: to, events } = call.body;
+  const { request, scope } = requested(call);
   if (from >= to || to - from > LONGEST_REPLAY_SECONDS) {
     const detail = `created_from must be ${from >= to ? '' : 'at most 31 days '}before created_to.`;
     return refusal(problem('invalid_request', detail, 'created_from'), call.request);
@@ -264,22 +372,13 @@ async function replay(call: Call): Promise<Handled> {
   return handled(call, outcome);
 }
 
-interface Keyed<Body> {
-  readonly request: KeyedRequest;
-  readonly scope: KeyScope;
-  readonly body: Body;
-}
-
-/** Reads a keyed request. The body can be absent if the schema accepts an empty object. */
-function readKeyed<Body>(call: Call, method: 'POST' | 'DELETE', schema: z.ZodType<Body>): Parsed<Keyed<Body>> {
-  const { request, caller, tools } = call;
-  const read = readKeyedRequest(tools.digest, request, schema, readOptionalJsonObject);
-  if (read.kind === 'refused') return read;
-  const { key, body, fingerprint } = read.value;
-  const scope: KeyScope = { ...ownKey(caller, key), method, path: `/${request.path.join('/')}` };
+/** The request as the use cases take it, and the scope of its key. */
+function requested(call: Call & Pick<KeyedCall<WebhookApiTools>, 'key' | 'fingerprint'>) {
+  const { request, caller, tools, key, fingerprint } = call;
+  const scope: KeyScope = { ...ownKey(caller, key), method: request.method, path: `/${request.path.join('/')}` };
   const operationId = webhookOperation(tools.digest, scope);
   call.logFields.operationId = operationId;
-  return valid({ request: { caller, operationId, fingerprint, cause: causedByRequest(call) }, scope, body });
+  return { request: { caller, operationId, fingerprint, cause: causedByRequest(call) }, scope };
 }
 
 type Outcome =
@@ -336,7 +435,7 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
 }
 
 /** The routes of the webhook API. */
-export const WEBHOOK_ROUTES: readonly Route[] = [
+export const WEBHOOK_ROUTES: readonly TenantEndpoint<WebhookApiTools>[] = [
   listEndpoints,
   postEndpoint,
   getEndpoint,

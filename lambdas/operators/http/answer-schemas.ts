@@ -1,13 +1,14 @@
 import * as z from 'zod';
-import { ACTIONS } from '../activity/domain/activity.ts';
-import { described } from '../http/validate.ts';
-import { ROLES } from '../kernel/contract/api.ts';
-import { APPROVAL_ID } from '../operators/domain/approval.ts';
-import { TENANT_ID } from '../operators/http/ledger-schemas.ts';
-import { QUEUES } from '../operators/use/queue-lists.ts';
-import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
-import { shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
-import { actor, causedBy, posting, transitionSubject } from './answer-schemas.ts';
+import { ACTIONS } from '../../activity/domain/activity.ts';
+import { described } from '../../http/validate.ts';
+import { ROLES } from '../../kernel/contract/api.ts';
+import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
+import { causedBy, posting, transitionSubject } from '../../payments/http/payment-answers.ts';
+import { shownAmount, unixSeconds } from '../../payments/http/payment-objects.ts';
+import { APPROVAL_ID } from '../domain/approval.ts';
+import { QUEUES } from '../use/queue-lists.ts';
+import { actor } from './activity-answers.ts';
+import { TENANT_ID } from './ledger-schemas.ts';
 
 /** Schemas of the answers to operators, for the API documents. */
 
@@ -27,6 +28,10 @@ export const operatorSelf = z
     role: z.enum(ROLES),
   })
   .meta({ id: 'OperatorSelf' });
+
+/** The answer to a request above the limit. */
+export const NEEDS_APPROVAL =
+  'The amount is above the limit of the deployment, so nothing was posted: a second person must approve it.';
 
 /** Problems of a decision that its processor’s books do not confirm. */
 export const NOT_AS_SHOWN = [
@@ -78,6 +83,8 @@ export const approval = z
     }),
   })
   .meta({ id: 'Approval' });
+
+export const approvalPath = z.object({ id: approval.shape.id.meta({ description: 'The id of the approval.' }) });
 
 export const approvalList = z
   .looseObject({

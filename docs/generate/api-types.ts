@@ -4,32 +4,22 @@ import { openApiDocument } from '../../lambdas/api-docs/openapi.ts';
 type Node = Readonly<Record<string, unknown>>;
 type Nodes = Readonly<Record<string, Node>>;
 
-/** The groups of operations that a tenant's API key opens, as far as the client calls them. */
-const GROUPS = ['Payments', 'Refunds', 'Disputes', 'Orders', 'Events', 'Webhooks'];
+const HEAD = '/** The types of the API, made from its description by `npm run generate`. */\n\n';
 
-const HEAD = '/** The types of the API, made from its description by `npm run docs:tables`. Do not edit. */\n\n';
-
-/** The types of `client/`. */
-export function clientTypes(): Promise<string> {
-  return typesOf(({ tags }) => GROUPS.includes(String((tags as string[])[0])));
-}
-
-/** The types of `console/`: what operators call. */
-export function consoleTypes(): Promise<string> {
-  return typesOf(({ security }) => (security as Node[]).some((scheme) => 'operator' in scheme));
-}
-
-/** Types made from the API's description: bodies, parameters and good answers of some operations; all problems have one schema. */
-async function typesOf(isCalled: (operation: Node) => boolean): Promise<string> {
+/**
+ * The types of the API for the client, the console and the command line: bodies, parameters and good answers of all operations; all
+ * problems have one schema.
+ */
+export async function apiTypes(): Promise<string> {
   const document = JSON.parse(JSON.stringify(openApiDocument)) as Node & {
     readonly paths: Readonly<Record<string, Nodes>>;
     readonly components: Nodes;
   };
   const paths = Object.fromEntries(
-    Object.entries(document.paths).flatMap(([path, methods]) => {
-      const called = Object.entries(methods).filter(([, operation]) => isCalled(operation));
-      return called.length === 0 ? [] : [[path, Object.fromEntries(called.map(([name, each]) => [name, good(each)]))]];
-    }),
+    Object.entries(document.paths).map(([path, methods]) => [
+      path,
+      Object.fromEntries(Object.entries(methods).map(([name, each]) => [name, good(each)])),
+    ]),
   );
   const { components } = document;
   const used = referencesIn(document, paths, ['#/components/schemas/Problem']);

@@ -1,12 +1,5 @@
 import * as z from 'zod';
-import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import { keyRecordQuery } from '../operators/http/key-record-routes.ts';
-import { searchQuery } from '../operators/http/payment-search.ts';
-import { KEY_STATES } from '../operators/use/read-key-record.ts';
-import { LAGS, paymentList } from './list-schemas.ts';
-import { reading } from './operations.ts';
-
-/** Look-ups by operators. */
+import { KEY_STATES } from '../use/read-key-record.ts';
 
 const moment = z.iso.datetime().meta({ description: 'RFC 3339, with milliseconds.' });
 
@@ -52,46 +45,3 @@ export const keyRecord = z
     expires: moment.nullable().meta({ description: 'Null while it is open, and for a record that never expires.' }),
   })
   .meta({ id: 'IdempotencyRecord' });
-
-const OPERATION_ID = /^(?:pay|ord|cor|dec|ann|cb)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
-const role = 'viewer';
-
-export const inspectionPaths: ZodOpenApiPathsObject = {
-  '/v1/admin/payments': {
-    get: reading({
-      operationId: 'searchPayments',
-      summary: 'Search the payments of a tenant',
-      description: `Newest first. A page examines at most 1,000 payments; it can then be short, and \`next_cursor\` continues. Viewers get \`description\` and \`metadata\` empty. ${LAGS}`,
-      role,
-      query: searchQuery,
-      answers: { 200: { description: 'A page of payments.', schema: paymentList } },
-    }),
-  },
-  '/v1/admin/idempotency_keys': {
-    get: reading({
-      operationId: 'findIdempotencyRecord',
-      summary: 'Inspect an idempotency key',
-      description:
-        'The record of a key of any tenant, or of an operator. The key is not stored: its operation is derived again from key, path and owner. A strongly consistent read.',
-      role,
-      query: keyRecordQuery,
-      answers: { 200: { description: 'The record.', schema: keyRecord } },
-    }),
-  },
-  '/v1/admin/idempotency_keys/{id}': {
-    get: reading({
-      operationId: 'getIdempotencyRecord',
-      summary: 'Inspect an operation',
-      description: 'The record of an operation by its id, as a timeline shows it. A strongly consistent read.',
-      role,
-      path: z.object({
-        id: z.string().regex(OPERATION_ID).meta({
-          description:
-            'The id of a payment, capture, cancellation, refund, order, correction, decision, annotation or callback.',
-          example: 'pay_3sn5pwrcn64iekkszfiknf37ovvhkpxg',
-        }),
-      }),
-      answers: { 200: { description: 'The record.', schema: keyRecord } },
-    }),
-  },
-};

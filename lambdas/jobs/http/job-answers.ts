@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { RUN_STATUSES } from '../jobs/domain/job-run.ts';
-import { RUN_ID } from '../jobs/http/job-schemas.ts';
+import { RUN_STATUSES } from '../domain/job-run.ts';
+import { RUN_ID } from './job-schemas.ts';
 
 /** Schemas of the answers about jobs. */
 

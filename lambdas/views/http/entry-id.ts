@@ -1,6 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
-import type { BooksOwner, EntryPosition } from '../../views/use/ledger-reader.ts';
+import type { BooksOwner, EntryPosition } from '../use/ledger-reader.ts';
 
 const PREFIX = 'ent_';
 /** Time, payment, sequence, leg, checksum. */

@@ -1,12 +1,9 @@
 import * as z from 'zod';
-import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import { FILE_DAYS } from '../exports/contract.ts';
-import { EXPORT_KINDS } from '../exports/domain/data-export.ts';
-import { exportBody, exportsQuery } from '../exports/http/export-schemas.ts';
-import { EXPORT_ID } from '../exports/ids.ts';
-import { MAX_OPEN_EXPORTS } from '../exports/use/exports.ts';
-import { Scopes } from '../kernel/contract/api.ts';
-import { keyed, reading } from './operations.ts';
+import { FILE_DAYS } from '../contract.ts';
+import { EXPORT_KINDS } from '../domain/data-export.ts';
+import { EXPORT_ID } from '../ids.ts';
+
+/** Schemas of the answers about exports. */
 
 const DAY = '2026-03-01';
 
@@ -57,45 +54,3 @@ export const exportList = z
     has_more: z.boolean(),
   })
   .meta({ id: 'ExportList' });
-
-/** Exports of rows as files. */
-export const exportPaths: ZodOpenApiPathsObject = {
-  '/v1/exports': {
-    post: keyed({
-      operationId: 'createExport',
-      summary: 'Export rows as a CSV file',
-      description:
-        'Writes all rows of a kind and a range of days to one file (RFC 4180, UTF-8). The rows are `entries` of the ledger, `payments` and `disputes` by ' +
-        'the day on which they were created, and outcomes of `refunds` and `events` by the day on which they occurred; oldest first. Amounts are given as decimals and ' +
-        'in minor units. A text that a spreadsheet would read as a formula begins with an apostrophe. The file is written in ' +
-        `the background. A tenant has at most ${MAX_OPEN_EXPORTS} unfinished exports in each mode.`,
-      scope: Scopes.exportsWrite,
-      role: 'operator',
-      key: ['export', 'no second export is ever made'],
-      expires: false,
-      body: { schema: exportBody },
-      answers: { 202: { description: 'The export was accepted.', schema: listedExport } },
-      problems: ['too_many_exports'],
-    }),
-    get: reading({
-      operationId: 'listExports',
-      summary: 'List exports',
-      description: 'Newest first, without links.',
-      scope: Scopes.exportsRead,
-      role: 'viewer',
-      query: exportsQuery,
-      answers: { 200: { description: 'A page of exports.', schema: exportList } },
-    }),
-  },
-  '/v1/exports/{id}': {
-    get: reading({
-      operationId: 'getExport',
-      summary: 'Retrieve an export',
-      description: 'Its progress, and a link to its file when it is completed.',
-      scope: Scopes.exportsRead,
-      role: 'viewer',
-      path: z.object({ id: z.string().meta({ description: 'The id of the export.' }) }),
-      answers: { 200: { description: 'The export.', schema: shownExport } },
-    }),
-  },
-};

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { REPLAY_ID } from '../webhooks/domain/webhook-replay.ts';
+import { REPLAY_ID } from '../domain/webhook-replay.ts';
 
 /** Schemas of the answers about webhooks, for the API documents. */
 

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import { VERIFIED } from '../archive/domain/verification.ts';
-import { unixSeconds } from '../payments/http/payment-objects.ts';
-import { reading } from './operations.ts';
+import { unixSeconds } from '../../payments/http/payment-objects.ts';
+import { VERIFIED } from '../domain/verification.ts';
+
+/** Schemas of the answers about verifications. */
 
 const counted = (what: string) =>
   z
@@ -80,17 +80,3 @@ export const audit = z
     manifests: z.array(manifest).meta({ description: 'Newest first.' }),
   })
   .meta({ id: 'Audit' });
-
-export const auditPaths: ZodOpenApiPathsObject = {
-  '/v1/admin/audit': {
-    get: reading({
-      operationId: 'getAudit',
-      summary: 'Show the latest verifications',
-      description:
-        'The latest verifications of the Ledger and its archive, with their findings, and the newest manifests, from the bucket of the archive. ' +
-        'It does not verify anything itself; use `payonce verify`.',
-      role: 'viewer',
-      answers: { 200: { description: 'The latest verifications.', schema: audit } },
-    }),
-  },
-};

@@ -1,10 +1,12 @@
 import * as z from 'zod';
-import { EVENT_VERSION, PUBLIC_EVENT_TYPES } from '../events/domain/event.ts';
-import { order } from '../orders/http/order-object.ts';
-import { dispute, payment, shownAmount } from '../payments/http/payment-objects.ts';
-import { MAX_EXAMINED } from '../views/use/list-page.ts';
+import { EVENT_VERSION, PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
+import { order } from '../../orders/http/order-object.ts';
+import { TRANSITION_TYPES } from '../../payments/domain/payment.ts';
+import { account } from '../../payments/http/payment-answers.ts';
+import { dispute, payment, shownAmount, unixSeconds } from '../../payments/http/payment-objects.ts';
+import { MAX_EXAMINED } from '../use/list-page.ts';
 
-/** Schemas of the answers of lists that are shown newest first. */
+/** Schemas of the answers that are read from the Views. */
 
 export const LAGS =
   'The list is derived from events and lags by about a second; objects that are read by id do not lag.';
@@ -32,45 +34,6 @@ const listOf = (entry: z.ZodType) =>
   });
 
 export const paymentList = listOf(payment).meta({ id: 'PaymentList' });
-
-const minor = (what: string) =>
-  z
-    .int()
-    .min(0)
-    .meta({ description: `${what}, in minor units.` });
-
-/** Refunds and disputes in the processor's form. */
-const atProcessor = z.array(z.looseObject({ id: z.string(), status: z.string(), amount: minor('The amount') }));
-
-export const charge = z
-  .looseObject({
-    id: z.string().meta({ description: 'The id at the processor.', example: 'ch_k3jx5aqhz4m2' }),
-    object: z.literal('charge'),
-    processor: z.string().meta({ description: 'The name of the processor.' }),
-    own: z.boolean().meta({ description: 'Whether the request of this payment made the charge.' }),
-    status: z.enum(['pending', 'requires_action', 'authorized', 'succeeded', 'declined', 'voided']),
-    amount: minor('The requested amount'),
-    amount_captured: minor('The captured amount'),
-    currency: z.string(),
-    fee: minor('The processor’s fees for the charge, its refunds and disputes, in its currency').nullable(),
-    other_fees: z
-      .array(z.looseObject({ amount: minor('The fee'), currency: z.string() }))
-      .exactOptional()
-      .meta({ description: 'Its fees in other currencies. Omitted when there are none.' }),
-    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-    refunds: atProcessor,
-    disputes: atProcessor,
-    created: z.int().meta({ description: 'Unix time in seconds.' }),
-  })
-  .meta({ id: 'Charge' });
-
-export const chargeList = z
-  .looseObject({
-    object: z.literal('list'),
-    data: z.array(charge).meta({ description: 'All charges with the payment’s id in their metadata, oldest first.' }),
-    has_more: z.literal(false),
-  })
-  .meta({ id: 'ChargeList' });
 
 export const disputeList = listOf(dispute).meta({ id: 'DisputeList' });
 
@@ -125,3 +88,54 @@ export const volumeList = z
     has_more: z.literal(false),
   })
   .meta({ id: 'VolumeList' });
+
+export const ledgerEntry = z
+  .looseObject({
+    id: z.string().meta({ description: 'Opaque; for `starting_after`.' }),
+    object: z.literal('ledger_entry'),
+    payment: payment.shape.id,
+    sequence: z.int().min(1).meta({ description: 'The sequence of the transition that posted it.' }),
+    type: z.enum(TRANSITION_TYPES).meta({ description: 'Of that transition.' }),
+    account,
+    direction: z.enum(['debit', 'credit']),
+    amount: shownAmount('Always positive'),
+    currency: z.string(),
+    created: unixSeconds,
+  })
+  .meta({ id: 'LedgerEntry' });
+
+export const ledgerEntryList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(ledgerEntry).meta({ description: 'Oldest first; then by payment, sequence and place in the set.' }),
+    has_more: z.boolean().meta({ description: 'Whether there are more after the last id of this page.' }),
+  })
+  .meta({ id: 'LedgerEntryList' });
+
+const balance = z
+  .looseObject({
+    object: z.literal('balance'),
+    account,
+    currency: z.string(),
+    debit: shownAmount('The sum of all debits'),
+    credit: shownAmount('The sum of all credits'),
+    normal_balance: z.enum(['debit', 'credit']).meta({
+      description:
+        'The side on which the account grows: `credit` for `merchant_payable` and `late_receipts`, `debit` for the others.',
+    }),
+    balance: z.int().meta({
+      description:
+        'In minor units, in the account’s own direction: `debit` less `credit` where `normal_balance` is `debit`, `credit` ' +
+        'less `debit` where it is `credit`. So `processor_clearing` and `merchant_payable` are normally above zero; a ' +
+        'balance below zero is on the other side.',
+    }),
+  })
+  .meta({ id: 'Balance' });
+
+export const balanceList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(balance).meta({ description: 'Accounts that have entries, by currency.' }),
+    has_more: z.literal(false),
+  })
+  .meta({ id: 'BalanceList' });

@@ -1,0 +1,16 @@
+/**
+ * `npm run generate`: writes what is made from the API and is not in git: the captured examples of its documents, and its types. The
+ * install runs it.
+ */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+
+const FOLDER = new URL('../../generated/', import.meta.url);
+const EXAMPLES = new URL('api-examples.json', FOLDER);
+
+mkdirSync(FOLDER, { recursive: true });
+// The handlers whose answers are captured are checked against the documents, which contain the examples.
+if (!existsSync(EXAMPLES)) writeFileSync(EXAMPLES, '{ "operations": {}, "problems": {} }\n');
+const { captureExamples } = await import('../../test/api-docs/capture-examples.ts');
+writeFileSync(EXAMPLES, await captureExamples());
+const { apiTypes } = await import('./api-types.ts');
+writeFileSync(new URL('api-types.ts', FOLDER), await apiTypes());

@@ -1,0 +1,185 @@
+import type * as z from 'zod';
+import type { Role, Scope } from '../kernel/contract/api.ts';
+import type { Digest } from '../kernel/digest.ts';
+import type { Caller } from '../tenants/authenticate.ts';
+import type { Operator } from '../tenants/operators.ts';
+import { type Call, type Handled, type RouteBy, refusal } from './authenticated-api.ts';
+import { type JsonObject, readJsonObject, readOptionalJsonObject } from './json-body.ts';
+import { type KeyedRequest, readDryRun, readKeyedRequest } from './keyed-request.ts';
+import type { ProblemCode } from './problems.ts';
+import { emptyBody, emptyQuery, validateBody, validateQuery } from './validate.ts';
+
+/**
+ * One declaration for each endpoint: the router validates requests by it, and the API documents are generated from it. The
+ * bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves the documents.
+ */
+export interface EndpointDocs {
+  /** Never changes, because clients are generated from it. */
+  readonly operationId: string;
+  readonly tag: Tag;
+  readonly summary: string;
+  readonly description: string;
+  /** The parameters of the path. */
+  readonly path?: z.ZodObject;
+  readonly answers: Readonly<Partial<Record<200 | 201 | 202, AnswerDocs>>>;
+  /** Problems in addition to those of every endpoint of its kind. */
+  readonly problems?: readonly ProblemCode[];
+}
+
+/** The groups of the API documents. */
+export type Tag =
+  | 'Payments'
+  | 'Refunds'
+  | 'Disputes'
+  | 'Orders'
+  | 'Events'
+  | 'Reports'
+  | 'Exports'
+  | 'Ledger'
+  | 'Operators'
+  | 'Jobs'
+  | 'Webhooks'
+  | 'Callbacks';
+
+interface AnswerDocs {
+  readonly description: string;
+  readonly schema: z.ZodType;
+}
+
+/** Example bodies of requests, by name. */
+type ExampleBodies = Readonly<Record<string, { readonly summary: string; readonly value: JsonObject }>>;
+
+export interface BodyDocs extends EndpointDocs {
+  /** Absent for an endpoint without a body. */
+  readonly requests?: ExampleBodies;
+}
+
+export interface KeyedDocs extends BodyDocs {
+  /** The object that the key identifies, the effect that a repeated request does not have, and additional sentences. */
+  readonly key: readonly [object: string, promise: string, more?: string];
+  /** The answer has a `Location`. @default false */
+  readonly located?: boolean;
+  /** The endpoint calls a processor and accepts `Prefer: wait`. @default false */
+  readonly waits?: boolean;
+  /** Stored answers are deleted after their retention. @default true */
+  readonly expires?: boolean;
+}
+
+/** A route with its documentation. */
+export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
+  readonly kind: 'reading' | 'keyed' | 'setting';
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly optionalBody?: boolean;
+  readonly dryRun?: unknown;
+  readonly docs: EndpointDocs | BodyDocs | KeyedDocs;
+}
+
+/** An endpoint for callers with an API key, and for operators who call for a tenant if it has a role. */
+export type TenantEndpoint<Tools> = Endpoint<Tools, Caller> & { readonly scope: Scope; readonly role?: Role };
+
+/** An endpoint of the deployment, for operators. */
+export type OperatorEndpoint<Tools, AnyCaller = Operator> = Endpoint<Tools, AnyCaller> & { readonly role: Role };
+
+/** The callers of an endpoint: keys of tenants with a scope, operators with a role, or both. */
+type Access = { readonly scope: Scope; readonly role?: Role } | { readonly role: Role };
+
+type Place<Tools, AnyCaller> = Pick<RouteBy<Tools, AnyCaller>, 'path' | 'asksProcessor'>;
+
+/** A call of an endpoint that reads, with its validated query. */
+export type ReadingCall<Tools, Query extends z.ZodObject = typeof emptyQuery, AnyCaller = Caller> = Call<
+  Tools,
+  AnyCaller
+> & { readonly query: z.output<Query> };
+
+/** A call with an idempotency key and its validated body. */
+export type KeyedCall<Tools, Body extends z.ZodType = typeof emptyBody, AnyCaller = Caller> = Call<Tools, AnyCaller> &
+  KeyedRequest<z.output<Body>>;
+
+/** A call without an idempotency key, with its validated body. */
+export type SettingCall<Tools, Body extends z.ZodType, AnyCaller = Caller> = Call<Tools, AnyCaller> & {
+  readonly body: z.output<Body>;
+};
+
+/** Declares an endpoint that reads. It accepts GET and HEAD. */
+export function reading<Tools, AnyCaller, Rights extends Access, Query extends z.ZodObject = typeof emptyQuery>(
+  declared: Rights &
+    Place<Tools, AnyCaller> & {
+      /** @default no parameters */
+      readonly query?: Query;
+      readonly handle: (call: ReadingCall<Tools, Query, AnyCaller>) => Promise<Handled>;
+      readonly docs: EndpointDocs;
+    },
+) {
+  const schema = (declared.query ?? emptyQuery) as unknown as z.ZodType<z.output<Query>>;
+  const handle = async (call: Call<Tools, AnyCaller>): Promise<Handled> => {
+    const query = validateQuery(schema, call.request.query);
+    if (query.kind === 'refused') return refusal(query.problem, call.request);
+    return declared.handle({ ...call, query: query.value });
+  };
+  return { ...declared, method: 'GET', kind: 'reading', handle } as const;
+}
+
+/** Declares an endpoint that changes something under an idempotency key. */
+export function keyed<
+  Tools extends { readonly digest: Digest },
+  AnyCaller,
+  Rights extends Access,
+  Body extends z.ZodType = typeof emptyBody,
+>(
+  declared: Rights &
+    Place<Tools, AnyCaller> & {
+      /** @default POST */
+      readonly method?: 'DELETE';
+      /** @default none */
+      readonly body?: Body;
+      /** An absent body is an empty object. @default false, if there is a body */
+      readonly optionalBody?: boolean;
+      /** Personal fields that the fingerprint omits, because its record is permanent. @default none */
+      readonly notInFingerprint?: readonly string[];
+      /** Answers a request with `"dry_run": true`, which needs no key. @default dry runs are not accepted */
+      readonly dryRun?: (call: SettingCall<Tools, Body, AnyCaller>) => Promise<Handled>;
+      readonly handle: (call: KeyedCall<Tools, Body, AnyCaller>) => Promise<Handled>;
+      readonly docs: KeyedDocs;
+    },
+) {
+  const { method = 'POST', body: sent, optionalBody = sent === undefined, notInFingerprint = [], dryRun } = declared;
+  const schema = (sent ?? emptyBody) as z.ZodType<z.output<Body>>;
+  const handle = async (call: Call<Tools, AnyCaller>): Promise<Handled> => {
+    const { request, tools } = call;
+    const dry = dryRun === undefined ? undefined : readDryRun(request, schema);
+    if (dry?.kind === 'refused') return refusal(dry.problem, request);
+    if (dry !== undefined && dryRun !== undefined) return dryRun({ ...call, body: dry.value });
+    const readBody = optionalBody ? readOptionalJsonObject : readJsonObject;
+    const read = readKeyedRequest(tools.digest, request, schema, readBody, notInFingerprint);
+    return read.kind === 'refused' ? refusal(read.problem, request) : declared.handle({ ...call, ...read.value });
+  };
+  return { ...declared, method, optionalBody, kind: 'keyed', handle } as const;
+}
+
+/** Declares an endpoint that sets fields. Repeating a request changes nothing, so it needs no key. */
+export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.ZodType>(
+  declared: Rights &
+    Place<Tools, AnyCaller> & {
+      /** @default PATCH */
+      readonly method?: 'POST';
+      readonly body: Body;
+      /** An absent body is an empty object. @default false */
+      readonly optionalBody?: boolean;
+      readonly handle: (call: SettingCall<Tools, Body, AnyCaller>) => Promise<Handled>;
+      readonly docs: BodyDocs;
+    },
+) {
+  const { method = 'PATCH', optionalBody = false } = declared;
+  const schema = declared.body as z.ZodType<z.output<Body>>;
+  const handle = async (call: Call<Tools, AnyCaller>): Promise<Handled> => {
+    const { request } = call;
+    const query = validateQuery(emptyQuery, request.query);
+    if (query.kind === 'refused') return refusal(query.problem, request);
+    const sent = optionalBody ? readOptionalJsonObject(request) : readJsonObject(request);
+    if (sent.kind === 'refused') return refusal(sent.problem, request);
+    const body = validateBody(schema, sent.value);
+    return body.kind === 'refused' ? refusal(body.problem, request) : declared.handle({ ...call, body: body.value });
+  };
+  return { ...declared, method, kind: 'setting', handle } as const;
+}

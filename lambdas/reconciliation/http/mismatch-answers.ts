@@ -1,0 +1,63 @@
+import * as z from 'zod';
+import { PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
+import { unixSeconds } from '../../payments/http/payment-objects.ts';
+import { MISMATCH_KINDS } from '../domain/compare-books.ts';
+import { MISMATCH_ID } from '../domain/mismatch-view.ts';
+
+/** Schemas of mismatches. */
+
+export const mismatch = z
+  .looseObject({
+    id: z.string().regex(MISMATCH_ID).meta({ example: 'mis_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde' }),
+    object: z.literal('mismatch'),
+    tenant: z.string().nullable().meta({ description: 'Null when the payment does not exist.' }),
+    mode: z.enum(['test', 'live']).nullable(),
+    payment: z.string().nullable().meta({
+      description: 'The payment id in the charge’s metadata, even if that payment does not exist; null without one.',
+    }),
+    payment_status: z.enum(PAYMENT_STATUSES).nullable().meta({ description: 'Null when the payment does not exist.' }),
+    currency: z.string(),
+    processor_amount: z.int().meta({
+      description:
+        'By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all ' +
+        'charges with the payment’s id; before fees. For `fees_differ`: its fees for the charge, its refunds and disputes. ' +
+        'In minor units.',
+    }),
+    ledger_amount: z.int().meta({
+      description:
+        'By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections ' +
+        'included, fees excluded. For `fees_differ`: the posted fees. In minor units.',
+    }),
+    difference: z.int().meta({ description: '`processor_amount` less `ledger_amount`.' }),
+    charges: z.array(z.string()).meta({ description: 'The charges at the processor, in this currency.' }),
+    kind: z.enum(MISMATCH_KINDS).meta({
+      description:
+        '`missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. ' +
+        '`amounts_differ`: both have the money, with different amounts. ' +
+        '`charges_differ`: the totals agree, but the amounts of the listed charges do not; their differences cancel each other out. ' +
+        '`fees_differ`: the amounts agree, but the processor’s fees do not.',
+    }),
+    processor: z
+      .object({
+        name: z.string(),
+        mode: z.enum(['test', 'live']).meta({ description: 'The mode of its books.' }),
+        account: z.string().meta({ description: 'At the processor.' }),
+      })
+      .meta({ description: 'The processor whose books differ.' }),
+    status: z.enum(['suspected', 'confirmed']).meta({
+      description:
+        '`suspected`: seen once; it disappears at the next comparison if the payment was just changing. `confirmed`: the books ' +
+        'have differed by the same amount for at least ten minutes, and an alarm was raised.',
+    }),
+    first_seen: unixSeconds,
+    last_seen: unixSeconds,
+  })
+  .meta({ id: 'Mismatch' });
+
+export const mismatchList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(mismatch).meta({ description: 'Newest payment first.' }),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'MismatchList' });

@@ -1,0 +1,210 @@
+import * as z from 'zod';
+import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading, type TenantEndpoint } from '../../http/endpoint.ts';
+import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
+import { problem } from '../../http/problems.ts';
+import { day } from '../../http/range-filters.ts';
+import { freeText, LAST_SECOND, wholeNumber } from '../../http/validate.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import { CURRENCIES } from '../../kernel/currency.ts';
+import { defined } from '../../kernel/defined.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { TerminalError } from '../../kernel/faults.ts';
+import { ACCOUNTS } from '../../payments/domain/posting.ts';
+import type { BooksOwner, LedgerEntry } from '../use/ledger-reader.ts';
+import { entriesOf, type ListEntriesTools, listEntries } from '../use/list-entries.ts';
+import { type DirectedBalance, readBalances } from '../use/read-balances.ts';
+import { entryId, parseEntryId } from './entry-id.ts';
+import { balanceList, ledgerEntry, ledgerEntryList } from './list-answers.ts';
+
+/** Entries and balances are read from the Views, which lag behind by seconds; the entries of one payment are not. */
+export interface LedgerReadTools extends ListEntriesTools {
+  readonly digest: Digest;
+}
+
+const READ = { scope: Scopes.ledgerRead, role: 'viewer' } as const;
+
+const entriesQuery = z
+  .strictObject({
+    payment: freeText(100).optional().meta({
+      description: 'Only the entries of this payment.',
+      example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+    }),
+    account: z
+      .enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`)
+      .optional()
+      .meta({ description: 'Only the entries on this account.' }),
+    day: day('Only entries posted on this day, in UTC. Not together with `from` and `to`.').optional(),
+    from: day('Only entries posted on this day or later, in UTC.').optional(),
+    to: day('Only entries posted on this day or earlier, in UTC.').optional(),
+    currency: z
+      .enum(CURRENCIES, 'must be the code of a currency, for example EUR')
+      .optional()
+      .meta({ description: 'Only entries in this currency.', example: 'EUR' }),
+    limit: pageLimit('entries'),
+    starting_after: z
+      .string()
+      .regex(/^ent_[A-Za-z0-9_-]{1,200}$/, 'must be the id of an entry that a page of this list has shown')
+      .optional()
+      .meta({ description: 'The `id` of the last entry of the previous page.' }),
+  })
+  .superRefine(({ day: only, from, to }, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+    if (only !== undefined && (from ?? to) !== undefined) refuse('day', 'must not be given together with from and to');
+    if (from !== undefined && to !== undefined && to.fromMs < from.fromMs) refuse('to', 'must not be before from');
+  });
+
+const getEntries = reading({
+  ...READ,
+  path: '/v1/ledger/entries',
+  query: entriesQuery,
+  handle: listEntriesOf,
+  docs: {
+    operationId: 'listLedgerEntries',
+    tag: 'Ledger',
+    summary: 'List ledger entries',
+    description:
+      'Every leg of every posting, oldest first. The list is derived from events and lags by about a second; the entries of one ' +
+      '`payment` do not lag. A page reads at most some 20,000 postings to find those in `currency`: when they are rarer, the answer is ' +
+      '`invalid_request` for `currency`, and a shorter range of days or a smaller `limit` helps.',
+    answers: { 200: { description: 'A page of entries.', schema: ledgerEntryList } },
+  },
+});
+
+async function listEntriesOf(call: ReadingCall<LedgerReadTools, typeof entriesQuery>): Promise<Handled> {
+  const { tools, caller, request, query } = call;
+  const { payment, account, currency, day: only, from, to, limit = DEFAULT_PAGE, starting_after: cursor } = query;
+  const after = cursor === undefined ? undefined : parseEntryId(tools.digest, caller, cursor);
+  if (cursor !== undefined && after === undefined) {
+    const detail = 'starting_after must be the id of an entry that a page of this list has shown.';
+    return refusal(problem('invalid_request', detail, 'starting_after'), request);
+  }
+  const asked = {
+    ...defined({ payment, account, currency, fromMs: from?.fromMs, untilMs: to?.untilMs }),
+    ...only,
+    ...defined({ after }),
+    limit,
+  };
+  const outcome = await listEntries(tools, caller, asked).catch(tooRareOrThrow);
+  if (outcome === 'too_rare') {
+    const detail =
+      'Too many entries in other currencies lie in this range. Narrow it with from and to, or take a smaller limit.';
+    return refusal(problem('invalid_request', detail, 'currency'), request);
+  }
+  // The same answer for a missing payment and for one of another tenant or mode. It does not repeat the id.
+  if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), request);
+  const data = outcome.entries.map((entry) => entryObject(tools.digest, caller, entry));
+  return found({ object: 'list', data, has_more: outcome.hasMore });
+}
+
+function tooRareOrThrow(error: unknown): 'too_rare' {
+  if (error instanceof TerminalError && error.code === 'currency_too_rare') return 'too_rare';
+  throw error;
+}
+
+/** Amounts in minor units, the time in Unix seconds. */
+function entryObject(digest: Digest, owner: BooksOwner, entry: LedgerEntry): Record<string, unknown> {
+  const { paymentId, sequence, type, account, direction, amountMinor, currency, occurredAtMs } = entry;
+  return {
+    id: entryId(digest, owner, entry),
+    object: 'ledger_entry',
+    payment: paymentId,
+    sequence,
+    type,
+    account,
+    direction,
+    amount: amountMinor,
+    currency,
+    created: Math.floor(occurredAtMs / 1000),
+  };
+}
+
+const getEntry = reading({
+  ...READ,
+  path: '/v1/ledger/entries/{id}',
+  handle: showEntry,
+  docs: {
+    operationId: 'getLedgerEntry',
+    tag: 'Ledger',
+    summary: 'Retrieve a ledger entry',
+    description: 'An entry never changes.',
+    path: z.object({ id: ledgerEntry.shape.id.meta({ description: 'The id of the entry.' }) }),
+    answers: { 200: { description: 'The entry.', schema: ledgerEntry } },
+  },
+});
+
+/** The id contains the entry's place, so one transition is read. */
+async function showEntry({ tools, caller, request, id }: ReadingCall<LedgerReadTools>): Promise<Handled> {
+  const place = parseEntryId(tools.digest, caller, id);
+  const page = place === undefined ? undefined : { afterSequence: place.sequence - 1, limit: 1 };
+  const [transition] =
+    place === undefined || page === undefined ? [] : await tools.store.listTransitions(place.paymentId, page);
+  const [entry] =
+    transition === undefined || place === undefined
+      ? []
+      : entriesOf([transition], { limit: 1, after: { ...place, leg: place.leg - 1 } });
+  const { tenantId, mode } = transition?.payment ?? {};
+  const isOwn = tenantId === caller.tenantId && mode === caller.mode;
+  if (entry === undefined || !isOwn || entryId(tools.digest, caller, entry) !== id) {
+    return refusal(problem('not_found', 'There is no such entry.'), request);
+  }
+  return found(entryObject(tools.digest, caller, entry));
+}
+
+const balancesQuery = z.strictObject({
+  at: wholeNumber(
+    0,
+    LAST_SECOND,
+    'The balances at this time: only entries before it. Unix seconds. Default: all entries.',
+  ),
+});
+
+const getBalances = reading({
+  ...READ,
+  path: '/v1/balances',
+  query: balancesQuery,
+  handle: showBalances,
+  docs: {
+    operationId: 'listBalances',
+    tag: 'Ledger',
+    summary: 'List account balances',
+    description:
+      'The sums of all entries, by account and currency. `balance` is given in the direction of the account (`normal_balance`). Over ' +
+      'all accounts of a currency, `debit` and `credit` have the same sum. The amount that can be paid out is `merchant_payable` ' +
+      'less `refunds`, `fees` and `disputes`. The balances are derived from events and lag by about a second. `at` selects an earlier time; ' +
+      'an entry is never added to the past, except by an event that is delivered late. It reads one row for each closed day before `at`, ' +
+      'and the entries of the day of `at` and of days that are not closed.',
+    answers: { 200: { description: 'The balances.', schema: balanceList } },
+    problems: ['balance_too_large'],
+  },
+});
+
+async function showBalances(call: ReadingCall<LedgerReadTools, typeof balancesQuery>): Promise<Handled> {
+  const { tools, caller, request, query } = call;
+  try {
+    const until = query.at === undefined ? {} : { untilMs: query.at * 1000 };
+    const balances = await readBalances(tools.ledger, caller, until);
+    return found({ object: 'list', data: balances.map(balanceObject), has_more: false });
+  } catch (error) {
+    if (!(error instanceof TerminalError) || error.code !== 'balance_too_large') throw error;
+    // A retry cannot succeed.
+    const detail = 'A sum is beyond 2^53 - 1 and would lose digits as a JSON number. Add up the entries instead.';
+    return refusal(problem('balance_too_large', detail), request);
+  }
+}
+
+/** Amounts in minor units. */
+function balanceObject({ account, currency, debitMinor, creditMinor, normal, balanceMinor }: DirectedBalance) {
+  return {
+    object: 'balance',
+    account,
+    currency,
+    debit: debitMinor,
+    credit: creditMinor,
+    normal_balance: normal,
+    balance: balanceMinor,
+  };
+}
+
+/** Entries and balances of the Ledger. They only read. */
+export const LEDGER_READ_ROUTES: readonly TenantEndpoint<LedgerReadTools>[] = [getEntries, getEntry, getBalances];
