@@ -2,7 +2,6 @@ import { CfnResource, type Stack } from 'aws-cdk-lib';
 
 /** Logical ids of deployed resources, by construct path in the service stack. */
 const DEPLOYED: Readonly<Record<string, string>> = {
-  'Events/Api/Logs': 'EventsApiLogsD70BCB45',
   'FollowUps/CommissionConsumer/Logs': 'CommissionConsumerLogs35BEE7DD',
   'FollowUps/CommissionEvents/Rule': 'CommissionEventsRuleB4629D76',
   'FollowUps/CommissionEvents/Tasks/DeadLetters': 'CommissionEventsTasksDeadLetters0379067D',
@@ -29,6 +28,7 @@ const DEPLOYED: Readonly<Record<string, string>> = {
   'Jobs/UpkeepRuns/Tasks/Queue/Policy': 'UpkeepRunsTasksQueuePolicy1EA15499',
   'Operators/Api/Logs': 'LedgerApiLogsEEB62370',
   'Outbound/Redrive/Logs': 'RedriveLogs2926F170',
+  'Reads/Default/Logs': 'EventsApiLogsD70BCB45',
   'Views/Events/Rule': 'ViewsEventsRule5EAD99C6',
   'Views/Events/Tasks/DeadLetters': 'ViewsEventsTasksDeadLetters54090BE4',
   'Views/Events/Tasks/DeadLetters/Policy': 'ViewsEventsTasksDeadLettersPolicyEC0A7E7B',

@@ -14,9 +14,7 @@ import { Environment, RELAY_PARKING_QUEUE_URL } from '../lambdas/kernel/contract
 import { EventMetric } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { LedgerTable } from '../lambdas/kernel/contract/tables.ts';
-import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { queueEncryption } from './constructs/data-key.ts';
-import type { HttpApi } from './constructs/http-api.ts';
 import { type FunctionLogs, PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import { payonceMetric } from './constructs/payonce-metric.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
@@ -24,10 +22,7 @@ import type { DataStack } from './data-stack.ts';
 
 export interface EventsProps {
   readonly data: Pick<DataStack, 'events' | 'ledger' | 'registry'>;
-  readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** Memory of the events API's function; in MB, 128 to 10240. */
-  readonly memoryMb: number;
   /**
    * Time after which an event that the projector has not processed is republished; 10 seconds to an hour.
    * @default 3 minutes
@@ -64,8 +59,6 @@ export class Events extends Construct {
   /** Republishes a time range of the Ledger, and parked records that an operator redrives. */
   readonly republisher: PayonceFunction;
   readonly parked: Queue;
-  /** Serves the events API, read-only. The Views construct grants it access to the lists. */
-  readonly api: PayonceFunction;
   readonly #props: EventsProps;
 
   constructor(scope: Construct, id: string, props: EventsProps) {
@@ -103,7 +96,6 @@ export class Events extends Construct {
     // again.
     const onFailure = new SqsDestination(this.parked);
     this.republisher.function.configureAsyncInvoke({ retryAttempts: REDRIVE_RETRIES, onFailure });
-    this.api = this.#eventsApi();
     this.#watch();
     this.#watchStates();
   }
@@ -215,27 +207,6 @@ export class Events extends Construct {
 
   #metric(name: string, statistic: 'Sum' | 'Maximum') {
     return payonceMetric({ service: 'outbox-relay', name, statistic, period: Duration.minutes(1) });
-  }
-
-  #eventsApi(): PayonceFunction {
-    const { data, http, logs, memoryMb } = this.#props;
-    const api = new PayonceFunction(this, 'Api', {
-      ...logs,
-      folder: 'events',
-      timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
-      memoryMb,
-      environment: {
-        [Environment.ledgerTable]: data.ledger.table.tableName,
-        [Environment.registryTable]: data.registry.tableName,
-      },
-    });
-    data.ledger.grantReadTransitions(api);
-    data.registry.grantAuthenticate(api);
-    data.registry.grantIdentifyOperators(api);
-    data.registry.grantReadTenants(api);
-    data.registry.grantReadDetails(api);
-    http.route(['/v1/events', '/v1/events/{proxy+}', '/v1/reports/{proxy+}'], api.function);
-    return api;
   }
 
   /**

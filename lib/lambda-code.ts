@@ -38,6 +38,7 @@ const FILES: ReadonlyMap<string, readonly string[]> = new Map([
  */
 const CALL_PROCESSORS: readonly string[] = [
   'payments',
+  'reads',
   'payment-requests',
   'callbacks',
   'ledger',

@@ -36,10 +36,7 @@ export interface OperatorsProps {
 /** Period of metrics that are reported every night. */
 const NIGHTLY = Duration.days(1);
 
-/**
- * The API of operators and of the ledger: keys, limits, corrections, decisions and their approvals, queues, entries and
- * balances.
- */
+/** The API of operators: keys, limits, corrections, decisions and their approvals, and queues. */
 export class Operators extends Construct {
   readonly api: EngineFunction;
   readonly #data: OperatorsProps['data'];
@@ -91,8 +88,7 @@ export class Operators extends Construct {
     const rules = { aboveMinor, lifetimeMs: Duration.hours(approvalHours).toMilliseconds() };
     if (aboveMinor !== undefined) this.api.setEnvironment({ [Environment.approvals]: JSON.stringify(rules) });
     const lists = ['/v1/corrections', '/v1/decisions', '/v1/annotations'].flatMap((path) => [path, `${path}/{proxy+}`]);
-    const paths = ['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}', ...lists];
-    http.route(paths, this.api.function);
+    http.route(['/v1/admin/{proxy+}', ...lists], this.api.function);
     new RunbookAlarm(this, 'TimeToLive', {
       description: 'Time to live is disabled for a table or does not keep up.',
       entry: 'time-to-live-does-not-work',

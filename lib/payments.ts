@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
@@ -11,7 +12,7 @@ import type { DataStack } from './data-stack.ts';
 import type { Processors } from './processors.ts';
 
 export interface PaymentsProps {
-  readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
+  readonly data: Pick<DataStack, 'emailKeys' | 'idempotency' | 'ledger' | 'registry'>;
   readonly processors: Processors;
   readonly logs: FunctionLogs;
   /** In MB, 128 to 10240. */
@@ -26,7 +27,7 @@ export interface PaymentsProps {
 /** Alarm threshold, per five minutes. A client that retries last week's requests by mistake causes fewer. */
 const MISSED_REPLAYS = 20;
 
-/** The payments API. It claims, calls the processor and commits. */
+/** The requests that change payments. The function claims, calls the processor and commits. */
 export class Payments extends Construct {
   readonly api: EngineFunction;
 
@@ -52,8 +53,8 @@ export class Payments extends Construct {
       evaluationPeriods: 2,
     });
     data.registry.grantAuthenticate(this.api);
-    data.registry.grantIdentifyOperators(this.api);
-    data.registry.grantReadTenants(this.api);
+    this.api.setEnvironment({ [Environment.emailKeysSecretId]: data.emailKeys.arn });
+    data.emailKeys.grantReadTo(this.api);
     const { reference, details, hold, inquiry, openOrder, return: giveBack } = RegistryRow;
     data.registry.grantRows(
       this.api,

@@ -12,7 +12,7 @@ import { Archive } from './archive.ts';
 import { Callbacks } from './callbacks.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { AuditApi } from './constructs/audit-api.ts';
-import { HttpApi } from './constructs/http-api.ts';
+import { HttpApi, OTHER_PATHS } from './constructs/http-api.ts';
 import { OperatorAlarms } from './constructs/operator-alarms.ts';
 import type { FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import type { ProcessorSecret } from './constructs/processor-secret.ts';
@@ -32,6 +32,7 @@ import { Outbound } from './outbound.ts';
 import { Parties } from './parties.ts';
 import { Payments } from './payments.ts';
 import { Processors } from './processors.ts';
+import { Reads } from './reads.ts';
 import { Reconciliation } from './reconciliation.ts';
 import { Resolving } from './resolving.ts';
 import { bigcommerceUrl } from './settings/parties.ts';
@@ -68,18 +69,21 @@ export class ServiceStack extends Stack {
       memoryMb,
       ...defined({ reservedConcurrency }),
     });
+    const reads = new Reads(this, 'Reads', { data, processors, logs, memoryMb });
     const http = new HttpApi(this, 'Http', {
       description: 'Payonce payments',
       settings,
-      fallback: payments.api.function,
+      fallback: reads.api.function,
     });
+    http.route([OTHER_PATHS], payments.api.function, 'POST');
+    reads.route(http);
     const room = { data, processors, http, logs, memoryMb };
     const callbacks = new Callbacks(this, 'Callbacks', room);
     const jobs = new Jobs(this, 'Jobs', { ...room, calls: settings, settings: recordedSettings(settings) });
     const { payments: moneyJobs, upkeep } = jobs.workers;
 
     const lostAfter = Duration.seconds(settings.eventsLostAfterSeconds);
-    const events = new Events(this, 'Events', { ...room, lostAfter });
+    const events = new Events(this, 'Events', { data, logs, lostAfter });
     events.grantRepublishLost(upkeep);
 
     const archive = archiveOf(this, props, room);
@@ -90,8 +94,8 @@ export class ServiceStack extends Stack {
     operators.grantPurge(upkeep);
 
     const views = new Views(this, 'Views', { data, logs });
-    views.grantLists({ payments: payments.api, orders: orders?.api, events: events.api });
-    views.grantReadBooks(operators.api);
+    views.grantLists({ reads: reads.api, orders: orders?.api });
+    views.grantSearch(operators.api);
     views.grantKeep(upkeep);
 
     const exports = new Exports(this, 'Exports', { data, http, logs, memoryMb });

@@ -49,41 +49,35 @@ export class Views extends Construct {
   }
 
   /**
-   * Allows each of these functions to read its lists and to hash e-mail addresses.
+   * Allows each of these functions to read its lists, and to find payments or orders by e-mail address.
    *
    * @param api functions; `orders` is undefined without an orders API
    */
-  grantLists(api: {
-    readonly payments: PayonceFunction;
-    readonly orders: PayonceFunction | undefined;
-    readonly events: PayonceFunction;
-  }): void {
+  grantLists(api: { readonly reads: PayonceFunction; readonly orders: PayonceFunction | undefined }): void {
     const { views } = this.#data;
-    const { payment, reference, dispute, order, event, total } = ViewsRow;
+    const { payment, reference, dispute, order, event, book, total } = ViewsRow;
     const { name: index } = ViewsTable.listsIndex;
-    this.#grantList(api.payments, [payment, reference, dispute]);
-    views.grantRowsOfIndex(api.payments, 'ListByStatus', index, [payment]);
+    // Balances and reports of volumes sum the totals of closed days, and the rows of open days.
+    this.#grantList(api.reads, [payment, reference, dispute, event, book, total]);
+    views.grantRowsOfIndex(api.reads, 'ListByStatusOrType', index, [payment, event]);
     // A look-up by reference finds payments through these rows.
-    views.grantRows(api.payments, 'ReadHeads', ['dynamodb:GetItem'], [payment]);
-    this.#grantEmails(api.payments, EmailRow.payment);
+    views.grantRows(api.reads, 'ReadHeads', ['dynamodb:GetItem'], [payment]);
+    this.#grantEmails(api.reads, EmailRow.payment);
     if (api.orders !== undefined) {
       this.#grantList(api.orders, [order]);
       views.grantRowsOfIndex(api.orders, 'ListByStatus', index, [order]);
       this.#grantEmails(api.orders, EmailRow.order);
     }
-    // A volume report sums the totals of closed days and the events of open days.
-    this.#grantList(api.events, [event, total]);
-    views.grantRowsOfIndex(api.events, 'ListByType', index, [event]);
   }
 
-  /** Allows `grantee` to list payments, ledger entries and mismatches, and to sum entries. */
-  grantReadBooks(grantee: PayonceFunction): void {
-    const { book, total, allMismatches, payment, reference } = ViewsRow;
+  /** Allows `grantee` to search payments, and to list mismatches. */
+  grantSearch(grantee: PayonceFunction): void {
+    const { allMismatches, payment, reference } = ViewsRow;
     const { views } = this.#data;
     grantee.setEnvironment({ [Environment.viewsTable]: views.tableName });
     // A single statement, because the policy of this role is close to the maximum size.
     const read = ['dynamodb:GetItem', 'dynamodb:Query'];
-    views.grantRows(grantee, 'ListViews', read, [book, total, allMismatches, payment, reference]);
+    views.grantRows(grantee, 'ListViews', read, [allMismatches, payment, reference]);
     this.#grantEmails(grantee, EmailRow.payment);
   }
 

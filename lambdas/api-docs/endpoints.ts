@@ -5,24 +5,18 @@ import { JOB_ROUTES } from '../jobs/http/job-routes.ts';
 import { ADMIN_ROUTES } from '../operators/http/admin-routes.ts';
 import { OPERATOR_EFFECT_ROUTES } from '../operators/http/operator-effects.ts';
 import { ORDER_ROUTES } from '../orders/http/order-routes.ts';
-import { PAYMENT_READ_ROUTES } from '../payments/http/payment-read-routes.ts';
 import { PAYMENT_POST_ROUTES } from '../payments/http/payment-routes.ts';
-import { EVENT_ROUTES } from '../views/http/event-routes.ts';
-import { LEDGER_READ_ROUTES } from '../views/http/ledger-routes.ts';
 import { getOrders } from '../views/http/order-list.ts';
-import { PAYMENT_LIST_ROUTES } from '../views/http/payment-lists.ts';
+import { READ_ROUTES } from '../views/http/read-routes.ts';
 import { WEBHOOK_ROUTES } from '../webhooks/http/webhook-routes.ts';
 
 /** All endpoints of the API, in the order of its documents. Callbacks of processors are described separately. */
 export const ENDPOINTS: readonly Endpoint<never, never>[] = [
   ...PAYMENT_POST_ROUTES,
-  ...PAYMENT_READ_ROUTES,
-  ...PAYMENT_LIST_ROUTES,
+  ...READ_ROUTES,
   ...ORDER_ROUTES,
   getOrders,
-  ...EVENT_ROUTES,
   ...EXPORT_ROUTES,
-  ...LEDGER_READ_ROUTES,
   ...OPERATOR_EFFECT_ROUTES,
   ...ADMIN_ROUTES,
   ...WEBHOOK_ROUTES,

@@ -35,10 +35,8 @@ import { LimitAdministration } from '../tenants/store/limit-administration.ts';
 import { operatorsForTenants } from '../tenants/store/operator-registry.ts';
 import { TenantAdministration } from '../tenants/store/tenant-administration.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
-import { LEDGER_READ_ROUTES } from '../views/http/ledger-routes.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { emailIndex } from '../views/store/email-index.ts';
-import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 
 const settings = z.object({
@@ -72,7 +70,6 @@ export async function wire(
   const tools = {
     operators,
     isTenant: operators.isTenant,
-    ledger: new ViewLedgerReader(views),
     views,
     store,
     activity,
@@ -107,6 +104,5 @@ export async function wire(
     digest,
     ...pacing,
   };
-  const routes = [...LEDGER_READ_ROUTES, ...OPERATOR_EFFECT_ROUTES];
-  return byPath(operatorApi(ADMIN_ROUTES, tools, operators.identify), authenticatedApi(routes, tools));
+  return byPath(operatorApi(ADMIN_ROUTES, tools, operators.identify), authenticatedApi(OPERATOR_EFFECT_ROUTES, tools));
 }

@@ -113,9 +113,20 @@ export interface TenantApiTools extends ApiTools {
 
 export type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
-/** An API with these routes for callers with an API key. */
-export function authenticatedApi<Tools>(routes: readonly Route<Tools>[], tools: Tools & TenantApiTools): Handler {
-  return apiFor(byApiKey(tools), routes, tools);
+/** Method and path of a route. */
+export type RoutePath = Pick<RouteBy<never, never>, 'method' | 'path'>;
+
+/**
+ * An API with these routes for callers with an API key.
+ *
+ * @param paths the routes of all functions at the same paths, in the order in which `Allow` lists their methods @default these routes
+ */
+export function authenticatedApi<Tools>(
+  routes: readonly Route<Tools>[],
+  tools: Tools & TenantApiTools,
+  paths?: readonly RoutePath[],
+): Handler {
+  return apiFor(byApiKey(tools), routes, tools, paths);
 }
 
 /** Authenticates the caller by API key, or an operator for the tenant of the header. Each API caches known keys for some seconds. */
@@ -139,9 +150,10 @@ export function apiFor<Tools, AnyCaller extends Limited, Entry extends RouteBy<T
   admit: Admit<AnyCaller, Entry>,
   routes: readonly Entry[],
   tools: Tools & ApiTools,
+  paths?: readonly RoutePath[],
 ): Handler {
   return answering(tools, 'none', (request, receivedAtMs, logFields) =>
-    dispatch(admit, routes, { tools, request, receivedAtMs, logFields }),
+    dispatch(admit, { routes, paths }, { tools, request, receivedAtMs, logFields }),
   );
 }
 
@@ -202,35 +214,39 @@ type Found<Entry> =
   | { readonly kind: 'found'; readonly route: Entry; readonly pieces: Readonly<Record<string, string>> }
   | { readonly kind: 'refused'; readonly path?: string; readonly handled: Handled };
 
-/** Matches a request to its route. An unknown path is answered with 404, a known path with another method with 405. */
-export function findRoute<Entry extends Pick<RouteBy<never, never>, 'method' | 'path'>>(
+/**
+ * Matches a request to its route. An unknown path is answered with 404, a known path with another method with 405.
+ *
+ * @param paths as in {@link authenticatedApi}
+ */
+export function findRoute<Entry extends RoutePath>(
   routes: readonly Entry[],
   request: GatewayRequest,
+  paths: readonly RoutePath[] = routes,
 ): Found<Entry> {
-  const onPath = routes.flatMap((route) => {
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  for (const route of routes.filter((each) => each.method === method)) {
     const pieces = match(route.path, request.path);
-    return pieces === undefined ? [] : [{ route, pieces }];
-  });
+    if (pieces !== undefined) return { kind: 'found', route, pieces };
+  }
+  const onPath = paths.filter(({ path }) => match(path, request.path) !== undefined);
   const [first] = onPath;
   if (first === undefined) {
     return { kind: 'refused', handled: refusal(problem('not_found', 'There is nothing at this path.'), request) };
   }
-  const method = request.method === 'HEAD' ? 'GET' : request.method;
-  const matched = onPath.find(({ route }) => route.method === method);
-  if (matched !== undefined) return { kind: 'found', ...matched };
-  const allow = onPath.flatMap(({ route }) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method])).join(', ');
+  const allow = onPath.flatMap((each) => (each.method === 'GET' ? ['GET', 'HEAD'] : [each.method])).join(', ');
   const refused = problem('method_not_allowed', `This path takes ${allow}.`);
-  return { kind: 'refused', path: first.route.path, handled: refusal(refused, request, { headers: { allow } }) };
+  return { kind: 'refused', path: first.path, handled: refusal(refused, request, { headers: { allow } }) };
 }
 
 /** Checks route, method, key, scope or role, and limit, in this order, then calls the route. */
 async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<Tools, AnyCaller>>(
   admit: Admit<AnyCaller, Entry>,
-  routes: readonly Entry[],
+  { routes, paths }: { readonly routes: readonly Entry[]; readonly paths: readonly RoutePath[] | undefined },
   asked: Pick<Call<Tools & ApiTools, AnyCaller>, 'tools' | 'request' | 'receivedAtMs' | 'logFields'>,
 ): Promise<Handled> {
   const { request, logFields } = asked;
-  const matched = findRoute(routes, request);
+  const matched = findRoute(routes, request, paths);
   if (matched.kind === 'refused') {
     if (matched.path !== undefined) logFields.route = matched.path;
     return matched.handled;

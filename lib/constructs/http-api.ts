@@ -46,6 +46,9 @@ const OWN_THROTTLES = [
   '/v1/openapi.json/GET',
 ];
 
+/** Every path that has no route of its own. */
+export const OTHER_PATHS = '/{proxy+}';
+
 /** The first segment of every path at the address that AWS assigns. */
 export const STAGE = 'live';
 
@@ -130,14 +133,15 @@ export class HttpApi extends Construct {
   }
 
   /**
-   * Routes paths, with any method, to a function. The function's router answers 404 and 405.
+   * Routes paths to a function. Its router answers 404 and 405.
    *
    * @param paths `/v1/orders` matches only this path, `/v1/orders/{proxy+}` everything below it. The most specific path
    * applies
+   * @param method a method has precedence over `ANY`
    */
-  route(paths: readonly string[], handler: Function): void {
+  route(paths: readonly string[], handler: Function, method: 'ANY' | 'POST' = 'ANY'): void {
     const integration = integrationOf(handler);
-    for (const path of paths) this.api.root.resourceForPath(path).addMethod('ANY', integration);
+    for (const path of paths) this.api.root.resourceForPath(path).addMethod(method, integration);
   }
 }
 

@@ -16,6 +16,8 @@ export interface IdempotencyProps {
 /** Kinds of idempotency records. */
 export type RecordKind = keyof typeof OperationPrefix;
 
+const CLAIMED: readonly RecordKind[] = ['charge', 'capture', 'cancel', 'refund', 'return', 'order', 'callback'];
+
 /** The table of idempotency records and effect records. A record expires some time after its completion. */
 export class Idempotency extends DataTable {
   constructor(scope: Construct, id: string, { retain, restored }: IdempotencyProps) {
@@ -54,8 +56,7 @@ export class Idempotency extends DataTable {
    * Allows `grantee` to read the records of callbacks, and the records of requests that are claimed before a call to a
    * processor or a party.
    */
-  grantReadClaims(grantee: IGrantable): void {
-    const kinds = ['charge', 'capture', 'cancel', 'refund', 'return', 'order', 'callback'] as const;
+  grantReadClaims(grantee: IGrantable, kinds: readonly RecordKind[] = CLAIMED): void {
     this.grantRows(grantee, 'ReadClaims', ['dynamodb:GetItem'], kinds.map(recordsOf));
   }
 

@@ -22,7 +22,7 @@ describe('the README of each capability folder', () => {
     const files = [...text.matchAll(/`([\w./*-]+\.(?:ts|md|json))`/g)].map(([, file = '']) => file);
     const folder = join(PROJECT, 'lambdas', room);
     const missing = files.filter((file) => {
-      const cwd = file.startsWith('lambdas/') ? PROJECT : folder;
+      const cwd = /^(?:lambdas|generated)\//.test(file) ? PROJECT : folder;
       return file.includes('*') ? globSync(file, { cwd }).length === 0 : !existsSync(join(cwd, file));
     });
     expect(missing).toEqual([]);

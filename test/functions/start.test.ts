@@ -4,11 +4,11 @@ const NEEDED = {
   IDEMPOTENCY_TABLE: 'Idempotency-1',
   LEDGER_TABLE: 'Ledger-1',
   REGISTRY_TABLE: 'Registry-1',
-  VIEWS_TABLE: 'Views-1',
   TENANT_LIMIT: '{"rate":100,"burst":200}',
 };
 const GOOD = {
   ...NEEDED,
+  VIEWS_TABLE: 'Views-1',
   EMAIL_KEYS_SECRET_ID: 'email-keys',
   MESSAGE_QUEUES: '{"at":"https://queues.example/1/one","tasks":{},"received":{},"kept":{},"functions":{}}',
   PROCESSOR_URL: 'https://processor.example',
@@ -30,17 +30,23 @@ afterEach(() => {
   }
 });
 
-describe.each(['payments', 'ledger'])('the %s function', (name) => {
-  /** Evaluates the module again, as in a new Lambda process. */
-  const start = (process: string) => import(`../../lambdas/functions/${name}.ts?${process}`);
+/** Evaluates the module again, as in a new Lambda process. */
+const startOf = (name: string, process: string) => import(`../../lambdas/functions/${name}.ts?${process}`);
 
-  test('refuses to start when idempotency is disabled', async () => {
-    process.env['POWERTOOLS_IDEMPOTENCY_DISABLED'] = 'true';
+test.each(['payments', 'ledger'])('the %s function refuses to start when idempotency is disabled', async (name) => {
+  process.env['POWERTOOLS_IDEMPOTENCY_DISABLED'] = 'true';
 
-    await expect(start('bare')).rejects.toThrow('POWERTOOLS_IDEMPOTENCY_DISABLED is set');
-  });
+  await expect(startOf(name, 'bare')).rejects.toThrow('POWERTOOLS_IDEMPOTENCY_DISABLED is set');
+});
 
-  test.each(Object.keys(NEEDED))('refuses to start without %s', async (variable) => {
+describe.each([
+  ['payments', Object.keys(NEEDED)],
+  ['reads', [...Object.keys(NEEDED), 'VIEWS_TABLE']],
+  ['ledger', [...Object.keys(NEEDED), 'VIEWS_TABLE']],
+])('the %s function', (name, needed) => {
+  const start = (process: string) => startOf(name, process);
+
+  test.each(needed)('refuses to start without %s', async (variable) => {
     delete process.env[variable];
 
     await expect(start(variable)).rejects.toThrow(`the environment variable ${variable} is not set`);

@@ -18,7 +18,7 @@ import { MESSAGE_QUEUES } from '../../lambdas/operators/contract.ts';
 import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
-const READ_ONLY = ['api-documents.ts', 'audit.ts', 'events.ts'];
+const READ_ONLY = ['api-documents.ts', 'audit.ts', 'reads.ts'];
 /** Functions without a `wire` export: one reads only its own files, and the sandbox has a separate simulation. */
 const WITHOUT_PLATFORM = ['api-documents.ts', 'handler.ts'];
 const EXCEPTION = '/** Not wrapped in `idempotently`: it only reads. */';

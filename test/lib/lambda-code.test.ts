@@ -18,7 +18,6 @@ const FUNCTIONS = [
   'commission-consumer',
   'cron-executor',
   'dead-letters',
-  'events',
   'export-writer',
   'exports',
   'job-targets',
@@ -29,6 +28,7 @@ const FUNCTIONS = [
   'payment-jobs',
   'payment-requests',
   'payments',
+  'reads',
   'receipt-consumer',
   'republish-range',
   'sandbox-processor',
@@ -38,6 +38,17 @@ const FUNCTIONS = [
   'webhook-sender',
   'webhooks',
 ];
+
+/** The sources of Payonce, from the project's root, in the chunks of a bundle, sorted. */
+function ownSources(folder: string, isAsked: (file: string) => boolean = () => true): readonly string[] {
+  const found = readdirSync(folder)
+    .filter((file) => file.endsWith('.mjs') && isAsked(file))
+    .flatMap((file) => {
+      const { sources } = JSON.parse(readFileSync(join(folder, `${file}.map`), 'utf8')) as { sources: string[] };
+      return sources.flatMap((source) => /(?<!node_modules.*)lambdas\/[^.].*$/.exec(source)?.[0] ?? []);
+    });
+  return [...new Set(found)].sort();
+}
 
 describe('the bundles', () => {
   const directories: string[] = [];
@@ -94,16 +105,55 @@ describe('the bundles', () => {
     expect(new Set(providers)).toEqual(new Set(['@aws-sdk/credential-provider-env']));
   });
 
-  test('load at most 450 kB when the payments function starts, without the documents and the processors’ packages', () => {
-    const folder = join(first, 'payments');
+  test.each([
+    ['payments', 460_000],
+    ['reads', 430_000],
+  ])('the function %s starts with at most %d bytes, without the documents and the code of spans', (name, bytes) => {
+    const folder = join(first, name);
 
-    expect(startSize(folder)).toBeLessThanOrEqual(450_000);
+    expect(startSize(folder)).toBeLessThanOrEqual(bytes);
     const files = startFiles(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
     expect(files.join('')).not.toContain('openapi:"3.1');
     expect(files.join('')).not.toContain('subsegment');
   });
 
-  test.each(['payments', 'callbacks', 'ledger', 'orders', 'payment-jobs', 'upkeep-jobs'])(
+  test('the payments function contains no code of reads, lists, documents and operators', () => {
+    const own = ownSources(join(first, 'payments'));
+
+    const rooms = new Set(own.map((source) => source.split('/')[1]));
+    expect([...rooms].sort()).toEqual([
+      'activity',
+      'functions',
+      'http',
+      'kernel',
+      'once',
+      'outbound',
+      'payments',
+      'processors',
+      'tenants',
+    ]);
+    const others =
+      /payments\/http\/(?:get-|list-|payment-(?:parts|read))|ledger-transitions|operator|identity-provider/;
+    expect(own.filter((source) => others.test(source))).toEqual([]);
+  });
+
+  test('the payments function loads all of its own code at its start, except for processors, secrets and spans', () => {
+    const folder = join(first, 'payments');
+    const atStart = new Set(startFiles(folder));
+
+    const later = ownSources(folder, (file) => !atStart.has(file));
+    expect(later.filter((source) => !/^lambdas\/(?:processors|outbound)\//.test(source))).toEqual([
+      // These two load the package for Secrets Manager.
+      'lambdas/kernel/platform/active-secrets.ts',
+      'lambdas/kernel/platform/secrets-manager.ts',
+      'lambdas/kernel/platform/x-ray.ts',
+      // Of the processors’ code.
+      'lambdas/kernel/retry-after.ts',
+      'lambdas/once/traced-runner.ts',
+    ]);
+  });
+
+  test.each(['payments', 'reads', 'callbacks', 'ledger', 'orders', 'payment-jobs', 'upkeep-jobs'])(
     'contain Stripe’s package for the function %s, which does not load it at its start',
     (name) => {
       const folder = join(first, name);
@@ -126,7 +176,7 @@ describe('the bundles', () => {
     const documents = textOf('api-documents');
 
     expect(texts.filter((text) => !documents.includes(text))).toEqual([]);
-    expect(documents.includes('There is no such payment.')).toBe(false);
+    expect(documents.includes('Too many entries in other currencies')).toBe(false);
     for (const name of FUNCTIONS.filter((each) => each !== 'api-documents')) {
       const code = textOf(name);
       expect({ name, documented: texts.filter((text) => code.includes(text)) }).toEqual({ name, documented: [] });

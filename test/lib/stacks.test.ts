@@ -5,12 +5,9 @@ import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { OPERATOR_EFFECT_ROUTES } from '../../lambdas/operators/http/operator-effects.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
-import { PAYMENT_READ_ROUTES } from '../../lambdas/payments/http/payment-read-routes.ts';
 import { PAYMENT_POST_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
-import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
-import { LEDGER_READ_ROUTES } from '../../lambdas/views/http/ledger-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
-import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-lists.ts';
+import { READ_ROUTES } from '../../lambdas/views/http/read-routes.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { DataStack } from '../../lib/data-stack.ts';
 import { DEFAULTS } from '../../lib/settings.ts';
@@ -213,13 +210,20 @@ describe('the API', () => {
 
   test('sends every path and method to a function, so that all errors have one form', () => {
     service.hasResourceProperties('AWS::ApiGateway::Resource', { PathPart: '{proxy+}' });
-    service.allResourcesProperties('AWS::ApiGateway::Method', { HttpMethod: 'ANY' });
+    const methods = Object.values(service.findResources('AWS::ApiGateway::Method')) as {
+      Properties: { HttpMethod: string; ResourceId: unknown };
+    }[];
+    const onResource = Map.groupBy(methods, ({ Properties }) => JSON.stringify(Properties.ResourceId));
+    for (const each of onResource.values())
+      expect(each.map(({ Properties }) => Properties.HttpMethod)).toContain('ANY');
   });
 
   test('has one resource for the paths of a function, and prefers the most specific one', () => {
     expect(routesOf(service)).toEqual({
-      '/': 'Payments',
-      '/{proxy+}': 'Payments',
+      '/': 'Reads',
+      'POST /': 'Payments',
+      '/{proxy+}': 'Reads',
+      'POST /{proxy+}': 'Payments',
       '/docs': 'ApiDocuments',
       '/docs/{proxy+}': 'ApiDocuments',
       '/console': 'ApiDocuments',
@@ -227,8 +231,8 @@ describe('the API', () => {
       '/v1/openapi.json': 'ApiDocuments',
       '/v1/orders': 'Orders',
       '/v1/orders/{proxy+}': 'Orders',
-      '/v1/ledger/{proxy+}': 'OperatorsApi',
-      '/v1/balances': 'OperatorsApi',
+      '/v1/ledger/{proxy+}': 'Reads',
+      '/v1/balances': 'Reads',
       '/v1/corrections': 'OperatorsApi',
       '/v1/corrections/{proxy+}': 'OperatorsApi',
       '/v1/decisions': 'OperatorsApi',
@@ -237,9 +241,9 @@ describe('the API', () => {
       '/v1/annotations/{proxy+}': 'OperatorsApi',
       '/v1/exports': 'ExportsApi',
       '/v1/exports/{proxy+}': 'ExportsApi',
-      '/v1/events': 'EventsApi',
-      '/v1/events/{proxy+}': 'EventsApi',
-      '/v1/reports/{proxy+}': 'EventsApi',
+      '/v1/events': 'Reads',
+      '/v1/events/{proxy+}': 'Reads',
+      '/v1/reports/{proxy+}': 'Reads',
       '/v1/admin/{proxy+}': 'OperatorsApi',
       '/v1/admin/audit': 'AuditApi',
       '/v1/admin/jobs': 'JobsApi',
@@ -251,19 +255,19 @@ describe('the API', () => {
   });
 
   test.each([
-    ['Payments', [...PAYMENT_POST_ROUTES, ...PAYMENT_READ_ROUTES, ...PAYMENT_LIST_ROUTES]],
+    ['Payments', PAYMENT_POST_ROUTES],
+    ['Reads', READ_ROUTES],
     ['Orders', [...ORDER_ROUTES, getOrders]],
-    ['EventsApi', EVENT_ROUTES],
-    ['OperatorsApi', [...LEDGER_READ_ROUTES, ...OPERATOR_EFFECT_ROUTES]],
+    ['OperatorsApi', OPERATOR_EFFECT_ROUTES],
     ['AuditApi', [getAudit]],
     ['JobsApi', JOB_ROUTES],
     ['WebhooksApi', WEBHOOK_ROUTES],
   ])('sends each route of %s to its function', (owner, routes) => {
     const answered = routesOf(service);
-    for (const { path } of routes) {
+    for (const { method, path } of routes) {
       const greedy = path.split('/').map((_, index, pieces) => `${pieces.slice(0, index + 1).join('/')}/{proxy+}`);
       const resource = [path, ...greedy.toReversed()].find((each) => each in answered) ?? '';
-      expect([path, answered[resource]]).toEqual([path, owner]);
+      expect([path, answered[`${method} ${resource}`] ?? answered[resource]]).toEqual([path, owner]);
     }
   });
 

@@ -74,12 +74,13 @@ export function routesOf(template: Template): Readonly<Record<string, string>> {
     return found === undefined ? '' : `${pathOf(found.ParentId.Ref ?? '')}/${found.PathPart}`;
   };
   const methods = Object.values(template.findResources('AWS::ApiGateway::Method')) as {
-    Properties: { ResourceId: { Ref?: string }; Integration: { Uri: unknown } };
+    Properties: { HttpMethod: string; ResourceId: { Ref?: string }; Integration: { Uri: unknown } };
   }[];
   return Object.fromEntries(
-    methods.map(({ Properties: { ResourceId, Integration } }) => {
+    methods.map(({ Properties: { HttpMethod, ResourceId, Integration } }) => {
       const [, owner = 'none'] = /"(\w+)Function[0-9A-F]{8}"/.exec(JSON.stringify(Integration.Uri)) ?? [];
-      return [pathOf(ResourceId.Ref ?? '') || '/', owner];
+      const path = pathOf(ResourceId.Ref ?? '') || '/';
+      return [HttpMethod === 'ANY' ? path : `${HttpMethod} ${path}`, owner];
     }),
   );
 }

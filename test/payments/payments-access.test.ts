@@ -2,7 +2,10 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { PAYMENT_PATHS, PAYMENT_READ_PATHS } from '../../lambdas/payments/http/payment-paths.ts';
+import { PAYMENT_READ_ROUTES } from '../../lambdas/payments/http/payment-read-routes.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-lists.ts';
 import { API_KEY, Api, as, OTHER_KEY, type Reply } from '../world/api.ts';
 
 /** Access by API key, to the security requirements S06 and S15 and to the existing routes. */
@@ -251,6 +254,47 @@ describe('a path', () => {
     expect(reply.status).toBe(405);
     expect(reply.headers).toMatchObject({ Allow: allow, 'Content-Type': 'application/problem+json' });
     if (method !== 'HEAD') expect(reply.body).toMatchObject({ code: 'method_not_allowed' });
+  });
+
+  /** The methods of each path. Two functions serve them. */
+  const ALLOWED = {
+    '/v1/payments': 'POST, GET, HEAD',
+    '/v1/payments/{id}': 'GET, HEAD',
+    '/v1/payments/{id}/capture': 'POST',
+    '/v1/payments/{id}/cancel': 'POST',
+    '/v1/payments/{id}/refunds': 'POST, GET, HEAD',
+    '/v1/payments/{id}/transitions': 'GET, HEAD',
+    '/v1/payments/{id}/charges': 'GET, HEAD',
+    '/v1/payments/{id}/disputes': 'GET, HEAD',
+    '/v1/payments/{id}/captures': 'GET, HEAD',
+    '/v1/payments/{id}/cancellations': 'GET, HEAD',
+    '/v1/refunds/{id}': 'GET, HEAD',
+    '/v1/disputes/{id}': 'GET, HEAD',
+    '/v1/captures/{id}': 'GET, HEAD',
+    '/v1/cancellations/{id}': 'GET, HEAD',
+    '/v1/disputes': 'GET, HEAD',
+    '/v1/payment_requests/{id}': 'GET, HEAD',
+  };
+
+  test('names all of its methods for every other method', async () => {
+    expect(new Set(PAYMENT_PATHS.map(({ path }) => path))).toEqual(new Set(Object.keys(ALLOWED)));
+    const read = [...PAYMENT_READ_ROUTES, ...PAYMENT_LIST_ROUTES].map(({ path }) => path);
+    expect(new Set(PAYMENT_READ_PATHS)).toEqual(new Set(read));
+    for (const [path, allow] of Object.entries(ALLOWED)) {
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        if (allow.split(', ').includes(method)) continue;
+        const { status, headers, body } = await harness.ask(method, path.replace('{id}', UNKNOWN_ID), as('wrong'));
+        const detail = method === 'HEAD' ? undefined : `This path takes ${allow}.`;
+        expect([method, path, status, headers['Allow'], body['detail']]).toEqual([method, path, 405, allow, detail]);
+      }
+    }
+    expect(harness.lookups).toEqual([]);
+  });
+
+  test.each(['//v1//payments/', '/v1/%70ayments'])('of a payment may be written as %s', async (path) => {
+    const event = { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' };
+    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' };
+    expect((await harness.ask('POST', path, { headers, event })).status).toBe(201);
   });
 
   test('matches no other path with an encoded slash, a double encoding or dots', async () => {

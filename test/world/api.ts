@@ -34,10 +34,8 @@ import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import { LimitAdministration } from '../../lambdas/tenants/store/limit-administration.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { idOfKeyHash, keyRowKey } from '../../lambdas/tenants/store/tenant-registry.ts';
-import type { LedgerReadTools } from '../../lambdas/views/http/ledger-routes.ts';
+import type { ReadTools } from '../../lambdas/views/http/read-routes.ts';
 import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
-import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
-import type { ReadEventTools } from '../../lambdas/views/use/read-event.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
 import type { WebhookApiTools } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { webhookAddresses } from '../../lambdas/webhooks/transport/webhook-addresses.ts';
@@ -77,14 +75,12 @@ export interface Asked {
 /** Tools for the routes of all APIs. */
 export type ApiWorldTools = TenantApiTools &
   PaymentsTools &
-  ListPaymentsTools &
+  ReadTools &
   OrderRouteTools &
   ListOrdersTools &
-  LedgerReadTools &
   AdminTools &
   AuditRouteTools &
   JobsApiTools &
-  ReadEventTools &
   WebhookApiTools &
   Pick<ExportsTools, 'exports' | 'startWriter' | 'link'> & {
     readonly callbacks: Pick<CallbacksApiTools, 'sources' | 'secrets'>;
@@ -92,8 +88,15 @@ export type ApiWorldTools = TenantApiTools &
 
 type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
-/** Loaders of the Lambda functions' routes. Each has a pattern of the paths that the stacks route to its function. */
-const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<Handler>])[] = [
+async function reads(tools: ApiWorldTools): Promise<Handler> {
+  const { READ_PATHS, READ_ROUTES } = await import('../../lambdas/views/http/read-routes.ts');
+  return authenticatedApi(READ_ROUTES, tools, READ_PATHS);
+}
+
+type Open = (tools: ApiWorldTools) => Promise<Handler>;
+
+/** Route loader of each Lambda function, by the paths, and perhaps the method, that the stacks send to that function. */
+const FUNCTIONS: readonly (readonly [path: RegExp, open: Open, method?: string])[] = [
   [
     /^\/callbacks/,
     async ({ callbacks, ...tools }) =>
@@ -106,18 +109,12 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
   ],
   [/^\/v1\/admin\/jobs/, async (tools) => (await import('../../lambdas/jobs/http/job-routes.ts')).jobsApi(tools)],
   [
-    /^\/v1\/(?:ledger|balances|corrections|decisions|annotations|admin)/,
+    /^\/v1\/(?:corrections|decisions|annotations|admin)/,
     async (tools) => {
-      const { LEDGER_READ_ROUTES } = await import('../../lambdas/views/http/ledger-routes.ts');
       const { OPERATOR_EFFECT_ROUTES } = await import('../../lambdas/operators/http/operator-effects.ts');
       const { ADMIN_ROUTES } = await import('../../lambdas/operators/http/admin-routes.ts');
-      const routes = [...LEDGER_READ_ROUTES, ...OPERATOR_EFFECT_ROUTES];
-      return byPath(operatorApi(ADMIN_ROUTES, tools, tools.identify), authenticatedApi(routes, tools));
+      return byPath(operatorApi(ADMIN_ROUTES, tools, tools.identify), authenticatedApi(OPERATOR_EFFECT_ROUTES, tools));
     },
-  ],
-  [
-    /^\/v1\/(?:events|reports)/,
-    async (tools) => authenticatedApi((await import('../../lambdas/views/http/event-routes.ts')).EVENT_ROUTES, tools),
   ],
   [
     /^\/v1\/exports/,
@@ -137,16 +134,17 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
       return authenticatedApi<OrderRouteTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], tools);
     },
   ],
+  [/^\/v1\/(?:events|reports|ledger|balances)/, reads],
   [
     /^/,
     async (tools) => {
       const { PAYMENT_POST_ROUTES } = await import('../../lambdas/payments/http/payment-routes.ts');
-      const { PAYMENT_READ_ROUTES } = await import('../../lambdas/payments/http/payment-read-routes.ts');
-      const { PAYMENT_LIST_ROUTES } = await import('../../lambdas/views/http/payment-lists.ts');
-      const routes = [...PAYMENT_POST_ROUTES, ...PAYMENT_READ_ROUTES, ...PAYMENT_LIST_ROUTES];
-      return authenticatedApi<PaymentsTools & ListPaymentsTools>(routes, tools);
+      const { PAYMENT_PATHS } = await import('../../lambdas/payments/http/payment-paths.ts');
+      return authenticatedApi(PAYMENT_POST_ROUTES, tools, PAYMENT_PATHS);
     },
+    'POST',
   ],
+  [/^/, reads],
 ];
 
 const TEA = {
@@ -185,7 +183,7 @@ export class Api<Of extends World = World> {
   readonly #known = new Map<string, ApiKeyRecord>();
   readonly #operators = new Map<string, OperatorKeyRecord>();
   readonly #changes: Partial<ApiWorldTools>;
-  readonly #handlers = new Map<RegExp, Promise<Handler>>();
+  readonly #handlers = new Map<Open, Promise<Handler>>();
   readonly #secrets = {
     active: async () => ['0123456789abcdefghijABCDEFGHIJ01'],
     renewed: async () => undefined,
@@ -276,7 +274,7 @@ export class Api<Of extends World = World> {
   async ask(method: string, path: string, { headers, event }: Asked = {}): Promise<Reply> {
     const asked = event?.path ?? path;
     this.#requests += 1;
-    const result = await (await this.#handlerOf(asked))({
+    const result = await (await this.#handlerOf(event?.httpMethod ?? method, asked))({
       ...gatewayEvent(method, path, {
         Authorization: `Bearer ${asked.startsWith('/v1/admin/') ? OPERATOR_KEY : API_KEY}`,
         ...headers,
@@ -402,11 +400,11 @@ export class Api<Of extends World = World> {
     return this.send('POST', '', key, { url: 'https://shop.co.uk/hooks', events: ['*'], ...body }, asked);
   }
 
-  #handlerOf(path: string): Promise<Handler> {
-    const [pattern, open] = FUNCTIONS.find(([each]) => each.test(path)) ?? [];
-    invariant(pattern !== undefined && open !== undefined, 'no pattern matches the path');
-    const handler = this.#handlers.get(pattern) ?? open((this.#tools ??= this.#open()));
-    this.#handlers.set(pattern, handler);
+  #handlerOf(method: string, path: string): Promise<Handler> {
+    const [, open] = FUNCTIONS.find(([each, , only = method]) => only === method && each.test(path)) ?? [];
+    invariant(open !== undefined, 'the last pattern matches every path');
+    const handler = this.#handlers.get(open) ?? open((this.#tools ??= this.#open()));
+    this.#handlers.set(open, handler);
     return handler;
   }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { type EndpointDocs, type ReadingCall, reading } from '../../http/endpoint.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { storedOperationId } from '../../kernel/ids.ts';
@@ -44,100 +44,128 @@ function holdChangesOf({ state, transitions }: PaymentChain, kind: HoldChange['k
     });
 }
 
-const list = (part: Part, docs: EndpointDocs) =>
-  reading({
-    path: `/v1/payments/{id}/${part}s`,
-    scope: Scopes.paymentsRead,
-    handle: (call: ReadingCall<PartTools>) => listParts(call, part),
-    docs,
-  });
+const scope = Scopes.paymentsRead;
 
-const show = (part: Part, docs: EndpointDocs) =>
-  reading({
-    path: `/v1/${part}s/{id}`,
-    scope: Scopes.paymentsRead,
-    handle: (call: ReadingCall<PartTools>) => showPart(call, part),
-    docs,
-  });
+type PartCall = ReadingCall<PartTools>;
 
 /** The parts of payments, by payment and by id. */
 export const PART_ROUTES = [
-  list('refund', {
-    operationId: 'listRefunds',
-    tag: 'Refunds',
-    summary: 'List the refunds of a payment',
-    description:
-      'All of them, in the order of their recording. They include refunds made at the processor, and returns of charges that the ' +
-      'payment must not have.',
-    path: paymentPath,
-    answers: { 200: { description: 'The refunds.', schema: refundList } },
+  reading({
+    path: '/v1/payments/{id}/refunds',
+    scope,
+    handle: (call: PartCall) => listParts(call, 'refund'),
+    docs: {
+      operationId: 'listRefunds',
+      tag: 'Refunds',
+      summary: 'List the refunds of a payment',
+      description:
+        'All of them, in the order of their recording. They include refunds made at the processor, and returns of charges that the ' +
+        'payment must not have.',
+      path: paymentPath,
+      answers: { 200: { description: 'The refunds.', schema: refundList } },
+    },
   }),
-  show('refund', {
-    operationId: 'getRefund',
-    tag: 'Refunds',
-    summary: 'Retrieve a refund',
-    description: 'The current state. The refund can have been created with this API or at the processor.',
-    path: z.object({ id: refund.shape.id.meta({ description: 'The id of the refund.' }) }),
-    answers: { 200: { description: 'The refund.', schema: refund } },
+  reading({
+    path: '/v1/refunds/{id}',
+    scope,
+    handle: (call: PartCall) => showPart(call, 'refund'),
+    docs: {
+      operationId: 'getRefund',
+      tag: 'Refunds',
+      summary: 'Retrieve a refund',
+      description: 'The current state. The refund can have been created with this API or at the processor.',
+      path: z.object({ id: refund.shape.id.meta({ description: 'The id of the refund.' }) }),
+      answers: { 200: { description: 'The refund.', schema: refund } },
+    },
   }),
-  list('dispute', {
-    operationId: 'listDisputesOfPayment',
-    tag: 'Disputes',
-    summary: 'List the disputes of a payment',
-    description: 'All of them, in the order of their recording.',
-    path: paymentPath,
-    answers: { 200: { description: 'The disputes.', schema: disputesOfPayment } },
+  reading({
+    path: '/v1/payments/{id}/disputes',
+    scope,
+    handle: (call: PartCall) => listParts(call, 'dispute'),
+    docs: {
+      operationId: 'listDisputesOfPayment',
+      tag: 'Disputes',
+      summary: 'List the disputes of a payment',
+      description: 'All of them, in the order of their recording.',
+      path: paymentPath,
+      answers: { 200: { description: 'The disputes.', schema: disputesOfPayment } },
+    },
   }),
-  show('dispute', {
-    operationId: 'getDispute',
-    tag: 'Disputes',
-    summary: 'Retrieve a dispute',
-    description: 'The current state.',
-    path: z.object({ id: dispute.shape.id.meta({ description: 'The id of the dispute.' }) }),
-    answers: { 200: { description: 'The dispute.', schema: dispute } },
+  reading({
+    path: '/v1/disputes/{id}',
+    scope,
+    handle: (call: PartCall) => showPart(call, 'dispute'),
+    docs: {
+      operationId: 'getDispute',
+      tag: 'Disputes',
+      summary: 'Retrieve a dispute',
+      description: 'The current state.',
+      path: z.object({ id: dispute.shape.id.meta({ description: 'The id of the dispute.' }) }),
+      answers: { 200: { description: 'The dispute.', schema: dispute } },
+    },
   }),
-  list('capture', {
-    operationId: 'listCaptures',
-    tag: 'Payments',
-    summary: 'List the captures of a payment',
-    description: 'Captures that were requested with this API, in the order of their recording.',
-    path: paymentPath,
-    answers: { 200: { description: 'The captures.', schema: capturesOfPayment } },
+  reading({
+    path: '/v1/payments/{id}/captures',
+    scope,
+    handle: (call: PartCall) => listParts(call, 'capture'),
+    docs: {
+      operationId: 'listCaptures',
+      tag: 'Payments',
+      summary: 'List the captures of a payment',
+      description: 'Captures that were requested with this API, in the order of their recording.',
+      path: paymentPath,
+      answers: { 200: { description: 'The captures.', schema: capturesOfPayment } },
+    },
   }),
-  show('capture', {
-    operationId: 'getCapture',
-    tag: 'Payments',
-    summary: 'Retrieve a capture',
-    description: 'The current state.',
-    path: z.object({ id: captureOf.shape.id.meta({ description: 'The id of the capture.' }) }),
-    answers: { 200: { description: 'The capture.', schema: captureOf } },
+  reading({
+    path: '/v1/captures/{id}',
+    scope,
+    handle: (call: PartCall) => showPart(call, 'capture'),
+    docs: {
+      operationId: 'getCapture',
+      tag: 'Payments',
+      summary: 'Retrieve a capture',
+      description: 'The current state.',
+      path: z.object({ id: captureOf.shape.id.meta({ description: 'The id of the capture.' }) }),
+      answers: { 200: { description: 'The capture.', schema: captureOf } },
+    },
   }),
-  list('cancellation', {
-    operationId: 'listCancellations',
-    tag: 'Payments',
-    summary: 'List the cancellations of a payment',
-    description: 'Cancellations that were requested with this API or by Payonce, in the order of their recording.',
-    path: paymentPath,
-    answers: { 200: { description: 'The cancellations.', schema: cancellationsOfPayment } },
+  reading({
+    path: '/v1/payments/{id}/cancellations',
+    scope,
+    handle: (call: PartCall) => listParts(call, 'cancellation'),
+    docs: {
+      operationId: 'listCancellations',
+      tag: 'Payments',
+      summary: 'List the cancellations of a payment',
+      description: 'Cancellations that were requested with this API or by Payonce, in the order of their recording.',
+      path: paymentPath,
+      answers: { 200: { description: 'The cancellations.', schema: cancellationsOfPayment } },
+    },
   }),
-  show('cancellation', {
-    operationId: 'getCancellation',
-    tag: 'Payments',
-    summary: 'Retrieve a cancellation',
-    description: 'The current state.',
-    path: z.object({ id: cancellationOf.shape.id.meta({ description: 'The id of the cancellation.' }) }),
-    answers: { 200: { description: 'The cancellation.', schema: cancellationOf } },
+  reading({
+    path: '/v1/cancellations/{id}',
+    scope,
+    handle: (call: PartCall) => showPart(call, 'cancellation'),
+    docs: {
+      operationId: 'getCancellation',
+      tag: 'Payments',
+      summary: 'Retrieve a cancellation',
+      description: 'The current state.',
+      path: z.object({ id: cancellationOf.shape.id.meta({ description: 'The id of the cancellation.' }) }),
+      answers: { 200: { description: 'The cancellation.', schema: cancellationOf } },
+    },
   }),
 ];
 
 /** Shows one part of a payment. Its id contains the payment's id, so no index is needed. */
-async function showPart({ tools, caller, request, id }: ReadingCall<PartTools>, noun: Part): Promise<Handled> {
+async function showPart({ tools, caller, request, id }: PartCall, noun: Part): Promise<Handled> {
   const chain = await readOwnChain(tools.store, caller, paymentOfPart(id));
   const part = chain === undefined ? undefined : SHOWN[noun](chain).find((each) => each['id'] === id);
   return part === undefined ? refusal(problem('not_found', `There is no such ${noun}.`), request) : found(part);
 }
 
-async function listParts({ tools, caller, request, id }: ReadingCall<PartTools>, noun: Part): Promise<Handled> {
+async function listParts({ tools, caller, request, id }: PartCall, noun: Part): Promise<Handled> {
   const chain = await readOwnChain(tools.store, caller, parsePaymentId(id));
   if (chain === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
   return found({ object: 'list', data: SHOWN[noun](chain), has_more: false });

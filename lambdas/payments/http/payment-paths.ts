@@ -1,11 +1,8 @@
-import type { RouteBy } from '../../http/authenticated-api.ts';
+import type { RoutePath } from '../../http/authenticated-api.ts';
 
-type Path = Pick<RouteBy<never, never>, 'method' | 'path'>;
+const post = (path: string) => ({ method: 'POST', path }) as const satisfies RoutePath;
 
-const post = (path: string) => ({ method: 'POST', path }) as const satisfies Path;
-const get = (path: string) => ({ method: 'GET', path }) as const satisfies Path;
-
-/** Methods and paths of the requests that change payments. */
+/** Methods and paths of the requests that change payments. One function serves them. */
 export const PAYMENT_POSTS = {
   payments: post('/v1/payments'),
   capture: post('/v1/payments/{id}/capture'),
@@ -13,20 +10,29 @@ export const PAYMENT_POSTS = {
   refund: post('/v1/payments/{id}/refunds'),
 };
 
-/** Methods and paths of the requests that read payments and their parts. */
-export const PAYMENT_READS = {
-  payments: get('/v1/payments'),
-  payment: get('/v1/payments/{id}'),
-  transitions: get('/v1/payments/{id}/transitions'),
-  charges: get('/v1/payments/{id}/charges'),
-  refundsOfPayment: get('/v1/payments/{id}/refunds'),
-  disputesOfPayment: get('/v1/payments/{id}/disputes'),
-  capturesOfPayment: get('/v1/payments/{id}/captures'),
-  cancellationsOfPayment: get('/v1/payments/{id}/cancellations'),
-  refund: get('/v1/refunds/{id}'),
-  dispute: get('/v1/disputes/{id}'),
-  capture: get('/v1/captures/{id}'),
-  cancellation: get('/v1/cancellations/{id}'),
-  disputes: get('/v1/disputes'),
-  paymentRequest: get('/v1/payment_requests/{id}'),
-};
+/**
+ * Paths that another function reads. A `POST` to one of them that changes nothing is answered with 405. A test holds them equal to
+ * the declared endpoints.
+ */
+export const PAYMENT_READ_PATHS: readonly string[] = [
+  '/v1/payments',
+  '/v1/payments/{id}',
+  '/v1/payments/{id}/transitions',
+  '/v1/payments/{id}/charges',
+  '/v1/payments/{id}/refunds',
+  '/v1/payments/{id}/disputes',
+  '/v1/payments/{id}/captures',
+  '/v1/payments/{id}/cancellations',
+  '/v1/refunds/{id}',
+  '/v1/disputes/{id}',
+  '/v1/captures/{id}',
+  '/v1/cancellations/{id}',
+  '/v1/disputes',
+  '/v1/payment_requests/{id}',
+];
+
+/** All of them, in the order in which `Allow` lists the methods of a path. */
+export const PAYMENT_PATHS: readonly RoutePath[] = [
+  ...Object.values(PAYMENT_POSTS),
+  ...PAYMENT_READ_PATHS.map((path) => ({ method: 'GET', path }) as const),
+];

@@ -10,7 +10,8 @@ import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangeCommand } from '../domain/change.ts';
 import { type ChangeKind, deriveChangeId, parsePaymentId } from '../ids.ts';
-import type { ChangePayment, ChangePaymentTools } from '../use/change-payment.ts';
+import { type ChangePayment, type ChangePaymentTools, changePayment } from '../use/change-payment.ts';
+import { changeOutcomeAnswer } from './change-outcome-answer.ts';
 import { paymentPath } from './payment-answers.ts';
 import { payment, refund } from './payment-objects.ts';
 import { PAYMENT_POSTS } from './payment-paths.ts';
@@ -140,9 +141,6 @@ async function change(kind: ChangeKind, call: ChangeCall, command: ChangeCommand
   call.logFields.operationId = asked.operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
   const wait = preferredWait(request.header('prefer'), call.enterWait);
-  // Changes are loaded on first use: most processes only create payments.
-  const { changePayment } = await import('../use/change-payment.ts');
-  const { changeOutcomeAnswer } = await import('./change-outcome-answer.ts');
   const outcome = await awaitFirst(tools, asked.operationId, wait, () => changePayment(tools, asked, notes));
   return {
     answer: wait.applied(changeOutcomeAnswer(kind, outcome, request.requestId)),

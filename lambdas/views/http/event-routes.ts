@@ -21,7 +21,7 @@ export const eventsQuery = z
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
-interface EventsTools extends ReadEventTools {
+export interface EventsTools extends ReadEventTools {
   readonly views: Pick<ViewStore, 'range'>;
 }
 

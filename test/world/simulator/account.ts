@@ -112,18 +112,19 @@ const RULES: Readonly<Record<string, Rule>> = {
   'commission-consumer': { events: COMMISSION_EVENTS, metadata: MetadataName.affiliate },
 };
 
-/** Routes of the gateway. The first matching prefix counts. */
-const ROUTES: readonly (readonly [string, FunctionName])[] = [
+/** The routes of the gateway, of one method or of all; the first that fits counts. */
+const ROUTES: readonly (readonly [path: string, name: FunctionName, method?: string])[] = [
   ['/v1/admin/jobs', 'jobs'],
   ['/v1/admin', 'ledger'],
-  ['/v1/ledger', 'ledger'],
-  ['/v1/balances', 'ledger'],
+  ['/v1/ledger', 'reads'],
+  ['/v1/balances', 'reads'],
   ['/v1/orders', 'orders'],
-  ['/v1/events', 'events'],
+  ['/v1/events', 'reads'],
   ['/v1/exports', 'exports'],
   ['/v1/webhook_endpoints', 'webhooks'],
   ['/callbacks', 'callbacks'],
-  ['/v1/payments', 'payments'],
+  ['/v1/payments', 'payments', 'POST'],
+  ['/v1/payments', 'reads'],
 ];
 
 /** Integration timeout of a REST API. Milliseconds (AWS: "Amazon API Gateway quotas"). */
@@ -251,7 +252,10 @@ export class Account {
   /** Sends a client's request. @returns the answer, which may be a 502 or 504 of the gateway itself */
   async request(about: string, event: GatewayEvent, by: Process): Promise<ClientAnswer> {
     const { simulation } = this;
-    const route = ROUTES.find(([prefix]) => event.path === prefix || event.path.startsWith(`${prefix}/`));
+    const { path, httpMethod } = event;
+    const route = ROUTES.find(
+      ([prefix, , method = httpMethod]) => method === httpMethod && (path === prefix || path.startsWith(`${prefix}/`)),
+    );
     const answer = (status: number, body = '', headers: Readonly<Record<string, string>> = {}): ClientAnswer => ({
       status,
       headers,

@@ -179,7 +179,6 @@ async function load() {
       'commission-consumer': await import('../../../lambdas/functions/commission-consumer.ts'),
       'cron-executor': await import('../../../lambdas/functions/cron-executor.ts'),
       'dead-letters': await import('../../../lambdas/functions/dead-letters.ts'),
-      events: await import('../../../lambdas/functions/events.ts'),
       'export-writer': await import('../../../lambdas/functions/export-writer.ts'),
       exports: await import('../../../lambdas/functions/exports.ts'),
       jobs: await import('../../../lambdas/functions/jobs.ts'),
@@ -189,6 +188,7 @@ async function load() {
       'payment-jobs': await import('../../../lambdas/functions/payment-jobs.ts'),
       'payment-requests': await import('../../../lambdas/functions/payment-requests.ts'),
       payments: await import('../../../lambdas/functions/payments.ts'),
+      reads: await loadReads(),
       'receipt-consumer': await import('../../../lambdas/functions/receipt-consumer.ts'),
       'republish-range': await import('../../../lambdas/functions/republish-range.ts'),
       'upkeep-jobs': await import('../../../lambdas/functions/upkeep-jobs.ts'),
@@ -200,6 +200,12 @@ async function load() {
   } finally {
     process.env = before;
   }
+}
+
+/** It runs no operations, so it takes no runner. */
+async function loadReads(): Promise<Pick<SimulatedFunction, 'wire'>> {
+  const { wire } = await import('../../../lambdas/functions/reads.ts');
+  return { wire: (platform, _runner, processors) => wire(platform, processors) };
 }
 
 const modules = await load();
@@ -227,9 +233,9 @@ const worker = (name: FunctionName): SimulatedFunction => ({
 /** Functions, wired as the stacks deploy them. */
 export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   payments: answering('payments'),
+  reads: answering('reads'),
   orders: answering('orders'),
   ledger: answering('ledger'),
-  events: answering('events'),
   exports: answering('exports'),
   'export-writer': answering('export-writer', EXPORT_WRITER_TIMEOUT_SECONDS),
   webhooks: answering('webhooks'),

@@ -1,0 +1,22 @@
+import type { RoutePath } from '../../http/authenticated-api.ts';
+import type { TenantEndpoint } from '../../http/endpoint.ts';
+import { PAYMENT_POSTS } from '../../payments/http/payment-paths.ts';
+import { PAYMENT_READ_ROUTES } from '../../payments/http/payment-read-routes.ts';
+import type { ReadChargesTools } from '../../payments/use/read-charges.ts';
+import type { ListPaymentsTools } from '../use/list-payments.ts';
+import { EVENT_ROUTES, type EventsTools } from './event-routes.ts';
+import { LEDGER_READ_ROUTES, type LedgerReadTools } from './ledger-routes.ts';
+import { PAYMENT_LIST_ROUTES } from './payment-lists.ts';
+
+export type ReadTools = ReadChargesTools & ListPaymentsTools & EventsTools & LedgerReadTools;
+
+/** The routes of the function that only reads: payments and their parts, events and reports, entries and balances. */
+export const READ_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
+  ...PAYMENT_READ_ROUTES,
+  ...PAYMENT_LIST_ROUTES,
+  ...EVENT_ROUTES,
+  ...LEDGER_READ_ROUTES,
+];
+
+/** The routes of all functions at the same paths, in the order in which `Allow` lists their methods. */
+export const READ_PATHS: readonly RoutePath[] = [...Object.values(PAYMENT_POSTS), ...READ_ROUTES];
