@@ -108,12 +108,12 @@ export function firstBrokenEntry(digest: Digest, entries: readonly ActivityEntry
 }
 
 export const ACTIVITY_ID = /^act_(?<sequence>[1-9]\d{0,8})_[a-z2-7]{16}$/;
-/** 80 bits, encoded as 16 characters. */
+/** Length of the part of the hash in an id: 80 bits, encoded as 16 characters. */
 const ID_BYTES = 10;
 
 /**
- * Derives the id of an entry. It contains the sequence, so that no index is needed, and some of the hash, so that it is
- * unique.
+ * Derives the id of an entry. The id contains the sequence, so that no index is needed, and a part of the hash, so that
+ * the id is unique.
  */
 export function activityId({ sequence, hash }: Pick<ActivityEntry, 'sequence' | 'hash'>): string {
   return `act_${sequence}_${base32(hash.subarray(0, ID_BYTES))}`;
@@ -128,7 +128,7 @@ export function sequenceOf(id: string): number | undefined {
   return sequence === undefined ? undefined : Number(sequence);
 }
 
-/** Renders an entry for the API and the command line; the time in Unix seconds. */
+/** Renders an entry for the API and the command line, with the time in Unix seconds. */
 export function activityObject(entry: ActivityEntry): Record<string, unknown> {
   const { sequence, action, actor, about, details = {}, occurredAtMs } = entry;
   return {

@@ -53,7 +53,7 @@ export function parseActivity(item: Item): ActivityEntry {
   return activityItem.parse(item);
 }
 
-/** Digits of a sequence, so that texts sort in numeric order. */
+/** Number of digits of a sequence in a sort key, padded so that text order is numeric order. */
 const SEQUENCE_DIGITS = 9;
 const BEYOND_ALL = 10 ** SEQUENCE_DIGITS - 1;
 
@@ -66,8 +66,8 @@ function activityPartition(chain: string): string {
 }
 
 /**
- * Returns the write of an entry. Its condition lets only one writer use a sequence number. The whole transaction of any
- * other writer is refused.
+ * Returns the conditional write of an entry. Only one writer can use a sequence number; the transaction of any other
+ * writer is refused as a whole.
  */
 function activityPut(ledgerTable: string, entry: ActivityEntry): TransactItem {
   return { Put: { TableName: ledgerTable, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
@@ -94,10 +94,11 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Returns the entry of an action as an item for the transaction that has the effect of the action. When a rival's
-   * entry takes the sequence number, the whole transaction is refused and must be repeated with a new item.
+   * Returns the log entry of an action as an item for the transaction that also writes the action's effect. If a
+   * rival's entry takes the sequence number first, the whole transaction is refused and must be repeated with a new
+   * item.
    *
-   * @param draft undefined when nothing is recorded
+   * @param draft undefined if there is nothing to record
    */
   async itemsFor(draft: ActivityDraft | undefined): Promise<TransactItem[]> {
     if (draft === undefined) return [];
@@ -116,7 +117,7 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Records the settings of the deployment, unless they equal the last recorded ones. @throws RetryableError
+   * Records the settings of the deployment, unless they equal the last recorded settings. @throws RetryableError
    * `contention`
    */
   async recordSettings(values: Readonly<Record<string, string>>): Promise<void> {
@@ -133,7 +134,7 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Closes the race of two writers that have read the same newest entry. The second reads again.
+   * Appends an entry. Of two writers that have read the same newest entry, the second is refused and reads again:
    *
    *   A ── newest 4 ── change A + entry 5 ✓
    *   B ──── newest 4 ──── change B + entry 5 ✗: neither is written ── newest 5 ── change B + entry 6 ✓
@@ -174,7 +175,7 @@ export class DynamoDbActivity implements ActivityLog {
     };
     const items: Item[] = [];
     let after: Item | undefined;
-    // Each query returns at least one item, or is the last.
+    // Each query returns at least one item, or is the last query.
     for (let queries = 0; queries < limit; queries += 1) {
       const rest = { Limit: limit - items.length, ...defined({ ExclusiveStartKey: after }) };
       const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
@@ -188,13 +189,13 @@ export class DynamoDbActivity implements ActivityLog {
   }
 }
 
-/** Maximum number of transactions of one erasure, for more than 10,000 rows. */
+/** Maximum number of transactions in one erasure, enough for more than 10,000 rows. */
 const MAX_ERASURES = 110;
 
 /**
- * Erases all personal data of a payment or an order, batch by batch, each in one transaction with its log entry.
+ * Erases all personal data of a payment or an order in batches. Each batch and its log entry are one transaction.
  *
- * @param draft its first id names the payment or the order
+ * @param draft the log entry; its first id is the id of the payment or the order
  * @returns false when there is no personal data, or it was already erased; then nothing is recorded
  * @throws RetryableError `contention`; a repeated erasure continues
  */
@@ -204,7 +205,8 @@ export async function eraseDetails(tools: DetailsTools, log: DynamoDbActivity, d
   for (let part = 0; part < MAX_ERASURES; part += 1) {
     const deletions = await eraseDetailsItems(tools, id);
     if (deletions.length === 0) return isErased;
-    // Refused when a rival has erased a row since; the remaining rows are then read again.
+    // If a rival has erased one of these rows since the read, the write is refused, and the remaining rows are read
+    // again.
     if (await log.record(draft, deletions)) isErased = true;
   }
   throw contention(`the details of ${id}`);

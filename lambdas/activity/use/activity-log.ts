@@ -10,7 +10,7 @@ import {
 
 export interface ActivityPage {
   /**
-   * With newest first, the page has the entries before this sequence; with oldest first, those after it.
+   * The sequence of the entry after which the page begins, in the order of the page.
    * @default from the end of the chain
    */
   readonly from?: number;
@@ -64,7 +64,7 @@ export interface VerifiedChain {
   readonly broken?: number;
 }
 
-/** Reads a whole chain and checks each link. It cannot detect that the newest entries were removed. */
+/** Reads a whole chain and checks each link. The check cannot detect that the newest entries were removed. */
 export async function verifyActivity(
   { log, digest }: { readonly log: ActivityLog; readonly digest: Digest },
   chain: ActivityChain,
