@@ -1,13 +1,13 @@
 /**
- * Maximum time that one execution of the archiver waits for an unavailable archive before Lambda redelivers the batch.
- * Seconds.
+ * Maximum time that one execution of the archiver waits for an unavailable archive before Lambda redelivers the batch,
+ * in seconds.
  */
 export const ARCHIVER_WAITS_SECONDS = 540;
 
-/** Time after which one execution of the auditor begins no further work. The next hourly run continues. Seconds. */
+/** Time after which one execution of the auditor begins no further work, in seconds. The next hourly run continues. */
 export const AUDITOR_WORKS_SECONDS = 720;
 
-/** Age of the newest manifest at which an alarm is raised: one hourly run may be late, and one may fail. Hours. */
+/** Age of the newest manifest at which an alarm is raised, in hours: one hourly run may be late, and one may fail. */
 export const MANIFESTS_LATE_HOURS = 3;
 
 /** The input of the archiver: a batch of Stream records, or rows that an operator adds to the archive. */

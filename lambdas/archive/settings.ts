@@ -34,7 +34,10 @@ const auditorEnvironment = z.object({
  */
 export function readAuditorConfig(environment: Variables): {
   readonly bucket: string;
-  /** @default manifests are not signed */
+  /**
+   * The ARN of the KMS key that signs manifests.
+   * @default manifests are not signed
+   */
   readonly signingKey: string | undefined;
   readonly tables: { readonly ledger: string; readonly registry: string };
 } {
@@ -57,7 +60,10 @@ const auditEnvironment = z.object({
  */
 export function readAuditConfig(environment: Variables): {
   readonly registryTable: string;
-  /** @default no archive is configured */
+  /**
+   * The bucket of the archive.
+   * @default no archive is configured
+   */
   readonly bucket: string | undefined;
 } {
   const data = readVariables(auditEnvironment, environment);

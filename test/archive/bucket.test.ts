@@ -72,7 +72,7 @@ describe('the archive bucket', () => {
     const withTls = policy.filter(({ Condition }) => !JSON.stringify(Condition ?? '').includes('SecureTransport'));
     expect(await findingsOf((server) => void (server.policy = [...withTls, open]))).toMatchObject([
       { what: 'policy', because: 'no statement denies requests without TLS' },
-      { what: 'policy', because: 'it allows every principal s3:GetObject' },
+      { what: 'policy', because: 'a statement allows every principal s3:GetObject' },
     ]);
   });
 

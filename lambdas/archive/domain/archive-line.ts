@@ -16,7 +16,7 @@ export type ArchiveLine = {
    * @default none: written from the Ledger after the record had expired from the Stream
    */
   readonly sequence?: string;
-  /** Time of the write as reported by the Stream, with a resolution of one second. Unix milliseconds. */
+  /** Time of the write as reported by the Stream, in Unix milliseconds with a resolution of one second. */
   readonly atMs: number;
   /** The event id of the transition. Absent for entries of the activity log. */
   readonly event?: string;

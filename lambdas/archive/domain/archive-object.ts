@@ -25,7 +25,7 @@ export const LINES_NAME =
 /**
  * Creates the object that contains these lines.
  *
- * @param lines in the order of the Stream; at least one
+ * @param lines at least one line, in the order of the Stream
  * @param lateAtMs the current time, for lines that are written long after their rows; Unix milliseconds
  */
 export function archiveObject(

@@ -2,15 +2,15 @@ import type { Slice, VerifiedKind } from './verification.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The hour (UTC) at which the previous day is verified. Its last rows are archived by then. */
+/** The hour (UTC) at which the previous day is verified. By this hour, the last rows of that day are archived. */
 const NIGHT_HOUR = 2;
 /** Hours in the shortest month. */
 const HOURS_OF_MONTH = 28 * 24;
 
 /**
- * Returns the time ranges that the auditor verifies in this hour: at night the previous day, and in each hour of a
- * month another slice of everything before the month. They depend only on the time, so no run depends on an earlier
- * one.
+ * Returns the time ranges that the auditor verifies in this hour: at night, the previous day; in each hour of a month,
+ * another slice of the archive from before the month. The ranges depend only on the time, so no run depends on an
+ * earlier run.
  *
  *   first row                     month begins        night      now
  *   |--------|--------| … |--------|----------|----------|--------|
@@ -33,7 +33,7 @@ export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
 
 /**
  * Number of past hours in which to search for the last due time. A day is due every night. The slices of a short
- * archive are due at the beginning of each month.
+ * archive are due only at the beginning of each month.
  */
 const LOOKBACK_HOURS = 32 * 24;
 

@@ -21,8 +21,8 @@ type RowContent =
       /** Whether the hash matches the row's content and `prevHash`. */
       readonly holds: boolean;
       /**
-       * Names of attributes that the hash does not cover, for example of an index, and whose values differ from the
-       * values that the content implies. Sorted.
+       * Sorted names of attributes outside the hash, for example index keys, whose values differ from the values that
+       * the content implies.
        */
       readonly differing: readonly string[];
     }

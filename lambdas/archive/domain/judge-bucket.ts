@@ -110,6 +110,6 @@ function policyFaults(bucket: string, statements: readonly BucketStatement[]): r
       : ['no statement denies requests without TLS']),
     ...statements
       .filter(({ effect, isForAll, condition }) => effect === 'Allow' && isForAll && condition === undefined)
-      .map(({ actions }) => `it allows every principal ${actions.join(', ')}`),
+      .map(({ actions }) => `a statement allows every principal ${actions.join(', ')}`),
   ];
 }

@@ -19,7 +19,7 @@ export interface ChangeLine extends LinePlace {
   /** The digest of the changed row; absent when it was removed. */
   readonly digest?: string;
   readonly sequence?: string;
-  /** Time of the change, with a resolution of one second. Unix milliseconds. */
+  /** Time of the change, in Unix milliseconds with a resolution of one second. */
   readonly atMs: number;
 }
 
@@ -49,9 +49,9 @@ export type ChainFinding = { readonly chain: string } & (
 );
 
 export interface Bounds {
-  /** Only rows at or after this time are compared. Unix milliseconds. */
+  /** Start of the compared range, inclusive, in Unix milliseconds. */
   readonly fromMs: number;
-  /** Only rows before this time are compared. Unix milliseconds. */
+  /** End of the compared range, exclusive, in Unix milliseconds. */
   readonly untilMs: number;
 }
 
@@ -63,7 +63,7 @@ export const NO_BOUNDS: Bounds = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY 
  *
  * @param rows of the Ledger; undefined when only the archive is verified, whose lines then form the chain
  * @param lines of the archive; undefined when there is no archive
- * @param changes changes that the Stream reported, from the archive
+ * @param changes the archive's lines that report changed or removed rows
  */
 export function judgeChain(
   chain: string,
@@ -142,14 +142,15 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
   return [];
 }
 
-/** Returns a link that the given link continues. */
+/** Returns the predecessor of a link. Its own `prevHash` is unknown and empty. */
 export function linkBefore({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
 }
 
 /**
- * Returns the rows from the first one in this time range to the last one before the first later row. Adjacent rows are
- * timed by different clocks, so times need not ascend; every row in between is included.
+ * Sorts the rows by their position in the chain. Returns them from the first row that is not before this time range, up
+ * to the first row after the range (exclusive). Adjacent rows are timed by different clocks, so times do not always
+ * ascend; every row in between is included.
  */
 function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonly ChainRow[] {
   const sorted = [...rows].toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
@@ -158,14 +159,14 @@ function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonl
   return begin === -1 ? [] : sorted.slice(begin, end === -1 ? undefined : end);
 }
 
-/** Returns the time range that begins with the first readable row. Unbounded without rows. */
+/** Returns the time range that begins with the earliest readable row; without such a row, the range is unlimited. */
 export function timeOf(rows: readonly ChainRow[]): Bounds {
   const times = rows.flatMap(({ content }) => (content.kind === 'link' ? [content.occurredAtMs] : []));
   if (times.length === 0) return NO_BOUNDS;
   return { fromMs: Math.min(...times), untilMs: NO_BOUNDS.untilMs };
 }
 
-/** Whether the row is within the bounds. A row without a readable time is within any bounds. */
+/** Returns whether the row is within the bounds. A row without a readable time is within any bounds. */
 export function isWithin({ content }: ChainRow, { fromMs, untilMs }: Bounds): boolean {
   return content.kind === 'unreadable' || (content.occurredAtMs >= fromMs && content.occurredAtMs < untilMs);
 }

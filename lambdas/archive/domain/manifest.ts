@@ -33,7 +33,7 @@ export function numberOfManifest(name: string): number | undefined {
 
 /** One line of an object, as identified in a manifest. */
 export interface LineMark {
-  /** Time of the line, with a resolution of one second. Unix milliseconds. */
+  /** Time of the line, in Unix milliseconds with a resolution of one second. */
   readonly atMs: number;
   readonly sequence?: string;
   /** The event id. Absent for entries of the activity log. */
@@ -49,17 +49,17 @@ export interface ListedObject {
   readonly last?: LineMark;
 }
 
-/** The objects that arrived in the archive since the previous manifest. */
+/** The signed content of a manifest: the objects that arrived in the archive since the previous manifest. */
 export interface ManifestContent {
   /** Number of the manifest, from 1, without gaps. */
   readonly number: number;
-  /** Time at which the objects were listed. Unix milliseconds. */
+  /** Time at which the objects were listed, in Unix milliseconds. */
   readonly atMs: number;
-  /** In ascending order of names. No object is in two manifests. */
+  /** The objects, in ascending order of names. No object is in two manifests. */
   readonly objects: readonly ListedObject[];
   /** Whether the list may be incomplete; the next manifest then lists the remaining objects. */
   readonly isPart: boolean;
-  /** The hash of the previous manifest; 32 zero bytes for the first. In hexadecimal. */
+  /** The hash of the previous manifest in hexadecimal; 32 zero bytes for the first manifest. */
   readonly previous: string;
 }
 
@@ -98,14 +98,14 @@ export function manifestHash(digest: Digest, content: ManifestContent): string {
   return hex(digest.sha256(hashedText(digest, content)));
 }
 
-/** Returns the value of `previous` in the manifest that follows this one. */
+/** Returns the value of `previous` in the manifest that follows the given manifest. */
 export function previousOf(before: Manifest | undefined): string {
   return before?.hash ?? hex(NO_PREDECESSOR);
 }
 
 /**
- * Returns the text after which the next manifest lists objects. A batch can be retried for hours before its object is
- * written, so the objects of these hours before the last manifest are listed again:
+ * Returns the name after which the next manifest searches for new objects. A batch can be retried for 22 hours before
+ * its object is written, so the search begins that long before the last manifest:
  *
  *   22 hours and one more   last manifest   now
  *   |-----------------------------|----------|
@@ -121,14 +121,15 @@ export function listedAfter(before: Manifest | undefined): string {
 }
 
 /**
- * Returns the time of the first manifest that can list an object whose name sorts after this text. Unix milliseconds.
+ * Returns the time, in Unix milliseconds, of the first manifest that can list an object whose name sorts after this
+ * text.
  */
 export function listedFromMs(after: string): number {
   return (hourOfName(after) ?? HOUR_MS) - HOUR_MS;
 }
 
 /**
- * Parses the hour in the name of an object. Unix milliseconds.
+ * Parses the hour in the name of an object to Unix milliseconds.
  * @returns undefined for any other text
  */
 export function hourOfName(name: string): number | undefined {
@@ -136,13 +137,13 @@ export function hourOfName(name: string): number | undefined {
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour));
 }
 
-/** Whether a manifest must list an object of this name by now, if the archiver wrote it. */
+/** Returns whether a manifest must list an object of this name by now, if the archiver wrote it. */
 export function isListedBy(name: string, newest: Manifest): boolean {
   const prefix = name < LATE_PREFIX ? LINES_PREFIX : LATE_PREFIX;
   return !newest.isPart && name < `${prefix}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;
 }
 
-/** Whether the newest manifest was written in the current hour (UTC). */
+/** Returns whether the newest manifest was written in the current hour (UTC). */
 export function isOfHour(newest: Manifest, nowMs: number): boolean {
   return hourPath(newest.atMs) >= hourPath(nowMs);
 }

@@ -3,9 +3,10 @@ import type { Bounds } from './judge-chain.ts';
 
 const HOUR_MS = 60 * 60_000;
 /**
- * Maximum time between the hour in the name of an object, which is the hour of its oldest row, and its newest row: the
- * retries of a batch, plus less than an hour of skew between the clocks of writers and of the Stream. There is no other
- * delay, so the object is also written within this time. Does not apply to late objects. Milliseconds.
+ * Maximum time between the hour in an object's name, which is the hour of its oldest row, and its newest row, in
+ * milliseconds. It covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and
+ * of the Stream. There is no other delay, so the object is also written within this time. Does not apply to late
+ * objects.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
@@ -15,8 +16,8 @@ export function beginOf({ fromMs }: Pick<Bounds, 'fromMs'>): string {
 }
 
 /**
- * Whether the object can contain rows of this time range. A late object can, unless it was written before the range
- * begins.
+ * Returns whether the object can contain rows of this time range. A late object always can, unless it was written
+ * before the range begins.
  */
 export function isOfTime(name: string, bounds: Bounds): boolean {
   if (name >= LATE_PREFIX) return name > lateBegin(bounds);

@@ -16,7 +16,7 @@ function canonical(value: unknown): unknown {
   return { fields: fields.map(([name, of]) => [name, canonical(of)]) };
 }
 
-/** Returns the paths of the fields that differ, for example `payment.amountMinor`. Sorted. */
+/** Returns the sorted paths of the fields that differ, for example `payment.amountMinor`. */
 export function differingPaths(left: unknown, right: unknown, path = ''): readonly string[] {
   if (valueText(left) === valueText(right)) return [];
   if (!isFields(left) || !isFields(right)) return [path];

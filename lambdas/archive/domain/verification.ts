@@ -47,12 +47,12 @@ export interface Verification extends Slice {
   readonly because?: string;
 }
 
-/** A time later than any verification: the largest Unix time with 13 digits, in the year 2286. Milliseconds. */
+/** A time later than any verification, in milliseconds: the largest Unix time with 13 digits, in the year 2286. */
 const LAST_MS = 9_999_999_999_999;
 
 /**
- * Whether the name of a record states that the verification found no violation, so that readers need not open the
- * record.
+ * Returns whether the name of a record states that the verification found no violation, so that readers do not have to
+ * open the record.
  */
 export function isNamedAsHolding(name: string): boolean {
   return name.includes('-holds-');
@@ -60,8 +60,8 @@ export function isNamedAsHolding(name: string): boolean {
 
 /**
  * Returns the name of a record. S3 lists names in ascending order only, so the name begins with the time remaining
- * until the year 2286, which sorts the newest first. It contains the SHA-256 of the content, so that two runs for the
- * same time do not overwrite each other.
+ * until the year 2286, which sorts the newest record first. The name also contains the SHA-256 of the content, so that
+ * two runs for the same time do not overwrite each other.
  */
 export function verificationName({ kind, endedMs, verdict }: Verification, sha256: Uint8Array): string {
   const left = String(LAST_MS - endedMs).padStart(13, '0');

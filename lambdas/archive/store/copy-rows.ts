@@ -16,13 +16,13 @@ const AT_ONCE = 32;
 export interface CopiedRows {
   /** Number of rows that this run wrote. */
   readonly written: number;
-  /** Number of rows that already existed: the archive repeats lines, and an interrupted command can be repeated. */
+  /** Number of rows that already existed, because the archive repeats lines or an interrupted command was repeated. */
   readonly there: number;
   /** Keys of rows that exist with different content. They are not changed. */
   readonly different: readonly string[];
   /** Objects or lines that cannot be read, with the reason. */
   readonly unreadable: readonly string[];
-  /** The time of the newest row. Unix milliseconds; 0 without a row. */
+  /** The time of the newest row, in Unix milliseconds; 0 without a row. */
   readonly newestMs: number;
 }
 
@@ -77,7 +77,7 @@ async function put(
     ConditionExpression: ROW_IS_NEW,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
-  // Never overwrites a row, so any failure can be retried as with a read.
+  // The write never overwrites a row, so it can be retried after any failure, like a read.
   return readWithRetries(pacing, async () => {
     try {
       await client.send(new PutCommand(Put));

@@ -2,7 +2,7 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { toStreamImage } from '../../kernel/platform/stream-images.ts';
 import type { ReadRow } from '../use/ledger-rows.ts';
 
-/** Maximum size of a batch. Lambda accepts requests of at most 6 MB, and a row has a few kilobytes. Characters. */
+/** Maximum size of a batch, in characters. Lambda accepts requests of at most 6 MB, and a row has a few kilobytes. */
 const LARGEST = 4_000_000;
 
 /** Converts rows of the Ledger to Stream records, in batches for calls of the archiver. */

@@ -27,7 +27,7 @@ export interface PutBackRequest {
 /**
  * Restores the original of one row of the Ledger, together with an entry of the activity log that names the operator
  * and the reason. This is the only write that replaces a row of the Ledger, and no Lambda function performs it. The
- * Stream reports the write as a change, so the alarm is raised again.
+ * Stream reports the write as a change, so the alarm for changed rows is raised again.
  *
  * @throws RetryableError `contention`
  */

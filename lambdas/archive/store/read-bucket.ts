@@ -95,7 +95,7 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
   return Status === 'Enabled' && (Expiration !== undefined || NoncurrentVersionExpiration !== undefined);
 }
 
-/** Lists the objects of this time range, and the manifests, that do not have exactly one version. */
+/** Lists the names of manifests, and of objects in this time range, that do not have exactly one version. */
 export async function doubledObjects(
   client: S3Client,
   Bucket: string,
@@ -122,7 +122,7 @@ export async function doubledObjects(
       if (next !== KeyMarker) VersionIdMarker = undefined;
       KeyMarker = next;
       isMore = page.IsTruncated === true && KeyMarker !== undefined;
-      // The versions of the last name of a page can continue on the next one.
+      // The versions of the last name of a page can continue on the next page.
       for (const [name, each] of versions) {
         if (isMore && name === KeyMarker) continue;
         versions.delete(name);

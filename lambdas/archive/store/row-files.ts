@@ -7,7 +7,7 @@ import type { KeptChain, RowParts } from '../use/verify-rows.ts';
 
 /** Number of files for each source. One file is in memory at a time: a few megabytes per million rows. */
 const PARTS = 256;
-/** Size of a file's buffer before it is appended to the file; 16 MB for all files. Characters. */
+/** Size, in characters, from which a file's buffer is appended to the file. All buffers together take at most 16 MB. */
 const BUFFER = 32 * 1024;
 
 type Side = 'rows' | 'lines' | 'changes';

@@ -40,14 +40,14 @@ const storedManifest = z.strictObject({
     .transform(({ v: _version, at: atMs, ...content }) => ({ atMs, ...content })),
 });
 
-/** Upper limit for foreign names between two manifests. None are expected. */
+/** Maximum number of names between two manifests that are not names of manifests. None are expected. */
 const A_FEW = 10;
 
 /** Reads and writes the manifests of the archive. */
 export class StoredManifests implements Manifests {
   readonly #objects: StoredObjects & Partial<ArchiveObjects>;
 
-  /** @param objects with `put` if manifests are written */
+  /** @param objects must have `put` if manifests are written */
   constructor(objects: StoredObjects & Partial<ArchiveObjects>) {
     this.#objects = objects;
   }
@@ -133,7 +133,7 @@ function readManifest(text: string, number: number): Manifest {
 }
 
 /**
- * Returns the entry of a line in a manifest.
+ * Returns the mark that identifies a line in a manifest.
  * @returns undefined for an unreadable line, which the verification of the object reports
  */
 function markOf(text: string | undefined): LineMark | undefined {

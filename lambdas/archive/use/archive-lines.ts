@@ -24,7 +24,7 @@ export interface ArchiveTools {
   readonly report: (error: unknown) => void;
 }
 
-/** Maximum waits between attempts. The first wait doubles with each attempt, with full jitter. Milliseconds. */
+/** The first and the longest wait between attempts, in milliseconds. Waits double and have full jitter. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -34,11 +34,11 @@ const LONGEST_WAIT_MS = 60_000;
  *
  *   batch of 1,000   unavailable ── 1 s ── unavailable ── 2 s ── … ── 9 minutes: redelivered as two batches
  *
- * The object's name is derived from its content, so a batch that is delivered twice is one object. The lines of a batch
- * that was split in between are in several objects.
+ * The object's name is derived from its content, so a batch that is delivered twice is one object. If Lambda splits a
+ * batch between two deliveries, its lines are in several objects.
  *
  * @param deadlineMs time after which no attempt begins; Unix milliseconds
- * @param isLate whether the rows are older than the records of the Stream, so that their positions are not known
+ * @param isLate whether the Stream no longer has the records of these rows, so that their positions are not known
  * @throws the fault of the last attempt
  */
 export async function archiveLines(

@@ -19,8 +19,8 @@ export interface AuditTools extends VerifyManifestsTools {
 }
 
 /**
- * Time after which a row must be archived: the batching window of at most five minutes, plus the processing of a batch.
- * Milliseconds.
+ * Time after which a row must be archived, in milliseconds: the batching window of at most five minutes, plus the
+ * processing of a batch.
  */
 export const ARCHIVED_WITHIN_MS = 30 * 60_000;
 
@@ -49,7 +49,7 @@ export async function auditBetween(
 
 /** Maximum number of findings in the record of a verification. `payonce verify` lists all. */
 const MAX_NAMED = 20;
-/** Maximum length of the stored failure reason. Characters. */
+/** Maximum length of the stored failure reason, in characters. */
 const LONGEST_REASON = 500;
 
 export interface RecordTools {
@@ -116,15 +116,15 @@ export async function firstHourMs(tools: VerifyManifestsTools): Promise<number |
 }
 
 const HOUR_MS = 60 * 60_000;
-/** Maximum difference between the clocks of writers and of the Stream. Milliseconds. */
+/** Maximum difference between the clocks of writers and of the Stream, in milliseconds. */
 const SKEW_MS = 60_000;
 /** Number of manifests that are searched for the newest line. */
 const RECENT = 3;
 
 /**
- * Whether an outcome from more than an hour ago is newer than everything in the archive, so the archiver does not run
- * although there is traffic. The archiver's own metrics do not show this, because a disabled event source mapping emits
- * none.
+ * Returns whether the archiver does not run although there is traffic: an outcome from more than an hour ago is newer
+ * than everything in the archive. The archiver's own metrics do not show this, because a disabled event source mapping
+ * emits none.
  */
 export async function isStopped(
   { manifests }: Pick<AuditTools, 'manifests'>,

@@ -14,7 +14,7 @@ export interface Manifests {
    */
   newest(): Promise<ReadManifest | undefined>;
   /**
-   * Lists manifests in ascending order; at most `most`.
+   * Lists at most `most` manifests, in ascending order.
    * @param object the name of the manifest that precedes them
    */
   after(object: string, most: number): Promise<readonly ReadManifest[]>;

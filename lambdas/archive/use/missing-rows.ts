@@ -11,7 +11,7 @@ export interface MissingRows {
 }
 
 /**
- * Finds the rows in this time range that the Ledger has and the archive does not, because their batch was moved to the
+ * Finds the rows in this time range that the Ledger has but the archive does not, because their batch was moved to the
  * dead-letter queue. The Ledger is read completely: a row of any kind can be missing.
  *
  * @param nowMs Unix milliseconds

@@ -18,15 +18,15 @@ export interface ReadableArchive {
 /** The newest verifications of one kind. */
 export interface LastVerified extends RecordedVerifications {
   readonly kind: VerifiedKind;
-  /** The last hour in which a verification was due. Unix milliseconds. Undefined when none has been due yet. */
+  /** The last hour in which a verification was due, in Unix milliseconds. Undefined when none has been due yet. */
   readonly dueMs: number | undefined;
-  /** Whether no verification has ended since one was due. */
+  /** Whether a verification was due and none has ended since. */
   readonly isOverdue: boolean;
 }
 
 export interface Audit {
   readonly verified: readonly LastVerified[];
-  /** Newest first. */
+  /** The last manifests, newest first. */
   readonly manifests: readonly (ReadManifest & { readonly number: number })[];
   /** Whether the newest manifest is older than allowed. */
   readonly areManifestsOverdue: boolean;

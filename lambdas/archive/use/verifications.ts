@@ -2,7 +2,7 @@ import type { Verification, VerifiedKind } from '../domain/verification.ts';
 
 /** The newest records of one kind. */
 export interface RecordedVerifications {
-  /** Newest first. */
+  /** The records, newest first. */
   readonly verifications: readonly Verification[];
   /** Number of objects that are not records of the auditor. */
   readonly unreadable: number;
@@ -12,7 +12,7 @@ export interface RecordedVerifications {
 export interface Verifications {
   write(verification: Verification): Promise<void>;
   /**
-   * Lists the newest records, followed by earlier ones with violations.
+   * Lists the newest records, followed by earlier records with violations.
    * @param most maximum number of each
    */
   newest(kind: VerifiedKind, most: number): Promise<RecordedVerifications>;

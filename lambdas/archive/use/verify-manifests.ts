@@ -16,7 +16,7 @@ import {
 import { beginOf, continueAfter, isOfTime } from '../domain/object-times.ts';
 import type { Manifests, ReadManifest } from './manifests.ts';
 
-/** A violation in the manifests, or in the objects that they list. `object` names the affected one. */
+/** A violation in the manifests, or in the objects that they list. `object` names the affected manifest or object. */
 export type ManifestFinding =
   /**
    * A manifest is missing. `next` is the next existing manifest; if absent, all manifests from this number on were
@@ -25,9 +25,9 @@ export type ManifestFinding =
   | { readonly kind: 'manifest_missing'; readonly object: string; readonly next?: string }
   /** The manifest was changed. */
   | { readonly kind: 'manifest_broken'; readonly object: string; readonly because: string }
-  /** The newest manifest is too old: later ones were removed, or none was written. */
+  /** The newest manifest is too old: later manifests were removed or not written. */
   | { readonly kind: 'manifests_end'; readonly object: string; readonly at: string }
-  /** A manifest lists the object, but it does not exist. */
+  /** A manifest lists the object, but the object does not exist. */
   | { readonly kind: 'object_missing'; readonly object: string; readonly manifest: string }
   /** No manifest lists the object: it was not written by the archiver, or was written long after its rows. */
   | { readonly kind: 'object_unlisted'; readonly object: string };
@@ -36,7 +36,7 @@ export interface VerifyManifestsTools {
   readonly manifests: Manifests;
   readonly digest: Digest;
   /**
-   * Whether the signature of a text is valid.
+   * Returns whether the signature of a text is valid.
    * @default signatures are not checked
    */
   readonly isSigned?: ((text: string, signature: string) => boolean) | undefined;
@@ -56,10 +56,10 @@ const NAMES = 1_000;
 export const MANIFESTS_LATE_MS = MANIFESTS_LATE_HOURS * 60 * 60_000;
 
 /**
- * Checks that no manifest was changed or removed, including the newest ones, and that the listed objects are exactly
- * the existing ones.
+ * Checks that no manifest was changed or removed, including the newest manifests, and that the listed objects are
+ * exactly the existing objects.
  *
- * @param bounds only objects of this time range, and the manifests that can list them
+ * @param bounds the time range of the objects to check, and of the manifests that can list them
  * @param nowMs Unix milliseconds
  */
 export async function verifyManifests(
@@ -75,7 +75,7 @@ export async function verifyManifests(
       return { manifests: 0, objects: 0, findings };
     return { manifests: 0, objects: 0, findings: [{ kind: 'manifest_missing', object: manifestName(1) }] };
   }
-  // Objects of a missing manifest are not reported in addition.
+  // After a finding about a manifest, the objects that it would list are not reported as unlisted.
   const unlistedBefore = findings.length === 0 ? newest : undefined;
   const compared = await compareObjects(tools.manifests, listed, unlistedBefore, bounds);
   if (newest !== undefined && newest.atMs < nowMs - MANIFESTS_LATE_MS)
@@ -151,17 +151,18 @@ function judge(
   return holds ? found : [...found, broken('the signature does not match this key and content')];
 }
 
-/** Whether this manifest is the first one written and is valid. */
+/** Returns whether this manifest is the first one written and is valid. */
 export function isFirst(tools: VerifyManifestsTools, manifest: ReadManifest): boolean {
   return judge(tools, manifest, expectedAfter(undefined)).length === 0;
 }
 
 /**
- * Returns the last manifest that was written before this time. Times ascend with numbers. All later manifests are read
- * and judged, so a skipped manifest cannot hide one, unless the result itself is invalid.
+ * Returns the last manifest that was written before this time, by a binary search over the numbers. The caller reads
+ * and checks all later manifests, so a manifest with a wrong time can mislead the search only if the result itself is
+ * invalid.
  *
- * @returns undefined when there is no earlier manifest, or when one is unreadable or invalid, which a complete check
- * reports
+ * @returns undefined when there is no earlier manifest, or when the search meets an unreadable or invalid manifest,
+ * which a complete check reports
  */
 async function lastBefore(tools: VerifyManifestsTools, atMs: number): Promise<Manifest | undefined> {
   const { manifests } = tools;

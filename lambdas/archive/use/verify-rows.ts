@@ -11,7 +11,7 @@ import {
 import { differingPaths } from '../domain/row-text.ts';
 import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
 
-/** A line that contains no row. */
+/** A line that cannot be read as a row. */
 interface LineFinding {
   readonly kind: 'line_unreadable';
   readonly object: string;
@@ -36,7 +36,7 @@ export interface LinePage {
 /** Reads the lines of the archive. */
 export interface ArchiveLines {
   /**
-   * Reads the lines of one object or of a few.
+   * Reads the lines of one or more objects.
    * @param bounds objects without rows of this time range may be skipped
    */
   page(after: string | undefined, bounds: Bounds): Promise<LinePage>;
@@ -83,7 +83,7 @@ interface RowCounts {
 export interface RowsState {
   /** In phases `ledger` and `archive`, rows are read; in phase `compare`, the parts are judged one after the other. */
   readonly phase: 'archive' | 'ledger' | 'compare' | 'done';
-  /** The position from which the phase continues. @default its beginning */
+  /** The position from which the phase continues. @default the beginning of the phase */
   readonly after?: string;
   readonly counts: RowCounts;
   readonly findings: readonly RowFinding[];
@@ -92,8 +92,8 @@ export interface RowsState {
   /** Number of findings beyond the limit of the list. */
   readonly further: number;
   /**
-   * The value from the original request, because a resumed verification does not read the archive again. Unix
-   * milliseconds.
+   * The value of `archivedUntilMs` in the original request, in Unix milliseconds. Kept because a resumed verification
+   * does not read the archive again.
    */
   readonly archivedUntilMs?: number;
 }
@@ -116,8 +116,8 @@ export interface VerifyRowsTools {
   readonly ledger?: LedgerRows | undefined;
   readonly parts: RowParts;
   /**
-   * Called after each page, and after each part that was compared. Rows that were stored before the call need not be
-   * read again.
+   * Called after each page, and after each part that was compared. Rows that were stored before the call do not have to
+   * be read again.
    */
   readonly save: (state: RowsState) => Promise<void> | void;
 }
@@ -125,7 +125,7 @@ export interface VerifyRowsTools {
 export interface VerifyRowsRequest {
   readonly bounds: Bounds;
   /**
-   * Rows before this time must be in the archive. Later rows may not have arrived yet. Unix milliseconds.
+   * Time before which rows must be in the archive, in Unix milliseconds. Later rows may not have arrived yet.
    * @default all rows
    */
   readonly archivedUntilMs?: number;

@@ -24,7 +24,10 @@ export interface WriteManifestsTools {
   readonly manifests: Manifests;
   readonly digest: Digest;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** @default manifests have no signature */
+  /**
+   * Signs manifests.
+   * @default manifests have no signature
+   */
   readonly sign?: Sign | undefined;
   /**
    * Maximum number of objects in one manifest.
@@ -33,7 +36,10 @@ export interface WriteManifestsTools {
   readonly most?: number;
 }
 
-/** Default maximum of objects. Each object takes a line of 200 bytes, so a manifest has at most about 400 KB. */
+/**
+ * Default maximum number of objects in a manifest. Each object takes a line of 200 bytes, so a manifest has at most
+ * about 400 KB.
+ */
 const MAX = 1_000;
 const NAMES = 1_000;
 /** Number of objects that are read concurrently. Each has at most 6 MB. */
@@ -41,7 +47,7 @@ const AT_ONCE = 8;
 
 /**
  * Writes the manifest of this hour, unless it exists. The manifest lists the objects that were added since the previous
- * one. After a long pause, several manifests are written, each with the maximum number of objects.
+ * manifest. After a long pause, several manifests are written, each with the maximum number of objects.
  *
  * There is no lock. The name of a manifest is its number, and S3 stores one object per name, so the slower of two
  * concurrent writers writes nothing:
@@ -49,9 +55,10 @@ const AT_ONCE = 8;
  *   writer A   reads 41 ── lists ───────────────── writes 42: there
  *   writer B        reads 41 ── lists ── writes 42
  *
- * @param deadlineMs time after which no manifest is begun; the next hourly run continues. Unix milliseconds
+ * @param deadlineMs time after which no manifest is begun, in Unix milliseconds; the next hourly run continues
  * @returns the written manifests
- * @throws TerminalError when the newest manifest cannot be read: a manifest must not follow one that was tampered with
+ * @throws TerminalError when the newest manifest cannot be read: a manifest must not follow a manifest that was
+ * tampered with
  */
 export async function writeManifests(tools: WriteManifestsTools, deadlineMs: number): Promise<readonly Manifest[]> {
   const { manifests, clock } = tools;
@@ -98,7 +105,7 @@ async function newNames(manifests: Manifests, before: Manifest | undefined, most
   const whole = await lastWhole(manifests, before);
   const lateFromMs = whole === undefined ? 0 : listedFromMs(listedAfter(whole));
   const listed = await listedSince(manifests, before, Math.min(listedFromMs(after), lateFromMs));
-  // Late objects of earlier hours are in manifests that were not read.
+  // The manifests that list late objects of earlier hours were not read, so these objects are not new.
   const isNew = (name: string): boolean =>
     !listed.has(name) && (name < LATE_PREFIX || (hourOfName(name) ?? lateFromMs) >= lateFromMs);
   const found: string[] = [];
