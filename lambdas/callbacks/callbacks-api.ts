@@ -20,9 +20,9 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
 const ROUTE = '/callbacks/{processor}/{mode}';
 
 /**
- * Makes the handler of the endpoint for processors' callbacks. It checks the route, the size, the signature and the
- * event, in this order. Nothing is parsed before its signature is verified, and nothing is acknowledged before it is
- * stored. If a step fails, the processor gets an error and delivers the callback again.
+ * Creates the handler of the endpoint for processors' callbacks. The handler checks the route, the size, the signature
+ * and the event, in this order. Nothing is parsed before its signature is verified, and nothing is acknowledged before
+ * it is stored. If a step fails, the processor gets an error and delivers the callback again.
  */
 export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
   return answering(tools, ROUTE, (request, _receivedAtMs, logFields) =>

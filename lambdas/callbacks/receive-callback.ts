@@ -42,18 +42,21 @@ export type CallbackOutcome =
   /** An earlier delivery of this event was recorded. */
   | { readonly kind: 'redelivered' }
   /**
-   * No matching payment exists. The callback is stored as an orphan. A charge that names no payment was made by another
-   * program.
+   * No matching payment exists. The callback is stored as an orphan. `namesPayment` is false for a charge that another
+   * program created.
    */
   | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason']; readonly namesPayment: boolean };
 
-/** Time limit of a read of the processor's books. Shorter than a processor's timeout for a callback. Milliseconds. */
+/**
+ * Time limit of a read of the processor's books, in milliseconds. Shorter than a processor's timeout for a callback.
+ */
 const READ_TIMEOUT_MS = 5_000;
 /**
  * Records a callback, exactly once in effect. The event only names the charge; the decision uses the charge's current
  * state in the processor's books, so duplicate, late and reordered events have the same result.
  *
- * @throws RetryableError or AmbiguousError if the callback may not be stored: the processor must deliver it again
+ * @throws RetryableError or AmbiguousError if it is not certain that the callback is stored: the processor must deliver
+ * it again
  */
 export async function receiveCallback(tools: ReceiveCallbackTools, event: CallbackEvent): Promise<CallbackOutcome> {
   const operationId = callbackOperation(tools.digest, sourceOf(event), event.eventId);
@@ -62,7 +65,7 @@ export async function receiveCallback(tools: ReceiveCallbackTools, event: Callba
 
 /**
  * Retries an orphaned callback. If its payment exists now, one write records the effect and removes the orphan.
- * @throws as `receiveCallback`
+ * @throws the errors of `receiveCallback`
  */
 export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedCallback): Promise<CallbackOutcome> {
   const adopt = (asked: OperationId): Promise<CallbackOutcome> =>
@@ -155,8 +158,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /**
-   * Returns whether the payment was sent to this processor, mode and account. Other books cannot settle it, even if
-   * they have a charge with the same id.
+   * Returns whether the payment was sent to this processor, mode and account. The books of another account cannot
+   * settle the payment, even if they have a charge with the same id.
    */
   #isOfThisAccount(chain: PaymentChain): boolean {
     return isSentTo(chain, this.#tools.books);
@@ -184,8 +187,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /**
-   * Makes the record of a transaction that records only some of the facts. Its id is unique to this attempt, like the
-   * id of an inquiry; each position in the chain can be taken only once.
+   * Builds the record of a transaction that writes only some of the facts. The record's id is unique to this attempt,
+   * like the id of an inquiry. No fact is written twice, because each position in the chain can be taken only once.
    */
   #partRecord(paymentId: PaymentId, [first]: readonly Transition[]): EffectRecord {
     invariant(first !== undefined, 'a transaction that records only some of the facts has no transitions');
