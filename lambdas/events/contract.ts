@@ -63,9 +63,9 @@ export const PUBLIC_EVENTS = [
 export const RELAY_LANES = 10;
 
 /**
- * Maximum time that an execution of the relay waits for an unavailable bus or Ledger, before it leaves the batch to
- * redelivery by the Stream. Lambda counts each delivery as an attempt. The function's timeout is a minute longer, for
- * the last attempt. Seconds.
+ * Maximum time that an execution of the relay waits for an unavailable bus or Ledger, in seconds. After this time, the
+ * Stream must redeliver the batch. Lambda counts each delivery as an attempt. The function's timeout is a minute
+ * longer, for the last attempt.
  */
 export const RELAY_WAITS_SECONDS = 9 * 60;
 
@@ -76,9 +76,9 @@ export const RELAY_WAITS_SECONDS = 9 * 60;
 export const RELAY_TRIES = 20;
 
 /**
- * Age after which events that the bus does not accept are left to the job `republish-events`. It exceeds most outages,
- * because the relay catches up faster than the job. It is half of the time that the relay's attempts last, so that no
- * event is parked. Seconds.
+ * Age, in seconds, after which events that the bus does not accept are left to the job `republish-events`. Longer than
+ * most outages, because the relay catches up faster than the job. Half of the total duration of the relay's attempts,
+ * so that no event is parked.
  */
 export const RELAY_KEEPS_SECONDS = 90 * 60;
 
@@ -101,7 +101,7 @@ export interface RepublishAnswer {
   readonly nextMs?: number;
 }
 
-/** A request to process a parked message again. The same function answers it. */
+/** A request to process a parked message again. The function that republishes events handles it. */
 export interface RedriveRequest {
   /** The body of the message. */
   readonly parked: string;
@@ -113,11 +113,11 @@ export interface RedriveAnswer {
   readonly parked: number;
 }
 
-/** The working time of one request, after which the answer says where to continue. Seconds. */
+/** Time for which the function works on one request, in seconds. After this time, the answer says where to continue. */
 export const REPUBLISH_RUN_SECONDS = 45;
 
-/** The working time for a parked message. The rest of its range is parked again. Seconds. */
+/** Time for which the function works on a parked message, in seconds. The rest of the range is parked again. */
 export const REDRIVE_PARKED_SECONDS = 9 * 60;
 
-/** The function's timeout, with time to finish the publication in progress. Seconds. */
+/** The function's timeout in seconds. It leaves time to finish the publication in progress. */
 export const REPUBLISH_TIMEOUT_SECONDS = REDRIVE_PARKED_SECONDS + 60;

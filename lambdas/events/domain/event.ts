@@ -32,7 +32,7 @@ export function nameOfEvent({ type, version }: Pick<EventObject, 'type' | 'versi
 
 /** An event as merchants receive it, and as `GET /v1/events/{id}` returns it. */
 export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
-  /** Derived from the transition, so that it is the same for every publication. */
+  /** The id is derived from the transition, so that it is the same for every publication. */
   readonly id: string;
   readonly object: 'event';
   readonly type: Type;

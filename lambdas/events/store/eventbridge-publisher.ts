@@ -32,9 +32,7 @@ export function eventBridgeClient(): EventBridgeClient {
   });
 }
 
-/**
- * Publishes events on a bus of EventBridge: `source` is payonce, `detail-type` the event's name, `detail` the event.
- */
+/** Publishes events on an EventBridge bus: `source` is payonce, `detail-type` the event's name, `detail` the event. */
 export class EventBridgePublisher implements EventPublisher {
   readonly #client: EventBridgeClient;
   readonly #bus: string;

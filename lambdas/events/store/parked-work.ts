@@ -15,8 +15,8 @@ const lostBatch = z.object({
 });
 
 /**
- * Margin around the time range of a batch. Transitions are found by their writer's clock, but the batch has AWS's
- * times. Clocks differ by at most five minutes; twice that is harmless. Milliseconds.
+ * Margin around the time range of a batch, in milliseconds. The Ledger finds transitions by their writers' clocks, but
+ * the batch has AWS's times. Clocks differ by at most five minutes, and twice that margin does no harm.
  */
 const MARGIN_MS = 10 * 60_000;
 

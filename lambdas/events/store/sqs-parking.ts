@@ -3,10 +3,10 @@ import { FAILED_AGAIN_SECONDS, FAILURES } from '../../kernel/contract/events.ts'
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { MessageParking, Parking, QueuedMessage } from '../use/ledger-stream.ts';
 
-/** Maximum length of the attribute `detail`. Characters. */
+/** Maximum length of the attribute `detail`, in characters. */
 const LONGEST_DETAIL = 256;
 
-/** Parks messages in a queue. When it throws, the source message is not acknowledged and is delivered again. */
+/** Parks messages in a queue. If a call throws, the source message is not acknowledged and is delivered again. */
 export class SqsParking implements MessageParking {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
@@ -43,7 +43,7 @@ export class SqsParking implements MessageParking {
     await this.#client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: receiptHandle }));
   }
 
-  /** Reads the URL of a queue, only for messages that fail or are redelivered often. */
+  /** Reads the URL of a queue. Called only for messages that fail or are redelivered often. */
   async #urlOf(arn: string): Promise<string | undefined> {
     const [QueueName, QueueOwnerAWSAccountId] = arn.split(':').toReversed();
     return (await this.#client.send(new GetQueueUrlCommand({ QueueName, QueueOwnerAWSAccountId }))).QueueUrl;

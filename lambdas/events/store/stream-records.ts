@@ -37,7 +37,7 @@ function contentOf(record: unknown): StreamRecord['content'] {
     const { eventName, dynamodb } = streamRecord.parse(record);
     // The Ledger is append-only, so only insertions are valid.
     if (eventName !== 'INSERT') return { kind: 'tampered', how: eventName, row: nameOf(dynamodb.Keys) };
-    if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
+    if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is missing' };
     const partition = dynamodb.Keys?.[KeyAttribute.partition]?.S ?? '';
     if (partition.startsWith(LedgerRow.activity)) return { kind: 'no_event' };
     const item = unmarshall(fromStreamImage(dynamodb.NewImage) as Record<string, AttributeValue>);

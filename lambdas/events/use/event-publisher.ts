@@ -32,5 +32,5 @@ export const BUS_CALL_INVALID = 'bus_call_invalid';
 
 /** The maximum number of entries of a call (Amazon EventBridge API reference, "PutEvents"). */
 export const MAX_ENTRIES = 10;
-/** The maximum size of a call (Amazon EventBridge user guide, "Calculating PutEvents event entry size"). Bytes. */
+/** The maximum size of a call, in bytes (Amazon EventBridge user guide, "Calculating PutEvents event entry size"). */
 export const MAX_BYTES = 256 * 1024;

@@ -21,7 +21,7 @@ export interface StreamRecord {
     | { readonly kind: 'unreadable'; readonly detail: string };
 }
 
-/** Stores a record that cannot be processed, complete and with the reason, for operators. */
+/** Parks records that cannot be processed, for operators: the complete record and the reason. */
 export interface Parking {
   park(parked: { readonly body: string; readonly reason: string; readonly detail: string }): Promise<void>;
 }

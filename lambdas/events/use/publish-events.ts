@@ -21,17 +21,17 @@ export interface PublishTools {
 const MAX_TRIES = 3;
 /** Maximum number of concurrent calls to the bus. A full batch of the Stream takes two rounds of calls. */
 const CALLS_AT_ONCE = 5;
-/** Waits before the second and the third attempt, with full jitter. Milliseconds. */
+/** Waits before the second and the third attempt, in milliseconds, with full jitter. */
 const WAITS_MS = [0, 200, 1_000] as const;
-/** The size of an entry without its detail: names and a time. Bytes. */
+/** The size of an entry without its detail (names and a time), in bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;
-/** The outcome of events that follow one that cannot be published now. */
+/** The outcome of the events that follow an event that cannot be published now. */
 export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
 
 /**
- * Publishes events, in calls as large as possible, some concurrently. If a call fails in part, only the failed entries
- * are sent again. After a call that cannot be made now, no further calls are begun, because their events will be
- * redelivered as well.
+ * Publishes events in calls that are as large as possible, several at a time. If a call fails in part, only the failed
+ * entries are sent again. After a call that cannot be made now, no further calls are begun, because their events will
+ * be redelivered as well.
  *
  * @returns an outcome for each event, in order
  */
@@ -89,8 +89,8 @@ async function publishOnce(
 }
 
 /**
- * Publishes events one by one. One invalid event makes the bus refuse a whole call; alone, the other events are
- * accepted.
+ * Publishes events one by one. The bus refuses a whole call if one event is invalid; in calls of their own, the valid
+ * events are accepted.
  */
 async function publishAlone(
   publisher: EventPublisher,

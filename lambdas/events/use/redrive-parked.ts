@@ -37,7 +37,8 @@ export function isBeyondHorizon(sinceMs: number, nowMs: number): boolean {
  * action by an operator. A repeated call publishes the same events, with the same ids.
  *
  * @param deadlineMs the time after which no part of a range begins; Unix milliseconds
- * @throws RetryableError `events_not_published` while the bus or the Ledger is unavailable: the caller must repeat it
+ * @throws RetryableError `events_not_published` while the bus or the Ledger is unavailable: the caller must repeat the
+ * call
  */
 export async function redriveParked(
   tools: RedriveParkedTools,
@@ -87,7 +88,7 @@ async function redriveRemembered(
       `${unpublishable} events: see the log`,
     );
   if (nextMs !== undefined)
-    await parkRange(tools, { sinceMs: nextMs, untilMs }, 'incomplete', 'redrive it again to continue');
+    await parkRange(tools, { sinceMs: nextMs, untilMs }, 'incomplete', 'redrive this message to continue');
   return { published, parked: (unpublishable > 0 ? 1 : 0) + (nextMs === undefined ? 0 : 1), tampered: 0 };
 }
 

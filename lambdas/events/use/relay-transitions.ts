@@ -38,7 +38,7 @@ export interface Relayed {
    * again.
    */
   readonly againFrom?: string;
-  /** Time of the oldest transition of the batch. Unix milliseconds. */
+  /** Time of the oldest transition of the batch, in Unix milliseconds. */
   readonly oldestMs?: number;
 }
 
@@ -145,7 +145,8 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
         commit: async () => {
           published ??= publishAll(tools, fresh);
           const outcome = (await published)[fresh.indexOf(event)] ?? NOT_TRIED;
-          // A refused event is not kept: it may be accepted when it is redelivered, if the cause has been fixed since.
+          // A refusal is not remembered, because the bus may accept the event at its redelivery, if the cause has been
+          // fixed.
           if (outcome.kind === 'published') relayed.keep(operationId, outcome);
           return outcome;
         },
@@ -155,8 +156,8 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
 }
 
 /**
- * Parks a record, at each delivery. The process does not remember parked records, because a redrive deletes the parked
- * message.
+ * Parks a record at each of its deliveries. The process does not remember parked records, because a redrive deletes the
+ * parked message.
  *
  * @returns whether the record is parked; if not, the Stream delivers it again
  */
@@ -181,8 +182,9 @@ async function park(
 const READ_AT_ONCE = 10;
 
 /**
- * Prepares the records, up to the first that cannot be read now. The later ones are redelivered. The reads are
- * concurrent: in sequence, the hundred reads of a batch that one tenant fills would delay the events of all tenants.
+ * Prepares the records, up to the first that cannot be read now. That record and all later ones are redelivered. The
+ * reads are concurrent: for a batch full of one tenant's records, a hundred sequential reads would delay the events of
+ * all tenants.
  */
 async function prepareAll(tools: RelayTools, records: readonly StreamRecord[]): Promise<readonly Prepared[]> {
   const firsts = new FirstTransitions(tools.transitions);

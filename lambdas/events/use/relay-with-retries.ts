@@ -5,7 +5,7 @@ import { LOST_EVENTS_JOB, RELAY_KEEPS_SECONDS } from '../contract.ts';
 import type { StreamRecord } from './ledger-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
 
-/** The first and the longest wait between two attempts. Waits double, and have full jitter. Milliseconds. */
+/** The first and the longest wait between two attempts, in milliseconds. Waits double and have full jitter. */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 120_000;
 
@@ -17,7 +17,7 @@ export interface RetryingRelayTools extends RelayTools {
 }
 
 export interface RelayAttempt extends Relayed {
-  /** Number of records whose events are left to the job. */
+  /** Number of records whose events are left to the job `republish-events`. */
   readonly left: number;
 }
 
@@ -28,8 +28,8 @@ export interface RelayAttempt extends Relayed {
  *   delivery 1   bus away ── 5 s ── away ── 10 s ── … ── 9 minutes: again from record 1
  *   delivery 2   bus away ── 5 s ── published
  *
- * Records that have waited for {@link RELAY_KEEPS_SECONDS} are left to the job that publishes lost events, so that no
- * record is parked because it waited.
+ * Records that have waited for {@link RELAY_KEEPS_SECONDS} are left to the job that publishes lost events. So no record
+ * is parked only because it waited.
  *
  * @param deadlineMs the time after which no attempt begins; Unix milliseconds
  * @returns the position of the first record that the Stream must deliver again; undefined when there is none
@@ -83,8 +83,8 @@ async function countLeft(
 }
 
 /**
- * Returns infinity for a record without an event, so that the record is never left to the job and is parked if it must
- * be.
+ * Returns the time of the record's event. Returns infinity without an event, so that the record is never left to the
+ * job, and is parked if it cannot be processed.
  */
 function occurredAtMs({ content }: StreamRecord): number {
   return content.kind === 'transition' ? content.transition.occurredAtMs : Number.POSITIVE_INFINITY;

@@ -17,25 +17,26 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * Time after its transition from which an event that the projector has not seen counts as lost. Relay and projector
- * take seconds. An event that is only slow is published twice, which does no harm. Milliseconds.
+ * Age from which an event that the projector has not seen counts as lost, in milliseconds. Relay and projector take
+ * seconds. An event that is only slow is published twice, which does no harm.
  */
 const LOST_AFTER_MS = 3 * MINUTE_MS;
 
 /**
- * Minimum lag of the mark behind the present. A transition has the time of its writer, whose clock may be slow by
- * minutes, and must not appear behind the mark. Milliseconds.
+ * Minimum lag of the mark behind the present, in milliseconds. A transition has the time of its writer's clock, which
+ * may be slow by minutes. A new transition must never appear behind the mark.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 
 /**
- * Maximum age of the first mark: the Stream's retention. Older events are left to the operator's command. Milliseconds.
+ * Maximum age of the first mark, in milliseconds: the Stream's retention. Older events are left to the operator's
+ * command.
  */
 const FIRST_REACH_MS = DAY_MS;
 
 /**
- * Maximum time that an event waits in the projector's queue, less an hour for clocks and the bus. An older event that
- * the projector has not seen is no longer in this queue. Milliseconds.
+ * Maximum time that an event waits in the projector's queue, less an hour for clocks and the bus, in milliseconds. An
+ * older event that the projector has not seen is no longer in this queue.
  */
 const LONGEST_QUEUED_MS = (MESSAGE_WAITS_SECONDS - 60 * 60) * 1000;
 
@@ -45,26 +46,29 @@ const LONGEST_QUEUED_MS = (MESSAGE_WAITS_SECONDS - 60 * 60) * 1000;
 const MAX_PARTS = 20;
 
 /**
- * Maximum age of republished events: the time for which consumers keep their records, less an hour for the run.
- * Milliseconds.
+ * Maximum age of republished events, in milliseconds: the time for which consumers keep their records, less an hour for
+ * the run.
  */
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
   readonly processed: ProcessedEvents;
-  /** Counts the messages in the projector's queue, hidden ones included. */
+  /** Counts the messages in the projector's queue, including hidden messages. */
   readonly queued: () => Promise<number>;
   readonly marks: JobMarks;
   readonly report: (error: unknown) => void;
   /**
-   * Called with a time range that was not processed in time and is skipped. Unix milliseconds; the end is exclusive.
+   * Called with a time range that was not processed in time and is skipped, in Unix milliseconds; the end is exclusive.
    */
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
   /** Parks a time range with events that cannot be published. An operator redrives it after the fix. */
   readonly park: (range: RepublishRequest, detail: string) => Promise<void>;
-  /** Called with the age of a part whose events were published late. Milliseconds. */
+  /** Called with the age, in milliseconds, of a part whose events were published late. */
   readonly late: (ageMs: number) => void;
-  /** @default three minutes */
+  /**
+   * Age from which an event counts as lost, in milliseconds.
+   * @default three minutes
+   */
   readonly lostAfterMs?: number;
 }
 
@@ -76,7 +80,7 @@ interface Outcome {
 export type RepublishStep =
   /** Sets the mark to the start of the walk. */
   | { readonly kind: 'begin'; readonly mark: OutcomePosition | undefined; readonly from: OutcomePosition }
-  /** Processes all outcomes after one position, up to another one. */
+  /** Processes all outcomes after one position, up to another position. */
   | {
       readonly kind: 'part';
       readonly from: OutcomePosition;
@@ -88,10 +92,10 @@ export type RepublishStep =
 
 /**
  * Creates the job "republish-events". It walks through the outcomes from the mark to the present, part by part, and
- * republishes every event that the projector has not seen. The mark advances past a part once each of its events was
- * seen or was accepted by the bus. A part that failed stops the mark, and later runs repeat it for as long as the
- * outage lasts. An event that cannot be read or that the bus refuses permanently does not stop the mark: it is
- * reported, and its time is parked before the mark passes it.
+ * republishes every event that the projector has not seen. The mark advances past a part after each of the part's
+ * events was seen by the projector or accepted by the bus. A part that failed stops the mark, and later runs repeat it
+ * for as long as the outage lasts. An event that cannot be read or that the bus refuses permanently does not stop the
+ * mark: it is reported, and its time is parked before the mark passes it.
  *
  * While the projector is behind, unseen events are still in its queue. The run then ends, and the mark does not
  * advance.
@@ -137,8 +141,9 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
 }
 
 /**
- * Parks the time of outcomes whose events cannot be published, unless the mark waits at an earlier part, because every
- * run would then park it again. A redrive republishes the other events of the range, too: consumers recognize them.
+ * Parks the time range of outcomes whose events cannot be published. Does nothing while the mark waits at an earlier
+ * part, because every run would then park the range again. A redrive also republishes the other events of the range,
+ * which consumers recognize.
  */
 async function parkTimeOf(
   { park, marks }: RepublishLostEventsTools,
@@ -179,10 +184,12 @@ async function waitingParts(
 }
 
 /**
- * Returns a check whether the events of a part are still queued. The projector processes its queue roughly in order.
- * Events therefore count as queued if the projector has not seen most of the newest events of their part, and its queue
- * has at least as many messages as these and later outcomes. If the projector has seen the newest events, earlier
- * unseen events were lost. If the queue is shorter, some events were lost, and all are published.
+ * Returns a function that checks whether the events of a part are still queued. The projector processes its queue
+ * roughly in order. Events therefore count as queued under three conditions: they are not older than
+ * `LONGEST_QUEUED_MS`, the projector has not seen most of the newest events of the part, and its queue has a message
+ * for each unseen event of the part and for each outcome that follows the part. If the projector has seen the newest
+ * events, earlier unseen events were lost. If the queue is shorter, some events were lost, and all unseen events are
+ * published.
  */
 function queuedSince(
   { queued, clock }: RepublishLostEventsTools,

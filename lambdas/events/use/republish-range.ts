@@ -18,9 +18,14 @@ import { type PublishTools, publishAll } from './publish-events.ts';
 
 export interface RepublishTools extends PublishTools {
   readonly transitions: LedgerEventTools['transitions'] & RecentOutcomes;
-  /** @default none: every outcome of the range is republished */
+  /**
+   * Finds the events that the projector has seen, which are not republished.
+   * @default every outcome of the range is republished
+   */
   readonly processed?: ProcessedEvents;
-  /** Returns whether events that the projector has not seen may still be in its queue. @default they are not */
+  /**
+   * Returns whether events that the projector has not seen may still be in its queue. @default no event is in the queue
+   */
   readonly isQueued?: (missing: readonly OutcomePlace[], of: readonly OutcomePlace[]) => Promise<boolean>;
   readonly runner: OperationRunner;
   readonly digest: Digest;
@@ -39,7 +44,7 @@ export interface RepublishRange {
   readonly sinceMs: number;
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
-  /** The time after which the position to continue from is returned. Unix milliseconds. */
+  /** The time after which the call ends and returns where to continue, in Unix milliseconds. */
   readonly deadlineMs: number;
 }
 
@@ -49,7 +54,7 @@ export interface Republished {
   readonly published: number;
   /** Number of events that cannot be read or that the bus refuses permanently; absent when 0. They do not block other events. */
   readonly unpublishable?: number;
-  /** The time at which to continue; absent when the range is complete. Unix milliseconds. */
+  /** The time at which to continue, in Unix milliseconds; absent when the range is complete. */
   readonly nextMs?: number;
 }
 
@@ -64,7 +69,7 @@ interface Part extends Pick<Republished, 'found' | 'published'> {
   readonly unpublishable: readonly OutcomePlace[];
   /** False when the caller must repeat the part later. */
   readonly isFinished: boolean;
-  /** The part's events are in the projector's queue, and nothing was published. @default false */
+  /** Whether the part's events are still in the projector's queue, so that nothing was published. @default false */
   readonly isQueued?: boolean;
 }
 
@@ -93,7 +98,7 @@ export async function republishRange(tools: RepublishTools, range: RepublishRang
 
 /**
  * Publishes the outcomes that the projector has not seen. If the projector has seen all of them, the part counts as
- * done before.
+ * already done.
  *
  * @param position the position that identifies the part
  */
@@ -127,7 +132,7 @@ async function publishMissing(
   const unpublishable: OutcomePlace[] = [];
   let published = 0;
   for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
-    // The next call finds the rest of this part, if the projector has seen by then what was published.
+    // The next call continues with the rest of this part, if the projector has seen the published events by then.
     const isOver = start > 0 && tools.processed !== undefined && tools.clock.nowMs() >= deadlineMs;
     if (isOver) return { published, unpublishable, isFinished: false };
     const some = missing.slice(start, start + READ_AT_ONCE);
