@@ -13,10 +13,10 @@ export const EXPORTS_FOLDER = 'exports/';
 /** Days after which the bucket removes files. */
 export const FILE_DAYS = 7;
 
-/** Time limit of one execution of the writer. Seconds. */
+/** Time limit of one execution of the writer, in seconds. */
 export const EXPORT_WRITER_TIMEOUT_SECONDS = 300;
 /**
- * Time after which the writer starts the next execution instead of a new part of the file. It continues reading for up
- * to a minute to fill the current part. Seconds.
+ * Time after which the writer begins no further part of the file and starts the next execution, in seconds. It
+ * continues reading for up to a minute to fill the current part.
  */
 export const EXPORT_WRITER_BEGINS_SECONDS = 120;

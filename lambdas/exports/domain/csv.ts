@@ -2,10 +2,10 @@
 export type Cell = string | number | undefined;
 
 /**
- * Matches where a formula begins at the start of a cell: in the file itself, or after a spreadsheet has split it at
- * another separator or at line breaks (OWASP, "CSV Injection"). White space, quotes and control characters before the
- * formula are skipped. The full-width forms are included for spreadsheets that normalize them to ASCII (Unicode,
- * "Normalization Form KC").
+ * Matches the position at which a cell begins with a formula (OWASP, "CSV Injection"). The cell may be one of the file,
+ * or the result of a spreadsheet that splits at another separator or at line breaks. White space, quotes and control
+ * characters before the formula are skipped. The full-width forms are included for spreadsheets that normalize them to
+ * ASCII (Unicode, "Normalization Form KC").
  */
 const FORMULA = /(?=[=+\-@%＝＋－＠％﹦﹢﹣﹫﹪⁼⁺₌₊﬩⩵⩶])(?<=(?:^|[,;|\t\r\n"])[\s\p{C}'"]*)/gu;
 /** Some spreadsheets treat a leading tab or line break like the beginning of a formula. */

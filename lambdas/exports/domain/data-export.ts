@@ -14,7 +14,7 @@ export interface ExportFilters {
   readonly status?: string;
   /** The type of an event. */
   readonly type?: string;
-  /** Minor units, inclusive; also `amountToMinor`. */
+  /** In minor units, inclusive, like `amountToMinor`. */
   readonly amountFromMinor?: number;
   readonly amountToMinor?: number;
 }
@@ -34,7 +34,7 @@ export interface ExportKey {
 }
 
 /**
- * An export with the progress of its writer. Every change increments `revision` and expects the previous one, so a
+ * An export with the progress of its writer. Every change increments `revision` and expects the previous revision, so a
  * writer whose lease was taken over cannot save.
  */
 export interface DataExport extends ExportKey {
@@ -46,7 +46,7 @@ export interface DataExport extends ExportKey {
   readonly filters: ExportFilters;
   /** Unix milliseconds, inclusive. */
   readonly fromMs: number;
-  /** The end of the last day, or the second of the request if that is earlier. Unix milliseconds, exclusive. */
+  /** The end of the last day, or the second of the request if that is earlier, in Unix milliseconds, exclusive. */
   readonly untilMs: number;
   /** The API key or operator that requested the export. */
   readonly requestedBy: string;
@@ -55,7 +55,7 @@ export interface DataExport extends ExportKey {
   readonly status: 'pending' | 'running' | 'completed' | 'failed';
   /** Token of the writer that has the lease. */
   readonly owner?: string;
-  /** Time until which no other writer may continue. Unix milliseconds. */
+  /** Time until which no other writer may continue, in Unix milliseconds. */
   readonly leaseExpiresAtMs: number;
   /** Number of writers that started since a part was last saved. */
   readonly tries: number;
@@ -76,15 +76,15 @@ export interface DataExport extends ExportKey {
   readonly rows: number;
   /** Number of rows read so far. */
   readonly readRows: number;
-  /** Size of the saved parts. Bytes. */
+  /** Size of the saved parts, in bytes. */
   readonly bytes: number;
   readonly endedAtMs?: number;
   readonly failure?: 'not_readable' | 'too_large' | 'upload_lost';
 }
 
 /**
- * Time for the writer of a new export to start. If no writer has started by then, the next read of the export starts
- * one. Milliseconds.
+ * Time that the writer of a new export has to start, in milliseconds. If no writer has started by then, the next read
+ * of the export starts a writer.
  */
 const START_MS = 10_000;
 
@@ -104,7 +104,7 @@ export type RequestedExport = Pick<
 
 /**
  * Returns the initial state of the export.
- * @param asked may also be an export in its current state
+ * @param asked the request, or an export in any state
  */
 export function begun(asked: RequestedExport): DataExport {
   const { tenantId, mode, id, kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs } = asked;
@@ -131,13 +131,13 @@ export function hasEnded({ status }: Pick<DataExport, 'status'>): boolean {
   return status === 'completed' || status === 'failed';
 }
 
-/** Whether no writer is working on the export. */
+/** Returns whether no writer is working on the export. */
 export function isLeft(asked: DataExport, nowMs: number): boolean {
   return !hasEnded(asked) && asked.leaseExpiresAtMs <= nowMs;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Validity of a link to a file. Seconds. */
+/** Time for which a link to a file is valid, in seconds. */
 export const LINK_SECONDS = 15 * 60;
 
 export function fileEndsAtMs({ endedAtMs }: DataExport): number | undefined {

@@ -107,7 +107,7 @@ export class DynamoDbExports implements ExportStore {
             ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_PLACE, ':until': until },
             ScanIndexForward: false,
             ConsistentRead: true,
-            // BETWEEN includes its end, which the previous page has already shown.
+            // BETWEEN includes its end, which is the last row of the previous page.
             Limit: limit + 1 - rows.length,
             ...defined({ ExclusiveStartKey: next }),
           }),
@@ -149,7 +149,9 @@ export class DynamoDbExports implements ExportStore {
     });
   }
 
-  /** Whether this call's write took effect although its answer was lost: the repeated write finds its own row. */
+  /**
+   * Returns whether this call's write took effect although its answer was lost: the repeated write finds its own row.
+   */
   async #isMine(now: DataExport): Promise<boolean> {
     const found = await this.read(now);
     return found?.revision === now.revision && found.owner === now.owner;
@@ -191,7 +193,8 @@ export class DynamoDbExports implements ExportStore {
 }
 
 /**
- * Returns the condition on the listed export.
+ * Returns the condition for writing the list entry of an export: the entry is new, or is the entry that is being
+ * replaced.
  * @param createdAtMs creation time of a list entry whose export is missing and is being replaced
  */
 function whileStill(createdAtMs: number | undefined) {

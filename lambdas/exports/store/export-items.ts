@@ -20,8 +20,8 @@ import {
  * | row                         | partition        | sort key       |
  * |-----------------------------|------------------|----------------|
  * | an export                   | `EXPORT#owner`   | time and id    |
- * | where the export is         | `EXPORT#owner`   | `ID#id`        |
- * | the owner's unfinished ones | `EXPORTS_OPEN`   | owner          |
+ * | the location of an export   | `EXPORT#owner`   | `ID#id`        |
+ * | unfinished exports of owner | `EXPORTS_OPEN`   | owner          |
  */
 
 const owner = { tenantId: z.string().transform(tenantId), mode: z.enum(['test', 'live']) };

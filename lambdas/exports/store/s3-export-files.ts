@@ -98,7 +98,7 @@ export class S3ExportFiles implements ExportFiles {
 }
 
 /**
- * Returns a link to the file of an export that works without credentials for `LINK_SECONDS`. It expires earlier if the
+ * Returns a link to an export's file. The link works without credentials for `LINK_SECONDS`, but expires earlier if the
  * credentials of this process do.
  */
 export function linkTo(client: S3Client, bucket: string, asked: DataExport): Promise<string> {

@@ -32,7 +32,9 @@ export interface ExportStore {
    * @returns false when another writer has already written that revision
    */
   save(now: DataExport): Promise<boolean>;
-  /** Saves the export as finished, like {@link ExportStore.save}, and removes it from the unfinished ones. */
+  /**
+   * Saves the export as finished, like {@link ExportStore.save}, and removes it from the list of unfinished exports.
+   */
   end(now: DataExport): Promise<boolean>;
 }
 

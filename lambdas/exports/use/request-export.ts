@@ -14,7 +14,7 @@ export interface RequestExportTools {
   readonly report: (error: unknown) => void;
 }
 
-/** In order of precedence. */
+/** The result of a request for an export, in order of precedence. */
 export type RequestedOutcome =
   | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
@@ -23,9 +23,9 @@ export type RequestedOutcome =
 /**
  * Creates an export once, with its entry in the activity log, and starts its writer. The row of the export is the
  * record of the request, and the answer is rendered from fields that never change. If the writer does not start, the
- * next read of the export starts one.
+ * next read of the export starts a writer.
  *
- * @throws RetryableError, AmbiguousError: a retry with the same key is safe
+ * @throws RetryableError, AmbiguousError: a retry with the same idempotency key is safe
  */
 export async function requestExport(
   tools: RequestExportTools,

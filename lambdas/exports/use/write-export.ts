@@ -11,7 +11,7 @@ export interface WriteExportTools {
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'ownerToken'>;
   /**
-   * Minimum length of a part. Characters.
+   * Minimum length of a part, in characters.
    * @default PART_LENGTH
    */
   readonly partLength?: number;
@@ -24,29 +24,26 @@ export interface WriteExportTools {
 const PART_LENGTH = 5 * 1024 * 1024;
 /** Maximum number of parts of one export: 5 GB in total, and 100 KB in the export's row, which is limited to 400 KB. */
 const MAX_PARTS = 1_000;
-/** Time for which a writer continues after its deadline to fill the current part. Milliseconds. */
+/** Time for which a writer continues after its deadline to fill the current part, in milliseconds. */
 const FILL_PART_MS = 60_000;
-/**
- * Time after which all events before the second of a request have been projected, unless an event is late.
- * Milliseconds.
- */
+/** Time that the projector needs for all events from before a request, unless an event is late, in milliseconds. */
 const SETTLED_MS = 10_000;
 /**
- * Duration of a writer's lease. Reading a page of rows takes seconds; a writer that takes longer than the lease can no
- * longer save. Milliseconds.
+ * Duration of a writer's lease, in milliseconds. Reading a page of rows takes seconds; a writer that takes longer than
+ * the lease can no longer save.
  */
 const LEASE_MS = 60_000;
-/** Interval at which the progress is saved and the lease is renewed. Milliseconds. */
+/** Interval at which the progress is saved and the lease is renewed, in milliseconds. */
 const SAVE_PROGRESS_EVERY_MS = 2_000;
 /** Number of consecutive writers without a saved part after which the export fails. */
 const MAX_TRIES = 20;
 /**
- * Increment of the wait after each failed attempt. With it, an export survives an outage of an hour and a half.
- * Milliseconds.
+ * Increment of the wait after each failed attempt, in milliseconds. With this increment, an export survives an outage
+ * of an hour and a half.
  */
 const PAUSE_MS = 30_000;
 
-/** `busy`: another writer has the lease. `more`: the next writer was started. */
+/** The result of one writer. `busy`: another writer has the lease. `more`: the next writer was started. */
 export type WroteExport = 'unknown' | 'busy' | 'more' | 'ended';
 
 /** Thrown when another writer has taken over the export. */
@@ -76,7 +73,7 @@ export async function writeExport(tools: WriteExportTools, key: ExportKey, stopA
     return await writer.write(stopAtMs);
   } catch (error) {
     if (error instanceof TakenOver) return 'busy';
-    // The lease would also expire without this write.
+    // An error is ignored, because the lease also expires without this write.
     await writer.release(PAUSE_MS * writer.mine.tries).catch(() => undefined);
     throw error;
   }
