@@ -11,7 +11,7 @@ export interface CommissionDue extends CommissionName {
 }
 
 export interface CommissionBook {
-  /** Commissions by the time at which they are decided from the Ledger. */
+  /** The queue of commissions, sorted by the time at which they are decided from the Ledger. */
   readonly due: Pick<DueQueue<CommissionDue>, 'dueBefore' | 'close'>;
   /** Reads with strong consistency. */
   readCommission(name: CommissionName): Promise<Commission | undefined>;

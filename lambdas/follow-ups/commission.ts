@@ -5,21 +5,25 @@ import type { Order } from '../orders/domain/order.ts';
 import type { PaymentChain } from '../payments/use/payment-chain.ts';
 
 /**
- * The affiliate's share of the amount that the merchant keeps. A constant until merchants need rules of their own.
- * Percent.
+ * The affiliate's share of the amount that the merchant keeps, in percent. Constant until merchants need their own
+ * rules.
  */
 const SHARE_PERCENT = 10;
 
-/** Time between the creation of a payment and the release of its commission. Most refunds happen within it. Days. */
+/**
+ * Time between the creation of a payment and the release of its commission, in days. Most refunds happen within this
+ * time.
+ */
 const LOCKED_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Maximum length of a name, so that a sort key stays within DynamoDB's limit of 1,024 bytes in any script. Characters.
+ * Maximum length of a name in characters, so that a sort key stays within DynamoDB's limit of 1,024 bytes in any
+ * script.
  */
 const MAX_NAME_LENGTH = 255;
 
-/** A sequence after all others: a sequence in a payment's chain has at most six digits. */
+/** A sequence greater than any sequence of a payment's chain, which has at most six digits. */
 const AFTER_ALL = 1_000_000;
 
 /** The name of a commission: its affiliate and its order. */
@@ -41,7 +45,7 @@ export interface Commission extends CommissionName {
    * a dispute, or the share rounds down to zero.
    */
   readonly status: 'pending' | 'locked' | 'canceled' | 'released';
-  /** Time at which the commission is decided from the Ledger. Unix milliseconds. */
+  /** Time at which the commission is decided from the Ledger, in Unix milliseconds. */
   readonly releasesAtMs: number;
   /**
    * Sequence of the payment's transition from which this commission is derived. Older events are ignored. The first
@@ -116,7 +120,7 @@ export function commissionAfter(
 
 /**
  * Derives the commission from an event of an order: `pending` when the order is placed, `canceled` when it is canceled
- * before it was paid. Every event of its payment is newer.
+ * before it was paid. Every event of the order's payment counts as newer.
  *
  * @returns undefined when the order names no affiliate
  */

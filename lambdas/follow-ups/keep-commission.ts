@@ -26,8 +26,8 @@ export type CommissionEvent =
 /**
  * Updates the affiliate's commission: `pending` when an order is placed, `locked` when its payment is paid, reduced by
  * a partial refund, `canceled` with the order, by a full refund or a lost dispute, and locked again when a refund
- * fails. An order has one commission, for the first payment whose event is processed. (An order made by Payonce has
- * only one payment.)
+ * fails. An order has one commission, for the first payment whose event is processed. (An order that Payonce processes
+ * has only one payment.)
  *
  * @throws RetryableError, AmbiguousError from the store: the event must be delivered again
  */
@@ -52,7 +52,7 @@ function commissionFrom(event: CommissionEvent): Commission | undefined {
 
 /**
  * Returns the idempotency key of the event. The key `commission:<order>` belongs to the first event of an order:
- * `order.placed` for an order made by Payonce, the payment's event for any other order.
+ * `order.placed` for an order that Payonce processes, the payment's event for any other order.
  */
 function commissionKey(event: CommissionEvent): string {
   if (event.event.type === 'order.placed' && 'order' in event) return `commission:${event.order.id}`;
@@ -63,7 +63,7 @@ function commissionKey(event: CommissionEvent): string {
 }
 
 /**
- * Lists the writes of one transaction: the order's row, with the condition, and the affiliate's row:
+ * Lists the writes of one transaction: the order's row, which has the condition, and the affiliate's row:
  *
  *   order.placed      ── no row ✓ ── pending;  processed after any other event ✗ ── nothing is written
  *   order.canceled    ── only pending ✓ ── canceled;  paid before ✗ ── the refund cancels it
@@ -87,7 +87,7 @@ export function decidedWrites(decided: Commission, read: Pick<Commission, 'seque
 
 /**
  * Lists the writes of a commission after an event. Every event queues the commission, even a canceled one, until it is
- * decided from the Ledger, because no later event names it after an erasure.
+ * decided from the Ledger, because after an erasure no later event names the commission.
  */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;

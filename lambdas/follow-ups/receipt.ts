@@ -31,7 +31,7 @@ export type ReceiptAddress =
 
 /**
  * Finds the address of a payment's receipt in `metadata.receipt_email`. A merchant can name any order in the metadata;
- * the payment belongs to an order made by Payonce only if the payment id is derived from the order id.
+ * a payment belongs to a Payonce order only if the payment id is derived from the order id.
  */
 export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPayment, 'id' | 'metadata'>): ReceiptAddress {
   const to = metadata[MetadataName.receiptEmail];

@@ -33,7 +33,7 @@ export interface ReleaseCommissionsTools extends Pick<Expiring, 'retention'> {
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Makes the job that releases or cancels commissions whose lock period is over, by the state of the Ledger. A
+ * Creates the job that releases or cancels commissions whose lock period is over, by the state of the Ledger. A
  * concurrent refund is not lost: the later of the two writes fails its condition on the order's row.
  *
  *   job     read n: locked ───────────── release, as of n ✗ ── read n + 1: less, or canceled
@@ -98,7 +98,7 @@ async function readLedger(
     paymentId === undefined ? undefined : readChain(payments, paymentId),
     readOrder(orders, { tenantId, mode }, orderId),
   ]);
-  // The metadata of a payment that is not the order's can name the order, too.
+  // Another payment's metadata can name this order, too.
   const own = order?.order.paymentId === id ? order : undefined;
   if (chain === undefined && own === undefined) return undefined;
   return { ...defined({ chain, order: own?.order }) };

@@ -38,7 +38,7 @@ export interface ReceiptTools extends ConsumeTools {
 /** The handler name of the consumer. It must never change, because the effect records contain it. */
 export const RECEIPTS = 'receipts';
 
-/** Timeout of the call to the mailer. Below the consumer's timeout of 30 s. Milliseconds. */
+/** Timeout of the call to the mailer, in milliseconds. Less than the consumer's timeout of 30 s. */
 const SEND_TIMEOUT_MS = RECEIPT_SECONDS * 1000;
 
 /**
