@@ -1,8 +1,8 @@
 import type { RoutingRule } from '../kernel/contract/environment.ts';
 
-/** Names for payment requests over events, which the stack, the function and the NATS bridge share. */
+/** Names that the stack, the function and the NATS bridge share for payment requests over events. */
 
-/** The `detail-type` of a payment request on the bus. Its `detail` is the request. */
+/** The `detail-type` of a payment request on the bus. The event's `detail` is the request. */
 export const PAYMENT_REQUESTED = 'payment.requested.v1';
 
 /** The `source` of payment requests on the bus, unless the settings name another source. */
@@ -18,7 +18,7 @@ export const RequestAttribute = {
   encoding: 'encoding',
   /** The sender of a message that is queued for later or parked. */
   sender: 'sender',
-  /** Time at which the transport first received the message. Unix milliseconds. */
+  /** Time at which the transport first received the message, in Unix milliseconds. */
   sentAt: 'sent_at',
 } as const;
 
@@ -30,7 +30,9 @@ export const senderName = {
   subject: (subject: string) => `subject:${subject}`,
 };
 
-/** The environment of the function. Separate from the names that every function bundles. */
+/**
+ * The names of the function's own environment variables. Not in the shared list of names, which every function bundles.
+ */
 export const IntakeEnvironment = {
   /** JSON, {@link IntakeSettings}. */
   settings: 'PAYMENT_REQUESTS',
@@ -38,7 +40,7 @@ export const IntakeEnvironment = {
 } as const;
 
 export interface IntakeSettings {
-  /** Maximum age of an event that may start a payment. Older events are parked. Hours. */
+  /** Maximum age of an event that may start a payment, in hours. Older events are parked. */
   readonly oldestHours: number;
   /** Maps each sender to the tenant and mode for which it may request payments. */
   readonly senders: readonly {

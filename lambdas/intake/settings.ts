@@ -5,7 +5,7 @@ import { jsonOf, queueUrl, readVariables, type Variables } from '../kernel/platf
 import type { Owner } from '../tenants/owners.ts';
 import { IntakeEnvironment, type IntakeSettings } from './contract.ts';
 
-/** The settings of the function that processes payment requests, in addition to those of payments. */
+/** The settings of the function that processes payment requests, in addition to the settings of payments. */
 export interface IntakeConfig {
   readonly oldestMs: number;
   readonly senders: ReadonlyMap<string, Owner>;

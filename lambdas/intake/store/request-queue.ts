@@ -5,7 +5,7 @@ import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { RequestAttribute } from '../contract.ts';
 import type { RequestMessage, RequestQueue } from '../use/request-queue.ts';
 
-/** Maximum length of the attribute `detail`. Characters. */
+/** Maximum length of the attribute `detail`, in characters. */
 const LONGEST_DETAIL = 256;
 
 /**
@@ -45,8 +45,8 @@ export function configuredRequestQueue(
 }
 
 /**
- * Returns the attribute that counts failures. A parked message has none, so that the count starts over when it is
- * redriven.
+ * Returns the attribute that counts failures. A parked message has no such attribute, so that the count starts over
+ * when it is redriven.
  */
 function failuresOf({ failures = 0 }: RequestMessage): Readonly<Record<string, string>> {
   return failures === 0 ? {} : { [FAILURES]: String(failures) };

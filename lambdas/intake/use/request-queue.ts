@@ -4,7 +4,7 @@ export interface RequestMessage {
   readonly sender: string;
   /** JSON in UTF-8, not yet checked. */
   readonly payload: Uint8Array;
-  /** Time at which the transport first received the request. Unix milliseconds. */
+  /** Time at which the transport first received the request, in Unix milliseconds. */
   readonly sentAtMs: number;
   /** Number of failures that Payonce has counted. A sender cannot set it. @default 0 */
   readonly failures?: number;
@@ -31,8 +31,10 @@ export type ParkedReason =
 
 /** The queue of requests, which holds requests that must wait, and the queue of parked requests. */
 export interface RequestQueue {
-  /** Sends a request to the queue, which delivers it after the delay. Once this resolves, the request is durable. */
+  /**
+   * Sends a request to the queue, which delivers it after the delay. When the promise resolves, the request is durable.
+   */
   later(message: RequestMessage, delaySeconds: number): Promise<void>;
-  /** Parks a request for operators. Once this resolves, the request is durable. */
+  /** Parks a request for operators. When the promise resolves, the request is durable. */
   park(message: RequestMessage, reason: ParkedReason, detail: string): Promise<void>;
 }
