@@ -31,19 +31,19 @@ const ISSUER = 'payonce-cron-executor';
 /** The only accepted algorithm, whatever the header of the token says. This excludes `none` and algorithm confusion. */
 const ALGORITHM = 'HS256';
 const TYPE = 'payonce-job+jwt';
-/** Lifetime of a credential. A call takes at most 10 seconds, and each retry signs a new credential. Seconds. */
+/** Lifetime of a credential, in seconds. A call takes at most 10 seconds, and each retry signs a new credential. */
 const LIFETIME_SECONDS = 60;
 /**
- * Accepted difference of two clocks: each may be wrong by five minutes. A refused job would not run, while a credential
- * that is valid longer can only request the same run again. Seconds, in either direction.
+ * Accepted difference between two clocks, in seconds, in either direction: each clock may be wrong by five minutes. A
+ * refused job would not run, while a credential that is valid for longer can only request the same run again.
  */
 const CLOCK_TOLERANCE_SECONDS = 600;
-/** Three segments of base64url, with at most 2,000 characters. */
+/** Matches three segments of base64url, with at most 2,000 characters. */
 const COMPACT_JWS = /^(?=.{1,2000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
 const claimsOf = z.object({ sub: z.string().min(1), iat: z.int(), exp: z.int(), scope: z.string() });
 
-/** Returns whether a bearer token has the form of a credential. An API key does not have it. */
+/** Returns whether a bearer token has the form of a credential. An API key does not have this form. */
 export function isCredential(token: string): boolean {
   return COMPACT_JWS.test(token);
 }

@@ -41,7 +41,7 @@ const FIELDS: readonly Field[] = [
   },
 ];
 const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4];
-/** The last value of each field. `n/step` ends there. */
+/** The last value of each field, at which `n/step` ends. */
 const LAST = [59, 23, 31, 12, 7, 2199];
 
 /**
@@ -73,7 +73,7 @@ function readCron(fields: readonly string[], timeZone: string): ReadSchedule {
   const wrong = FIELDS.find(({ form }, index) => !form.test(fields[index] ?? ''));
   if (wrong !== undefined) return invalid(`must have as its ${wrong.name} ${wrong.allowed}`);
   if ((fields[DAY_OF_MONTH] === '?') === (fields[DAY_OF_WEEK] === '?')) {
-    return invalid('must have ? as its day of month or as its day of week, and not as both');
+    return invalid('must have ? as its day of month or as its day of week, but not as both');
   }
   try {
     const pattern = `0 ${fields.map(translated).join(' ')}`;
@@ -111,7 +111,7 @@ export function isTimeZone(name: string): boolean {
 }
 
 const MINUTE_MS = 60_000;
-/** Exceeds the number of minutes that a daylight-saving change skips or repeats. */
+/** Upper limit on the number of minutes that a daylight-saving change skips or repeats. */
 const MAX_DST_MINUTES = 200;
 
 /**
@@ -119,8 +119,8 @@ const MAX_DST_MINUTES = 200;
  * time that is skipped in spring does not occur, and a local time that occurs twice in autumn fires the first time
  * only.
  *
- * @param lastMs the last scheduled time. A rate is counted from this time, because the start of the schedule is not
- * known. Unix milliseconds
+ * @param lastMs the last scheduled time, in Unix milliseconds. A rate is counted from this time, because the start of
+ * the schedule is not known
  * @returns Unix milliseconds, after `nowMs`; undefined when there is no further time or it cannot be computed
  */
 export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number): number | undefined {
@@ -130,7 +130,7 @@ export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number
     const next = schedule.cron.nextRun(new Date(afterMs));
     if (next === null) return undefined;
     const nextMs = next.getTime();
-    // If a local time is skipped, the library moves it to one that the pattern does not match.
+    // If a local time is skipped, the library moves it to a time that the pattern does not match.
     if (nextMs > nowMs && schedule.cron.match(next) && !isSecondStrike(schedule.cron, nextMs)) return nextMs;
     // Within the repeated hour, the library returns the first occurrence a second time. Then the search advances by
     // minutes.
@@ -139,7 +139,7 @@ export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number
   return undefined;
 }
 
-/** The largest change of a zone's offset from UTC on one day. Milliseconds. */
+/** The largest change of a zone's offset from UTC on one day, in milliseconds. */
 const LARGEST_SHIFT_MS = 2 * 3_600_000;
 const HALF_AN_HOUR_MS = 1_800_000;
 

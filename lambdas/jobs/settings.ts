@@ -96,7 +96,7 @@ export function readJobsApiConfig(environment: Variables): JobsApiConfig {
   };
 }
 
-/** The settings of a worker, except those of its jobs. */
+/** The settings of a worker, except the settings of its jobs. */
 export interface JobWorkerConfig {
   /**
    * The worker's queue of runs. The worker receives messages from this queue and sends the message for the next page to

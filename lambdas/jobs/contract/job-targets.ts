@@ -11,17 +11,17 @@ export interface TargetJob {
   readonly why: string;
   /** In the syntax of Payonce's own jobs: `rate(5 minutes)`, `cron(15 2 * * ? *)`. */
   readonly schedule: string;
-  /** The longest interval between two scheduled times. Seconds. */
+  /** The longest interval between two scheduled times, in seconds. */
   readonly every: number;
   /** IANA name; only for `cron`. @default UTC */
   readonly timeZone?: string;
-  /** The path at the target that is called with POST. */
+  /** The path that is called at the target, with POST. */
   readonly path: string;
   /** The scopes of the credential for the call. */
   readonly scopes: readonly string[];
   /**
-   * Maximum time after its scheduled time at which the target may accept a run. Seconds. @default `every`, at most an
-   * hour
+   * Maximum time between the scheduled time of a run and its acceptance by the target, in seconds. @default `every`, at
+   * most an hour
    */
   readonly window?: number;
 }
@@ -43,10 +43,10 @@ export function windowOf({ every, window }: TargetJob): number {
   return window ?? Math.min(every, LONGEST_DEFAULT_WINDOW_SECONDS);
 }
 
-/** A job of a target, as the list of jobs and the check for overdue jobs use it. */
+/** A job of a target, with the fields that the list of jobs and the check for overdue jobs need. */
 export interface ListedJob extends Pick<TargetJob, 'id' | 'why' | 'schedule' | 'every' | 'timeZone'> {
   readonly target: string;
-  /** The window of the job. Seconds. */
+  /** The window of the job, in seconds. */
   readonly maxDuration: number;
 }
 
@@ -63,7 +63,7 @@ export function listedJobs(targets: JobTargets): readonly ListedJob[] {
 /** A target as configured for the function that calls it. */
 export interface CalledTarget {
   readonly url: string;
-  /** The secret with which credentials for this target, and for no other target, are signed. */
+  /** The secret that signs credentials for this target and for no other target. */
   readonly secretId: string;
   /** Jobs by id. */
   readonly jobs: Readonly<Record<string, CalledJob>>;
@@ -76,8 +76,8 @@ interface CalledJob {
 }
 
 /**
- * Timeout of the function that calls targets. It reads a record and a secret, makes one call of at most ten seconds,
- * and writes a record or a message. Seconds.
+ * Timeout of the function that calls targets, in seconds. The function reads a record and a secret, makes one call of
+ * at most ten seconds, and writes a record or a message.
  */
 export const JOB_TARGETS_TIMEOUT_SECONDS = 25;
 

@@ -11,7 +11,10 @@ export interface JobEntry {
    * "Schedule types").
    */
   readonly schedule: string;
-  /** The longest interval between two scheduled times. An alarm reports a longer interval without a run. Seconds, at most a week. */
+  /**
+   * The longest interval between two scheduled times, in seconds, at most a week. An alarm reports a longer interval
+   * without a run.
+   */
   readonly every: number;
   /** The admin route that accepts runs of this job. */
   readonly path: string;
@@ -21,7 +24,10 @@ export interface JobEntry {
   readonly overlap?: 'forbid' | 'allow';
   /** IANA name; only for `cron`. @default UTC */
   readonly timeZone?: string;
-  /** A run that takes longer counts as failed, and the next run continues its work. Seconds. @default an hour */
+  /**
+   * Time limit of a run, in seconds. A run that takes longer counts as failed, and the next run continues its work.
+   * @default an hour
+   */
   readonly maxDuration?: number;
   /** The worker that has the permissions for the job: `payments` moves money, `upkeep` does not. */
   readonly worker: JobWorkerName;
@@ -32,9 +38,9 @@ export type JobWorkerName = 'payments' | 'upkeep';
 const runsOf = (id: string): string => `/v1/admin/jobs/${id}/runs`;
 const MINUTES = 60;
 /**
- * Time for which the executor and the jobs API use the credential's secret before they read it again. Both run every
- * minute, and Secrets Manager charges for each read. Shorter than the quarter of an hour after which a rotation removes
- * the old value (docs/jobs.md, "The credential"). Seconds.
+ * Time, in seconds, for which the executor and the jobs API use the credential's secret before they read it again. Both
+ * run every minute, and Secrets Manager charges for each read. Shorter than the quarter of an hour after which a
+ * rotation removes the old value (docs/jobs.md, "The credential").
  */
 export const JOB_SECRET_FRESH_SECONDS = 12 * MINUTES;
 const HOURS = 60 * MINUTES;
@@ -106,7 +112,7 @@ export const JOBS = [
     every: 1 * DAYS,
     path: runsOf('reconcile-days'),
     scopes: [JOBS_RUN],
-    // Half of the interval.
+    // Half of the interval between two runs.
     maxDuration: 720 * MINUTES,
     worker: 'upkeep',
   },
@@ -155,5 +161,5 @@ export function jobEntry(id: string): (JobEntry & { readonly id: JobId }) | unde
   return JOBS.find((entry) => entry.id === id);
 }
 
-/** Maximum time for one page of a run. The next page is another message. Seconds. */
+/** Maximum time for one page of a run, in seconds. The next page is another message. */
 export const JOB_PAGE_SECONDS = 60;

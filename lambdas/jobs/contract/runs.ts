@@ -3,30 +3,31 @@ import { JOB_PAGE_SECONDS } from './jobs.ts';
 /** The time limits of a job's worker, each with its reason. */
 
 /**
- * Timeout of a job worker: one minute for a page, and 30 seconds for the item in progress at its end and for the write
- * of the run. Seconds.
+ * Timeout of a job worker, in seconds: one minute for a page, and 30 seconds for the item in progress at its end and
+ * for the write of the run.
  */
 export const JOB_WORKER_TIMEOUT_SECONDS = JOB_PAGE_SECONDS + 30;
 
 /**
- * The visibility timeout of a job's message: the message reappears when its worker has certainly ended. AWS recommends
- * six times the function timeout. A page that crashes its workers would then wait nine minutes for the next attempt,
- * and a message that reappears early does no harm. Seconds.
+ * The visibility timeout of a job's message, in seconds: the message reappears when its worker has certainly ended. AWS
+ * recommends six times the function timeout, but a page that crashes its workers would then wait nine minutes for the
+ * next attempt. A message that reappears early does no harm.
  */
 export const JOB_MESSAGE_HIDDEN_SECONDS = JOB_WORKER_TIMEOUT_SECONDS + 10;
 
 /**
- * The lease of a job lock. It exceeds the visibility timeout: a run that lost its worker resumes before another run
- * begins. Seconds.
+ * The lease of a job lock, in seconds. It exceeds the visibility timeout: a run that lost its worker resumes before
+ * another run begins.
  */
 export const JOB_LEASE_SECONDS = JOB_MESSAGE_HIDDEN_SECONDS + 50;
 
 /**
- * Interval at which a run tries to begin while another run of its job is in progress. Seconds; SQS allows at most 900.
+ * Interval at which a run tries to begin while another run of its job is in progress, in seconds; SQS allows at most
+ * 900.
  */
 export const JOB_WAIT_SECONDS = 20;
 
-/** The default maximum duration of a run. Seconds. */
+/** The default maximum duration of a run, in seconds. */
 export const JOB_DEFAULT_MAX_DURATION_SECONDS = 60 * 60;
 
 /**
@@ -43,12 +44,12 @@ export interface JobFiring {
 }
 
 /**
- * Timeout of the executor. It reads a record and a secret, makes one call of at most ten seconds, and writes a record.
- * Seconds.
+ * Timeout of the executor, in seconds. The executor reads a record and a secret, makes one call of at most ten seconds,
+ * and writes a record.
  */
 export const EXECUTOR_TIMEOUT_SECONDS = 20;
 
-/** Timeout of the jobs API. Accepting a run takes two reads, a write and a message. Seconds. */
+/** Timeout of the jobs API, in seconds. Accepting a run takes two reads, a write and a message. */
 export const JOBS_API_TIMEOUT_SECONDS = 10;
 
 /** The metrics of jobs. Workers emit them, and the stacks define alarms on them. Metrics of one job have its id as a dimension. */
@@ -77,7 +78,7 @@ export const JOB_SERVICE = 'jobs';
 /** The dimension that holds the pace of a job. An alarm watches the metrics of all jobs of one pace together. */
 export const PACE_DIMENSION = 'pace';
 
-/** Longest interval of a frequent job. The next runs of such a job correct a failed run. Seconds. */
+/** Longest interval of a frequent job, in seconds. If a run of a frequent job fails, its next runs soon do the work. */
 export const FREQUENT_SECONDS = 5 * 60;
 
 export type Pace = 'minutes' | 'hours';

@@ -13,7 +13,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
     created: unixSeconds(run.acceptedAtMs),
     started: startedAtMs === undefined ? null : unixSeconds(startedAtMs),
     ended: endedAtMs === undefined ? null : unixSeconds(endedAtMs),
-    // Seconds. A difference between clocks can make it negative.
+    // In seconds. Negative if the two clocks differ by more than the duration.
     duration:
       startedAtMs === undefined || endedAtMs === undefined ? null : Math.max(0, (endedAtMs - startedAtMs) / 1000),
     done: run.done,
@@ -27,8 +27,8 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
 }
 
 /**
- * Builds the answer to the request that accepted a run. The stored answer is the same, so it shows the run at the time
- * of its acceptance.
+ * Builds the answer to the request that accepted a run. Replays return this stored answer, so it always shows the run
+ * at the time of its acceptance.
  */
 export function acceptedAnswer(run: JobRun): Answer {
   return {

@@ -24,7 +24,8 @@ export interface JobRun {
   /** Number of times that a worker began the page at the cursor without finishing it. */
   readonly attempts: number;
   /**
-   * Time at which a worker last started the page at the cursor. Unix milliseconds. Absent when no page is in progress.
+   * Time at which a worker last started the page at the cursor, in Unix milliseconds. Absent when no page is in
+   * progress.
    */
   readonly begunAtMs?: number;
   /**
@@ -82,15 +83,18 @@ export function isEnded({ status }: JobRun): boolean {
 export const PAGE_ITEMS = 100;
 
 /**
- * Attempts to process a page as a whole. A single crash may be unrelated to the page. After the page has crashed two
- * workers, its items are processed one by one.
+ * Maximum number of attempts to process a page as a whole. A single crash may be unrelated to the page. After the page
+ * has crashed two workers, its items are processed one by one.
  */
 const WHOLE_PAGE_ATTEMPTS = 2;
-/** Attempts to process one item. An item that crashed three workers on its own is expected to crash the fourth. */
+/**
+ * Maximum number of attempts to process one item. An item that crashed three workers on its own is expected to crash
+ * the fourth.
+ */
 const ONE_ITEM_ATTEMPTS = 3;
 /**
- * Attempts to skip one item, which only reads its name. If even that crashes the worker, the items after it cannot be
- * reached.
+ * Maximum number of attempts to skip one item, which only reads the item's name. If even this read crashes the worker,
+ * the items after it cannot be reached.
  */
 const SKIP_AFTER_ATTEMPTS = 2;
 
@@ -125,14 +129,16 @@ export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
 }
 
 /**
- * Returns the maximum remaining lifetime of the worker that began the page at the cursor. Milliseconds; 0 when the
+ * Returns the maximum remaining lifetime of the worker that began the page at the cursor, in milliseconds; 0 when the
  * worker has certainly ended.
  */
 export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
   return begunAtMs === undefined ? 0 : Math.max(0, begunAtMs + JOB_WORKER_TIMEOUT_SECONDS * 1000 - nowMs);
 }
 
-/** Removes the attempt of a worker that is still alive, because the page has not crashed that worker. */
+/**
+ * Returns the run without the attempt of a worker that is still alive, because the page has not crashed that worker.
+ */
 export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
   return workerLivesMs(run, nowMs) > 0 ? { ...run, attempts: Math.max(0, run.attempts - 1) } : run;
 }
@@ -165,8 +171,8 @@ export function pageDone(run: JobRun, { counts, items, failures = [], cursor }: 
 }
 
 /**
- * Returns the run after an item is skipped. The item counts as failed, and its name is kept. The next attempt takes a
- * whole page.
+ * Returns the run after an item is skipped. The item counts as failed, and its name is kept. The next attempt processes
+ * a whole page.
  */
 export function itemSkipped(
   run: JobRun,

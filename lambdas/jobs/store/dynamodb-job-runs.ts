@@ -25,7 +25,7 @@ import {
   tokenOf,
 } from './job-items.ts';
 
-/** The latest time that a run-id can contain: its year has four digits. Unix milliseconds. */
+/** The latest time that a run-id can contain, in Unix milliseconds: its year has four digits. */
 const LAST_SECOND_MS = Date.UTC(9999, 11, 31);
 
 /** Stores runs and job locks in the Registry, and the effect records of accepted runs in the Idempotency table. */
@@ -46,8 +46,8 @@ export class DynamoDbJobRuns implements JobRunStore {
     const entry = await this.#activity.itemsFor(activity);
     const whole = await this.#accept(record, [...entry, this.#newRun(run)], entry.length);
     if (whole !== 'run_exists') return whole;
-    // The run was requested under another key. The run stays unchanged; only the record of this key and the entry are
-    // written.
+    // The run was requested under another idempotency key. The run stays unchanged; only the record of this key and the
+    // entry are written.
     const rest = await this.#accept(record, entry, entry.length);
     return rest === 'run_exists' ? { kind: 'changed' } : rest;
   }
@@ -88,8 +88,8 @@ export class DynamoDbJobRuns implements JobRunStore {
     jobId: string,
     { limit, fromMs = 0, beforeMs = LAST_SECOND_MS }: RunsPage,
   ): Promise<readonly JobRun[]> {
-    // Scheduled times are whole seconds: the last one before 12:00:00.5 is 12:00:00, and the last one before 12:00:00
-    // is 11:59:59.
+    // Scheduled times are whole seconds: the last scheduled time before 12:00:00.5 is 12:00:00, and the last one before
+    // 12:00:00 is 11:59:59.
     const [first, last] = [Math.ceil(fromMs / 1000) * 1000, (Math.ceil(beforeMs / 1000) - 1) * 1000];
     // DynamoDB rejects a range that ends before it begins.
     if (first > last) return [];

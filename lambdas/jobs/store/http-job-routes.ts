@@ -49,7 +49,7 @@ function codeIn(text: string): string {
   }
 }
 
-/** Returns the `sign` of {@link httpJobRoutes}, with the secrets of the deployment. */
+/** Returns the function with which {@link httpJobRoutes} signs credentials, using the deployment's secrets. */
 export function signer(tools: Parameters<typeof signJobCredential>[0]): HttpJobRoutesTools['sign'] {
   return (claims) => signJobCredential(tools, claims);
 }

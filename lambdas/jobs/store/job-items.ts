@@ -90,7 +90,7 @@ export function tokenOf(item: Item | undefined): number {
   return lockItem.parse(item).token;
 }
 
-/** Returns the expiry of a run. Unix seconds, the unit of DynamoDB's time to live. */
+/** Returns the expiry of a run in Unix seconds, the unit of DynamoDB's time to live. */
 export function expirySeconds(sinceMs: number): number {
   return Math.ceil(sinceMs / 1000) + RETENTION_SECONDS;
 }

@@ -8,7 +8,7 @@ import type { JobTasks } from '../use/job-runs.ts';
 
 /**
  * Sends one message for a run to the queue of its job's worker. A send that failed may have been applied; a second
- * message of a run has no effect once the run has continued.
+ * message of a run has no effect after the run has continued.
  *
  * @param queueUrls the queues that this function may write to
  */

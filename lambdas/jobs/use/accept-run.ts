@@ -23,12 +23,12 @@ export interface AcceptRunTools {
 }
 
 export interface AcceptRun {
-  /** Derived from the run-id for the executor, and from the key scope and key for an operator. */
+  /** For the executor, derived from the run-id; for an operator, from the idempotency key and its scope. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
   /** The id of an existing job. */
   readonly jobId: string;
-  /** Unix milliseconds. @default now; a retry keeps the time of the first request */
+  /** The scheduled time, in Unix milliseconds. @default now; a retry keeps the time of the first request */
   readonly scheduledForMs?: number;
   /** The operator's request, for the activity log. @default the schedule requests the run */
   readonly requestedBy?: OperatorCause;
@@ -45,22 +45,22 @@ export type AcceptRunOutcome =
   | { readonly kind: 'in_the_future' };
 
 /**
- * Maximum time by which the Scheduler's clock may be ahead: two clocks may each be wrong by five minutes. A refused run
- * would never be executed. Milliseconds.
+ * Maximum time by which the Scheduler's clock may be ahead, in milliseconds: two clocks may each be wrong by five
+ * minutes. A refused run would never be executed.
  */
 const AHEAD_MS = 600_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Accepts a run, once for each scheduled time, for any number of callers, keys and requests. Each request also enqueues
- * the run for its worker, unless the run has ended. The worker does the work.
+ * Accepts a run, once for each scheduled time, for any number of callers, idempotency keys and requests. Each request
+ * also enqueues the run for its worker, unless the run has ended. The worker does the work.
  *
  *   A (clock)    ── record A + run T ✓ ── enqueue ✓
  *   B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run in progress)
  *   A again      ────────── record A: replay ── enqueue, unless T has ended
  *
  * @throws RetryableError when the caller must retry; the retry enqueues an accepted run
- * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
+ * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same idempotency key finds out
  */
 export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Promise<AcceptRunOutcome> {
   const outcome = await commitOnce(tools.runner, new Acceptance(tools, request));
@@ -140,7 +140,7 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
     return judged.kind === 'replay' ? { ...judged, runId: this.#runIdIn(judged.answer) } : judged;
   }
 
-  /** Returns the run-id of the stored answer, which for a request without a time is the run-id of the first request. */
+  /** Returns the run-id of the stored answer. For a request without a time, this is the run-id of the first request. */
   #runIdIn({ body }: Answer): RunId {
     const { jobId, scheduledForMs } = this.#request;
     if (scheduledForMs !== undefined) return runIdOf(jobId, scheduledForMs);

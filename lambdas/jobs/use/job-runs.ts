@@ -24,9 +24,9 @@ export type AcceptOutcome =
 /** Selects runs in a range of scheduled times. */
 export interface RunsPage {
   readonly limit: number;
-  /** Inclusive. Unix milliseconds. */
+  /** Start of the range, inclusive, in Unix milliseconds. */
   readonly fromMs?: number;
-  /** Exclusive. Unix milliseconds. */
+  /** End of the range, exclusive, in Unix milliseconds. */
   readonly beforeMs?: number;
 }
 

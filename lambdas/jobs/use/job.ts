@@ -27,7 +27,7 @@ export interface JobPage<Thing> {
 
 export interface JobRunContext {
   readonly runId: RunId;
-  /** The scheduled time of the run, not the time at which it is processed. Unix milliseconds. */
+  /** The scheduled time of the run, in Unix milliseconds; not the time at which it is processed. */
   readonly scheduledForMs: number;
 }
 
@@ -43,7 +43,8 @@ export interface Job<Thing = unknown> {
   /**
    * Processes one item. Repeated calls take effect once.
    *
-   * @param deadlineMs the time at which an item with several parts stops and counts the rest as left. Unix milliseconds
+   * @param deadlineMs the time, in Unix milliseconds, at which an item with several parts stops and counts the rest as
+   * left
    * @throws when the item failed; it counts as failed, and the run continues
    */
   handle(thing: Thing, run: JobRunContext & { readonly deadlineMs: number }): Promise<JobCounts>;

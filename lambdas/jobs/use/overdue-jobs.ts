@@ -7,18 +7,17 @@ import type { JobRunStore } from './job-runs.ts';
 
 const HOUR_SECONDS = 3_600;
 const MINUTE_MS = 60_000;
-/**
- * Maximum number of runs to read. It exceeds the number of runs that any job has in the time in which one must succeed.
- */
+/** Maximum number of runs to read. No job has more runs within the time in which one of them must succeed. */
 const MAX_RUNS = 100;
 
 type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
-/** A job of Payonce, or one that another service runs. */
+/** A job of Payonce or of another service. */
 type Watched = Timed & Pick<JobEntry, 'id'>;
 
 /**
- * Returns the longest time without a successful run. Frequent jobs: the maximum duration of a run and one more period
- * of five minutes. Other jobs: from one run to the end of the next, and one more hour. Seconds.
+ * Returns the longest permitted time without a successful run, in seconds. For a frequent job: the maximum duration of
+ * a run plus one period of five minutes. For any other job: the time from one run to the end of the next run, plus one
+ * hour.
  */
 export function longestSilenceSeconds({ every, maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Timed): number {
   if (paceOf(every) === 'minutes') return (Math.ceil(maxDuration / FREQUENT_SECONDS) + 1) * FREQUENT_SECONDS;

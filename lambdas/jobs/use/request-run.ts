@@ -18,8 +18,8 @@ export interface RequestRunTools {
 }
 
 /**
- * Time limit of the call. Exceeds the time that the route takes with a cold start, and is well below the executor's
- * timeout. Milliseconds.
+ * Time limit of the call, in milliseconds. Longer than the route takes with a cold start, and much shorter than the
+ * executor's timeout.
  */
 const ASK_TIMEOUT_MS = 10_000;
 

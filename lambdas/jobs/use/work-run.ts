@@ -35,7 +35,7 @@ export interface JobObserver {
   /**
    * Reports an error.
    *
-   * @param item the name of the failed item, if the error belongs to one
+   * @param item the name of the failed item, if the error belongs to an item
    */
   report(error: unknown, run: Pick<JobRun, 'runId'>, item?: string): void;
 }
@@ -225,7 +225,7 @@ async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPag
 
 /**
  * Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. Each
- * time, the version grows, so that only one of several messages of the run keeps waiting, and the others end.
+ * time, the version grows, so that only one of several messages of the run keeps waiting, and the others are dropped.
  */
 async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
   const { tools, entry } = work;
