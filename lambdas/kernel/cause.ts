@@ -6,7 +6,7 @@ declare const brand: unique symbol;
 export type KeyId = string & { readonly [brand]: 'KeyId' };
 
 export const KEY_ID = /^key_[a-z2-7]{16}$/;
-/** 80 bits, which base32 encodes as 16 characters. */
+/** Length of an API key's id: 80 bits, which base32 encodes as 16 characters. */
 const KEY_ID_BYTES = 10;
 
 /**

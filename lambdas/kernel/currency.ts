@@ -75,7 +75,7 @@ export function parseAmount(text: string, currency: string): number | undefined 
   return Number.isSafeInteger(amountMinor) ? amountMinor : undefined;
 }
 
-/** Formats an amount as a person may write it in this currency, for messages: `600` or `600.00`. */
+/** Returns an example of an amount as a person may write it in this currency, for messages: `600` or `600.00`. */
 export function exampleAmount(currency: string): string {
   return decimalAmount(600 * 10 ** decimalsOf(currency), currency);
 }

@@ -1,4 +1,4 @@
-/** The same fields, made optional and without undefined. */
+/** The given fields, made optional and without `undefined`. */
 type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
 /**

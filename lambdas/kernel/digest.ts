@@ -28,7 +28,9 @@ export function base32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + BASE32_ALPHABET[(buffer << (5 - bits)) & 31];
 }
 
-/** 160 of the 256 bits, which are 32 characters: cannot be guessed and does not collide. */
+/**
+ * Length of an id: 160 of the 256 bits, encoded as 32 characters. Such an id cannot be guessed and does not collide.
+ */
 const ID_BYTES = 20;
 
 /**

@@ -1,10 +1,10 @@
 /**
- * Partitions of a queue that is sorted by time. An entry costs three write units over its life; a partition accepts a
- * thousand per second.
+ * Number of partitions of a queue that is sorted by time. An entry costs three write units over its life; a partition
+ * accepts a thousand per second.
  */
 export const DUE_SHARDS = 8;
 
-/** Milliseconds since 1970 have 13 digits until the year 2286. */
+/** Number of digits of a time: milliseconds since 1970 have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
 
 /** Returns the sort key of a row in a queue by time: text that sorts like the time. */

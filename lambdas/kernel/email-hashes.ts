@@ -19,8 +19,8 @@ export interface EmailHashes {
 }
 
 /**
- * Returns the hash for a new row. A retry of a request that has begun does not need one, so it is answered even while
- * the keys cannot be read.
+ * Returns the hash for a new row. A retry of a request that has begun does not need the hash, so the retry is answered
+ * even while the keys cannot be read.
  *
  * @throws as {@link EmailHashes.of}, when the request has not begun
  */

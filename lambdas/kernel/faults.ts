@@ -5,7 +5,7 @@
 
 interface FaultOptions {
   readonly cause?: unknown;
-  /** The time after which a retry may succeed. Seconds. */
+  /** The time after which a retry may succeed, in seconds. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -27,8 +27,8 @@ export class RetryableError extends Fault {
 }
 
 /**
- * The call may have been applied. Look up its effect by Payonce's own key before acting. It must not be retried blindly
- * or treated as failed.
+ * The call may have been applied. Look up its effect by Payonce's own idempotency key before acting. It must not be
+ * retried blindly or treated as failed.
  */
 export class AmbiguousError extends Fault {
   override readonly name = 'AmbiguousError';

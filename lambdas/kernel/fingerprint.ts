@@ -2,9 +2,10 @@ import type { Digest } from './digest.ts';
 import { sameBytes } from './digest.ts';
 
 /**
- * A digest of the request. Reusing a key with another fingerprint is a client error. The fingerprint is stored with its
- * version and compared under that version, so that a deploy that changes the rule does not reject valid retries. A
- * fingerprint lets a reader confirm a guess of the request, so no permanent row stores a fingerprint of personal data.
+ * A digest of the request. Reusing an idempotency key with a different fingerprint is a client error. The fingerprint
+ * is stored with its version and compared under that version, so that a deploy that changes the rule does not reject
+ * valid retries. A fingerprint lets a reader confirm a guess of the request, so no permanent row stores a fingerprint
+ * of personal data.
  */
 export interface Fingerprint {
   readonly version: number;
@@ -33,8 +34,8 @@ export function fingerprintOf(digest: Digest, request: FingerprintedRequest): Fi
 }
 
 /**
- * Compares two fingerprints. An unknown version means that newer code claimed the key during a deploy; the newer code
- * must then decide about the request.
+ * Compares two fingerprints. An unknown version means that newer code claimed the idempotency key during a deploy; the
+ * newer code must then decide about the request.
  */
 export function compareFingerprints(stored: Fingerprint, mine: Fingerprint): FingerprintComparison {
   if (stored.version !== mine.version) return 'unknown_version';

@@ -16,7 +16,7 @@ const QUOTED_KEY = /^"(?:[^"\\]|\\["\\])*"$/;
 
 /**
  * Reads the header's values: `k` and `"k"` are the same key (draft-ietf-httpapi-idempotency-key-header, section 2.1);
- * the same value given twice is one value, two distinct ones are an error.
+ * the same value given twice counts as one value, and two different values are an error.
  */
 export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotencyKey {
   const keys = new Set<string>();
@@ -36,7 +36,7 @@ export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotenc
 
 const FORM = 'a key is 1 to 128 visible ASCII characters, ! to ~ without spaces';
 
-/** Says what is wrong with a key, without showing the key. */
+/** Describes what is wrong with an idempotency key, without showing the key. */
 function faultOf(key: string): string {
   const characters = Array.from(key);
   const at = characters.findIndex((each) => !RAW_KEY.test(each));
@@ -63,7 +63,7 @@ export interface KeyScope {
 
 /** The scope within which an operator's idempotency key is unique. */
 export interface OperatorKeyScope extends Omit<KeyScope, 'tenantId' | 'mode'> {
-  /** The person; the same for all of this person's keys. */
+  /** The operator as a person; the same for all API keys of the person. */
   readonly person: string;
 }
 

@@ -1,10 +1,10 @@
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
-/** `pay_…`: derived from the request that made the payment. */
+/** `pay_…`: derived from the request that created the payment. */
 export type PaymentId = Branded<'PaymentId'>;
 
-/** `ord_…`: derived from the request that made the order. */
+/** `ord_…`: derived from the request that created the order. */
 export type OrderId = Branded<'OrderId'>;
 
 /**

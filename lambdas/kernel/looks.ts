@@ -7,10 +7,12 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Look-ups become rarer with age. Each step applies to ages below its limit; the last one has no limit. */
+/** Look-ups become rarer with age. Each step applies to ages below its limit; the last step has no limit. */
 type Steps = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
 
-/** Looks up at every run in the first hour, while a client may be waiting; rarely for outcomes that take days. */
+/**
+ * A look-up at every run in the first hour, while a client may be waiting; then rarely, for outcomes that take days.
+ */
 const OUTCOME: Steps = [
   [HOUR_MS, 1],
   [Number.POSITIVE_INFINITY, 15],
@@ -63,24 +65,24 @@ export interface LookSchedule {
   readonly kind: keyof typeof STEPS;
   /** Spreads entries of the same age over the minutes of their interval. */
   readonly name: string;
-  /** Time from which the age counts. Unix milliseconds. */
+  /** Time from which the age counts, in Unix milliseconds. */
   readonly sinceMs: number;
 }
 
-/** Returns the time of the first look-up: at the next run, or within the first interval. Unix milliseconds. */
+/** Returns the time of the first look-up, in Unix milliseconds: at the next run, or within the first interval. */
 export function firstLookMs(schedule: LookSchedule): number {
   return lookFrom(schedule, schedule.sinceMs);
 }
 
 /**
- * Returns the time of the look-up that follows a run begun at `lookedAtMs`, within the interval for the entry's age.
- * Unix milliseconds.
+ * Returns the time of the look-up that follows a run begun at `lookedAtMs`, in Unix milliseconds. It is within the
+ * interval for the entry's age.
  */
 export function nextLookMs(schedule: LookSchedule, lookedAtMs: number): number {
   return lookFrom(schedule, lookedAtMs + MINUTE_MS);
 }
 
-/** Returns the longest time between two look-ups at this age. Milliseconds. */
+/** Returns the longest time between two look-ups at this age, in milliseconds. */
 export function lookIntervalMs({ kind, sinceMs }: LookSchedule, atMs: number): number {
   const [, everyMinutes = 1] = STEPS[kind].find(([belowAgeMs]) => atMs - sinceMs < belowAgeMs) ?? [];
   return everyMinutes * MINUTE_MS;
@@ -94,10 +96,10 @@ function lookFrom(schedule: LookSchedule, fromMs: number): number {
   return (past === 0 ? minute : minute + every - past) * MINUTE_MS;
 }
 
-/** Longer than the longest wait between two look-ups. Minutes. */
+/** Range of the offsets, in minutes: the longest wait between two look-ups. */
 const SPREAD_MINUTES = 24 * 60;
 
-/** Returns the offset of an id within the interval. Minutes. */
+/** Returns the offset of an entry within its interval, in minutes. */
 function spreadOf(name: string): number {
   let spread = 0;
   for (const letter of name) spread = (spread * 31 + (letter.codePointAt(0) ?? 0)) % SPREAD_MINUTES;
@@ -106,7 +108,7 @@ function spreadOf(name: string): number {
 
 /** Selects the entries of a queue to read. */
 export interface Due {
-  /** Selects the entries whose look-up is due by this time. Unix milliseconds. */
+  /** The time by which the look-up of an entry must be due, in Unix milliseconds. */
   readonly untilMs: number;
   readonly limit: number;
 }

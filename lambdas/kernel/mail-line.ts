@@ -1,6 +1,6 @@
 import { UNSEEN } from './one-line.ts';
 
-/** Maximum length. Mail programs break longer lines, and no field of a receipt needs more. Characters. */
+/** Maximum length of a line, in characters. Mail programs break longer lines, and no field of a receipt needs more. */
 const LONGEST_LINE = 200;
 /** Control and format characters: line breaks, and marks that reverse the direction of a text. */
 const INVISIBLE = /[\p{C}\p{Z}]+/gu;

@@ -1,14 +1,20 @@
 /**
- * C0, DEL and C1; the separators of lines and paragraphs; and the marks that embed, override or isolate the direction
- * of a text. They can falsify what a list, a log or a terminal shows (Unicode Technical Standard 55, "Unicode Source
- * Code Handling", section 1.1).
+ * The control characters C0, DEL and C1; the separators of lines and paragraphs; and the marks that embed, override or
+ * isolate the direction of a text. All of them can falsify what a list, a log or a terminal shows (Unicode Technical
+ * Standard 55, "Unicode Source Code Handling", section 1.1).
  */
 const FORGING = String.raw`\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`;
 
-/** Also format characters, private-use characters, lone surrogates, and the replacement character. */
+/**
+ * Control and format characters, private-use characters, lone surrogates, line and paragraph separators, and the
+ * replacement character.
+ */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\ufffd]/gu;
 
-/** Makes a text of a processor, a vendor or a receiver safe to show in terminals and pages. */
+/**
+ * Replaces the unprintable characters in a text of a processor, a vendor or a receiver, so that terminals and pages can
+ * show the text safely.
+ */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, ' ');
 }
@@ -19,10 +25,13 @@ export function printable(text: string): string {
  */
 export const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** A text of one line that may be shown unchanged. The API documents contain these patterns. */
+/**
+ * Matches a single line of text that may be shown unchanged. The API documents contain this pattern and the next two.
+ */
 export const ONE_LINE = /* @__PURE__ */ new RegExp(`^[^${FORGING}]*$`);
 /**
- * A text for the merchant's own use. It may have line breaks and tabs, because no header, e-mail or log contains it.
+ * Matches a text for the merchant's own use. The text may have line breaks and tabs, because no header, e-mail or log
+ * contains it.
  */
 export const LINES = /* @__PURE__ */ new RegExp(String.raw`^(?:[^${FORGING}]|\t|\r?\n)*$`);
 /** Like {@link ONE_LINE}, but not blank. */

@@ -1,5 +1,5 @@
 /**
- * Returns whether a web page sent the request, from Payonce's own origin or another one. Other programs send neither
+ * Returns whether a web page sent the request, from Payonce's own origin or another origin. Other programs send neither
  * `Origin` (WHATWG, "Fetch") nor `Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). `Sec-Fetch-Site` is `none`
  * for an address that a person typed.
  */

@@ -21,7 +21,9 @@ export function listShardOf(id: string): number {
   return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % LIST_SHARDS;
 }
 
-/** Digits of a time in milliseconds, so that the text sorts by time. Fifteen digits last until the year 33658. */
+/**
+ * Number of digits of a time in milliseconds, so that the text sorts by time. Fifteen digits last until the year 33658.
+ */
 export const TIME_DIGITS = 15;
 
 /**

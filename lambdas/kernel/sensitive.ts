@@ -1,5 +1,5 @@
 /**
- * Finds card numbers and secret keys, which must not be stored, in any text that a client sends. Payments are made with
+ * Finds card numbers and secret keys in any text that a client sends. Neither may be stored. Payments are made with
  * tokens. A card number in a note is a mistake, and must not reach a log, an event or a table.
  */
 export type SensitiveKind = 'card_number' | 'secret';
@@ -19,7 +19,7 @@ export function redactSensitive(text: string): string {
   return findSensitive(redacted) === undefined ? redacted : '[sensitive text]';
 }
 
-/** Returns the text with ASCII digits, and without characters that are invisible or only decorate another one. */
+/** Returns the text with ASCII digits, and without characters that are invisible or only decorate another character. */
 function fold(text: string): string {
   const plain = text.normalize('NFKC').replaceAll(MARKS, '').replaceAll(FOREIGN_DIGITS, asciiDigit);
   return plain.replaceAll(ENCLOSED_DIGITS, enclosedDigit);
@@ -134,14 +134,11 @@ const LEADING_ZEROS = /^0+/;
 /** MMYY or MMYYYY from 2020 to 2049, and a check code of three or four digits. */
 const EXPIRY = /^(?:0[1-9]|1[0-2])(?:20)?[2-4]\d(?:\d{3,4})?$/;
 
-/**
- * Returns whether some of the groups form a card number, which begins and ends where a group does: `order 12 4242 4242
- * 4242 4242` contains one.
- */
+/** Returns whether some consecutive groups together form a card number: `order 12 4242 4242 4242 4242` contains one. */
 function groupsHoldCardNumber(groups: readonly string[], gaps: readonly string[]): boolean {
   for (let first = 0; first < groups.length; first += 1) {
     let digits = groups[first]?.replace(LEADING_ZEROS, '') ?? '';
-    // A number after zeros is found from its first group.
+    // Groups of zeros before a number are skipped: the number is found from its own first group.
     if (digits === '') continue;
     for (let last = first + 1; last < groups.length; last += 1) {
       digits += groups[last] ?? '';
@@ -188,7 +185,7 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Numbers of known forms, which in groups can look like a card number. */
+/** Patterns of known kinds of numbers whose groups of digits can look like a card number. */
 const KNOWN_NUMBERS = [
   '[A-Z]{2}\\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?', // an IBAN (ISO 13616)
   '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', // a UUID

@@ -1,4 +1,4 @@
-/** Permissions of a tenant's key, which apply to the data of its tenant and mode only. */
+/** Permissions of a tenant's API key, which apply only to the data of its tenant and mode. */
 export const Scopes = {
   paymentsRead: 'payments:read',
   paymentsWrite: 'payments:write',
@@ -18,8 +18,9 @@ export const ALL_SCOPES: readonly Scope[] = Object.values(Scopes);
 export const JOBS_RUN = 'jobs:run';
 
 /**
- * Roles of operators. Each role includes the ones before it: read everything except keys; start runs, correct and
- * decide; approve requests of another operator; manage tenants, keys and operators.
+ * Roles of operators. Each role includes the roles before it. A viewer reads everything except API keys; an operator
+ * starts runs, corrects and decides; an approver approves requests of another operator; an owner manages tenants, API
+ * keys and operators.
  */
 export const ROLES = ['viewer', 'operator', 'approver', 'owner'] as const;
 
@@ -81,7 +82,8 @@ export const StackName = {
 } as const;
 
 /**
- * Returns the name of a stack in an environment, for example `staging-PayonceData`, or in the deployment without one.
+ * Returns the name of a stack in an environment, for example `staging-PayonceData`, or without a prefix when there is
+ * no environment.
  */
 export function stackNameOf(stack: keyof typeof StackName, environment?: string): string {
   return environment === undefined ? StackName[stack] : `${environment}-${StackName[stack]}`;

@@ -1,14 +1,21 @@
 import type { Role } from './api.ts';
 
-/** Names of the environment variables that the stacks set and the functions read. Each function gets only what it uses. */
+/**
+ * Names of the environment variables that the stacks set and the functions read. Each function gets only the variables
+ * that it uses.
+ */
 export const Environment = {
   idempotencyTable: 'IDEMPOTENCY_TABLE',
   ledgerTable: 'LEDGER_TABLE',
   registryTable: 'REGISTRY_TABLE',
   viewsTable: 'VIEWS_TABLE',
-  /** JSON, `IdentityProviderSettings`: the provider that authenticates operators. Absent when operators use keys. */
+  /**
+   * JSON, `IdentityProviderSettings`: the provider that authenticates operators. Absent when operators use API keys.
+   */
   identityProvider: 'IDENTITY_PROVIDER',
-  /** JSON, `ConsoleSignIn`: how operators sign in to the console with a provider. Absent when operators use keys. */
+  /**
+   * JSON, `ConsoleSignIn`: how operators sign in to the console with a provider. Absent when operators use API keys.
+   */
   consoleSignIn: 'CONSOLE_SIGN_IN',
   /**
    * JSON, `ApprovalRules`: which requests of operators wait for a second person. Absent when every request takes effect
@@ -28,13 +35,13 @@ export const Environment = {
    * match is refused.
    */
   processorRoutes: 'PROCESSOR_ROUTES',
-  /** Set after records of claims were lost together with a table. Absent otherwise. */
+  /** Set after a table was lost together with records of claims. Absent otherwise. */
   claimsLost: 'CLAIMS_LOST',
   /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how their callbacks are verified. */
   callbackSources: 'CALLBACK_SOURCES',
   /** The name of the bus that events are put on. */
   eventBus: 'EVENT_BUS',
-  /** An event that the projector has not processed within this time is republished. Seconds. */
+  /** Time after which an event that the projector has not processed is republished, in seconds. */
   lostAfterSeconds: 'LOST_AFTER_SECONDS',
   /** The queue in which a function parks a record that it cannot read, complete and with the reason. */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
@@ -47,7 +54,7 @@ export const Environment = {
   webhookLanesQueueUrl: 'WEBHOOK_LANES_QUEUE_URL',
   /** The secret with the root keys from which the secrets of webhook endpoints are derived. */
   webhookRootSecretId: 'WEBHOOK_ROOT_SECRET_ID',
-  /** The secret with the keys of the hashes under which e-mail addresses are found. */
+  /** The secret with the keys for hashing e-mail addresses. Payments and orders are found by these hashes. */
   emailKeysSecretId: 'EMAIL_KEYS_SECRET_ID',
   /** `true` lets webhooks go to loopback addresses, over plain HTTP too. */
   webhookLoopback: 'WEBHOOK_LOOPBACK',
@@ -55,7 +62,7 @@ export const Environment = {
   jobCredentialSecretId: 'JOB_CREDENTIAL_SECRET_ID',
   /** Base URL of Payonce's own API, without a trailing slash. */
   apiUrl: 'API_URL',
-  /** The queues from which the workers of jobs take runs. */
+  /** The queues from which job workers receive runs. */
   paymentJobsQueueUrl: 'PAYMENT_JOBS_QUEUE_URL',
   upkeepJobsQueueUrl: 'UPKEEP_JOBS_QUEUE_URL',
   /** JSON, `ListedJob[]`: the jobs that other services run. */
@@ -70,7 +77,7 @@ export const SandboxEnvironment = {
   sandboxTasksQueueUrl: 'SANDBOX_TASKS_QUEUE_URL',
   /** The secret with which the sandbox signs its callbacks. */
   sandboxSecretId: 'SANDBOX_SECRET_ID',
-  /** The secret that callers of the sandbox must send; the payer sends none. Not set in the demonstration. */
+  /** The secret that callers of the sandbox must send; payers need no secret. Not set in the demonstration. */
   sandboxAccessSecretId: 'SANDBOX_ACCESS_SECRET_ID',
   /** The SSM parameter that holds the address to which the sandbox sends its callbacks. */
   callbackAddressParameter: 'CALLBACK_ADDRESS_PARAMETER',
@@ -86,7 +93,7 @@ export interface IdentityProviderSettings {
   readonly roles?: Readonly<Record<string, Role>>;
 }
 
-/** The console as a public client of the identity provider of the operators. */
+/** Settings of the console as a public client of the operators' identity provider. */
 export interface ConsoleSignIn {
   readonly issuer: string;
   readonly audience: string;
@@ -117,8 +124,5 @@ export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED'
  */
 export const PROJECTOR_QUEUE_URL = 'PROJECTOR_QUEUE_URL';
 
-/**
- * The queue of records that the relay could not publish. Not in {@link Environment} either, which every function
- * bundles.
- */
+/** The queue of records that the relay could not publish. Not in {@link Environment}, which every function bundles. */
 export const RELAY_PARKING_QUEUE_URL = 'RELAY_PARKING_QUEUE_URL';

@@ -29,16 +29,16 @@ export const EventMetric = {
   toReview: 'payment_to_review',
   /** Minutes whose events were not republished, because consumers no longer keep their records of events that old. */
   beyondReach: 'event_minutes_beyond_reach',
-  /** Age of the oldest event of a batch, from its transition. Milliseconds. */
+  /** Age of the oldest event in a batch since its transition, in milliseconds. */
   age: 'event_age',
 } as const;
 
-/** Timeout of a consumer. Its lease ends a little later. Seconds. */
+/** Timeout of a consumer, in seconds. The lease of its claim ends a little later. */
 export const CONSUMER_TIMEOUT_SECONDS = 30;
 
 /**
- * Time for which a consumer's claim excludes a redelivery. Exceeds the function timeout, and is far shorter than the
- * retry delay of the queue. Seconds.
+ * Time, in seconds, for which a consumer's claim excludes a redelivery. Exceeds the function timeout, and is far
+ * shorter than the retry delay of the queue.
  */
 export const CONSUMER_LEASE_SECONDS = 35;
 
@@ -48,15 +48,15 @@ export const CONSUMER_LEASE_SECONDS = 35;
  */
 export const CONSUMER_TRIES = 5;
 
-/** The delay before a failed message is retried; equal to the visibility timeout of its queue. Seconds. */
+/** The delay before a failed message is retried, in seconds; equal to the visibility timeout of its queue. */
 export const FAILED_AGAIN_SECONDS = 180;
 
 /** Message attribute: how many times the processing of the message has failed. */
 export const FAILURES = 'failures';
 
 /**
- * Maximum age of an event that may be replayed from the archive or republished from the Ledger. A message then stays in
- * a queue for two weeks at most, and a consumer keeps its record for thirty days, so a replayed event always finds its
- * record. Days.
+ * Maximum age, in days, of an event that may be replayed from the archive or republished from the Ledger. Its message
+ * then stays in a queue for two weeks at most, and a consumer keeps the event's record for thirty days, so a replayed
+ * event always finds its record.
  */
 export const REPLAY_HORIZON_DAYS = 14;

@@ -1,9 +1,9 @@
-/** Maximum size of a request body. A larger one is refused with 413 before it is parsed or hashed. Bytes. */
+/** Maximum size of a request body, in bytes. A larger body is refused with 413 before it is parsed or hashed. */
 export const MAX_BODY_BYTES = 32 * 1024;
 
 /**
- * Maximum size of a callback. A larger one is refused with 413 before its signature is computed. Processors' events are
- * far smaller. Bytes.
+ * Maximum size of a callback, in bytes. A larger callback is refused with 413 before its signature is computed.
+ * Processors' events are far smaller.
  */
 export const MAX_CALLBACK_BYTES = 256 * 1024;
 
@@ -11,12 +11,14 @@ export const MAX_CALLBACK_BYTES = 256 * 1024;
 export interface RateLimit {
   /** Requests per second, a positive whole number. */
   readonly rate: number;
-  /** Requests that may arrive at the same time after a pause, a positive whole number. */
+  /** Maximum number of requests that may arrive at the same time after a pause, a positive whole number. */
   readonly burst: number;
 }
 
 /** The highest rate and burst that a limit may have, equal to the maximum in the deployment's settings. */
 export const HIGHEST_LIMIT = 10_000;
 
-/** Requests of one tenant and mode that may wait for another request at the same time (`Prefer: wait`). */
+/**
+ * Maximum number of requests of one tenant and mode that wait for another request at the same time (`Prefer: wait`).
+ */
 export const MAX_WAITS = 10;

@@ -4,11 +4,11 @@ export const METRIC_NAMESPACE = 'Payonce';
 
 /** A metric that raises an alarm whenever it is counted. */
 export interface AlarmEntry {
-  /** Its meaning, in complete sentences. */
+  /** The meaning of the alarm, in complete sentences. */
   readonly description: string;
   /** The entry of docs/runbook.md that says what to do: its heading in lower case, with hyphens. */
   readonly entry: string;
-  /** The alarm exists only in deployments that take orders. @default in all deployments */
+  /** Whether the alarm exists only in deployments that accept orders. @default it exists in all deployments */
   readonly ofOrders?: true;
 }
 

@@ -1,12 +1,12 @@
 import { REPLAY_HORIZON_DAYS } from './events.ts';
 
 /*
- * Retention of the record of a completed operation, by scope. After it ends, the operation's key is refused
- * (`idempotency_key_expired`), or the chain refuses a second effect: nothing is executed again. Stacks check the
- * setting `retention`, and functions read it.
+ * Retention of the record of a completed operation, by scope. After the retention, the operation's idempotency key is
+ * refused (`idempotency_key_expired`), or the chain refuses a second effect: nothing is executed again. Stacks check
+ * the setting `retention`, and functions read it.
  */
 
-/** Hours. `default` applies to a scope without an entry. */
+/** Retention by scope, in hours. `default` applies to a scope without an entry. */
 export const RETENTION_HOURS = {
   /** Scopes named by the team's own services (`idempotent`). */
   default: 24,
@@ -21,20 +21,22 @@ export const RETENTION_HOURS = {
 /** Hours of the scopes that deviate from {@link RETENTION_HOURS}. */
 export type Retention = Readonly<Partial<Record<string, number>>>;
 
-/** Hours. */
+/** Returns the retention of a scope, in hours. */
 export function retentionHours(scope: string, set: Retention = {}): number {
   const hours: Retention = RETENTION_HOURS;
   return set[scope] ?? hours[scope] ?? set['default'] ?? RETENTION_HOURS.default;
 }
 
-/** Maximum time that SQS keeps a message (Amazon SQS developer guide, "Message quotas"). Days. */
+/** Maximum time that SQS keeps a message, in days (Amazon SQS developer guide, "Message quotas"). */
 export const QUEUE_DAYS = 14;
 
 /**
- * Maximum time between the publication of an event and its last redelivery, which is possible if the event is replayed
- * from the archive or the Ledger and then waits in a queue. Hours.
+ * Maximum time between the publication of an event and its last redelivery, in hours: the event is replayed from the
+ * archive or the Ledger, and then waits in a queue.
  */
 export const REDELIVERED_HOURS = (REPLAY_HORIZON_DAYS + QUEUE_DAYS) * 24;
 
-/** Maximum share by which a retention is extended, so that records made together do not expire together. */
+/**
+ * Maximum share by which a retention is extended, so that records that were created together do not expire together.
+ */
 export const RETENTION_JITTER = 0.1;

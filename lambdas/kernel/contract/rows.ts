@@ -26,7 +26,7 @@ export const OperationPrefix = {
   annotation: 'ann_',
   /** The verdict of a second person on a request of an operator. */
   approval: 'apr_',
-  /** A request that creates or rotates a key. */
+  /** A request that creates or rotates an API key. */
   keyRequest: 'mkr_',
   /** A request that changes a limit of a tenant. */
   limitRequest: 'lim_',
@@ -56,16 +56,16 @@ export const LedgerRow = {
 export const RegistryRow = {
   /** API keys by id, which is derived from the hash of the key. */
   apiKey: 'KEY#',
-  /** Lists the ids of a tenant's keys. */
+  /** Lists the ids of a tenant's API keys. */
   apiKeys: 'KEYS#',
   /**
-   * Keys of operators. Separate from tenants' keys, so that a role that may create tenants' keys cannot create an
+   * API keys of operators. Separate from tenants' keys, so that a role that may create tenants' keys cannot create an
    * operator.
    */
   operatorKey: 'OPERATOR_KEY#',
-  /** Lists the ids of operators' keys. One partition. */
+  /** Lists the ids of operators' API keys. One partition. */
   operatorKeys: 'OPERATOR_KEYS',
-  /** The last day on which a key was used. Separate from the key, so that no API can change a key. */
+  /** The last day on which an API key was used. Separate from the key, so that no API can change a key. */
   apiKeyUse: 'KEY_USE#',
   /** All tenants, by id. One partition. */
   tenants: 'TENANTS',
@@ -108,7 +108,10 @@ export const RegistryRow = {
   commissionDue: 'COMMISSION_DUE#',
 } as const;
 
-/** Partitions of the index `queues` of the Registry. A job reads each one in the order in which its entries are due. */
+/**
+ * Partitions of the index `queues` of the Registry. A job reads each partition in the order in which its entries are
+ * due.
+ */
 export const QueueRow = {
   /** Payments and changes whose outcome is not known. */
   unknownOutcome: 'QUEUE_UNKNOWN#',

@@ -39,7 +39,7 @@ export const RegistryTable = {
   dueIndex: {
     name: 'webhook-due',
     /**
-     * String, a shard of the queue that the sweep reads, or of the lane of one endpoint. Only on rows that become due.
+     * String: a shard of the queue that the sweep reads, or of the lane of one endpoint. Only on rows that become due.
      */
     partitionKey: 'dueIn',
     /** Number, Unix milliseconds. */
@@ -47,16 +47,16 @@ export const RegistryTable = {
   },
   queuesIndex: {
     name: 'queues',
-    /** String, a {@link QueueRow} and a shard. Only on queue entries. */
+    /** String: a {@link QueueRow} and a shard. Only on queue entries. */
     partitionKey: 'queue',
     /** Number, Unix milliseconds: the time of the next look-up by a job. */
     sortKey: 'dueAtMs',
   },
   emailIndex: {
     name: 'emails',
-    /** String, an {@link EmailRow}, a keyed hash and a shard. Only on details with an e-mail address. */
+    /** String: an {@link EmailRow}, a keyed hash and a shard. Only on details with an e-mail address. */
     partitionKey: 'emailOf',
-    /** String, the sort key within a list. */
+    /** String: the sort key within a list. */
     sortKey: 'place',
   },
 } as const;

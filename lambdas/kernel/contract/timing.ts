@@ -3,38 +3,41 @@
  * (AWS: "Amazon API Gateway quotas", integration timeout of a REST API).
  */
 
-/** Maximum time until a client is answered. An outcome that is not known by then is committed as 202. Seconds. */
+/** Maximum time until a client is answered, in seconds. An outcome that is not known by then is committed as 202. */
 export const REQUEST_BUDGET_SECONDS = 20;
 
 /**
- * Timeout of the function for payments. It is shorter than the lease, so an owner has provably stopped when its lease
- * ends. Seconds.
+ * Timeout of the function for payments, in seconds. It is shorter than the lease, so an owner has provably stopped when
+ * its lease ends.
  */
 export const PAYMENTS_TIMEOUT_SECONDS = 24;
 
-/** The time for which a claim excludes rivals. Longer than the timeout of the function. Seconds. */
+/** The time for which a claim excludes rivals, in seconds. Longer than the timeout of the function. */
 export const LEASE_SECONDS = 25;
 
-/** The send window after a claim. A payer is not charged hours after leaving the checkout. Seconds. */
+/**
+ * Time after a claim in which its charge may be sent, in seconds, so that a payer is not charged hours after leaving
+ * the checkout.
+ */
 export const SEND_WINDOW_SECONDS = 15 * 60;
 
-/** Maximum duration of a consumer's call: sending a receipt, with its retries. Seconds. */
+/** Maximum duration of a consumer's call (sending a receipt, with its retries), in seconds. */
 export const RECEIPT_SECONDS = 20;
 
-/** Time after which the loop of a webhook lane begins no further call. Seconds. */
+/** Time after which the loop of a webhook lane begins no further call, in seconds. */
 export const LANE_RUN_SECONDS = 15;
 
-/** Time limit of one call of a webhook endpoint. Seconds. */
+/** Time limit of one call of a webhook endpoint, in seconds. */
 export const WEBHOOK_CALL_SECONDS = 10;
 
-/** Time to claim a message before its calls and to commit after them, with retries. Seconds. */
+/** Time to claim a message before its calls and to commit after them, with retries, in seconds. */
 const AROUND_CALLS_SECONDS = 3;
 
 /**
- * Maximum processing time of one message, by function. An execution that processes a batch one message after another
- * begins a message only if it has that much time left, because a message in progress when the function times out looks
- * like the cause of the timeout. Each value is shorter than the timeout of its function by at least a second, so that
- * the first message always begins. Seconds.
+ * Maximum processing time of one message in seconds, by function. An execution that processes the messages of a batch
+ * one after the other begins a message only if that much time is left. Otherwise a message in progress at the timeout
+ * would look like the cause of the timeout. Each value is shorter than the timeout of its function by at least a
+ * second, so that the first message always begins.
  */
 export const LONGEST_MESSAGE_SECONDS = {
   paymentRequest: REQUEST_BUDGET_SECONDS + AROUND_CALLS_SECONDS,
@@ -43,47 +46,49 @@ export const LONGEST_MESSAGE_SECONDS = {
 } as const;
 
 /**
- * Timeout of the function for callbacks. Processors give up a callback after 10 to 30 s. A read at the processor and a
- * commit fit into this time. Seconds.
+ * Timeout of the function for callbacks, in seconds. Processors give up a callback after 10 to 30 s. A read at the
+ * processor and a commit fit into this time.
  */
 export const CALLBACKS_TIMEOUT_SECONDS = 20;
 
-/** Time during which a redrive may begin calls. Seconds. */
+/** Time during which a redrive may begin calls, in seconds. */
 export const REDRIVE_SECONDS = 240;
 
 /**
- * Timeout of a redrive: the calls that it has begun end within this time. The dead letters stay hidden from other
- * readers for a minute longer. Minutes.
+ * Timeout of a redrive, in minutes: the calls that it has begun end within this time. The dead letters stay hidden from
+ * other readers for a minute longer.
  */
 export const REDRIVE_TIMEOUT_MINUTES = 5;
 
 /**
- * Timeout of the webhook sender: ten concurrent calls of ten seconds, with the reads and writes around them and their
- * retries. Seconds.
+ * Timeout of the webhook sender, in seconds: ten concurrent calls of ten seconds, with the reads and writes around them
+ * and their retries.
  */
 export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
 
 /**
- * Time for which a queue redelivers a message before it is dead-lettered. A delivery to a throttled function counts
- * like a failed delivery (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the longest
- * throttling or outage of a dependency that a message survives. Seconds.
+ * Time, in seconds, for which a queue redelivers a message before it is dead-lettered. A delivery to a throttled
+ * function counts like a failed delivery (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the
+ * longest throttling or outage of a dependency that a message survives.
  */
 export const MESSAGE_WAITS_SECONDS = 6 * 60 * 60;
 
 /**
- * Time in a queue after which waiting work raises an alarm. It is longer than a retry takes, and far shorter than
- * {@link MESSAGE_WAITS_SECONDS}. Milliseconds.
+ * Time in a queue after which waiting work raises an alarm, in milliseconds. It is longer than a retry takes, and far
+ * shorter than {@link MESSAGE_WAITS_SECONDS}.
  */
 export const LONGEST_WAIT_MS = 30 * 60_000;
 
 /**
  * Returns how often a message is received in {@link MESSAGE_WAITS_SECONDS}.
  *
- * @param hiddenSeconds the visibility timeout of its queue
+ * @param hiddenSeconds the visibility timeout of the message's queue
  */
 export function receivesOf(hiddenSeconds: number): number {
   return Math.ceil(MESSAGE_WAITS_SECONDS / hiddenSeconds);
 }
 
-/** Function timeout. Exceeds the sandbox's slowest answer, for which no caller waits. Seconds. */
+/**
+ * Timeout of the sandbox's function, in seconds. Longer than the sandbox's slowest answer, for which no caller waits.
+ */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

@@ -4,30 +4,35 @@ import { RetryableError, TerminalError } from '../faults.ts';
 import { invariant } from '../invariant.ts';
 import type { Clock } from '../world.ts';
 
-/** Maximum time for which a removed secret may still be used, unless its reader allows more. Milliseconds. */
+/**
+ * Maximum time for which a removed secret may still be used, in milliseconds, unless the reader of the secrets allows
+ * more.
+ */
 const FRESH_MS = 60_000;
 /**
- * The minimum time between two reads that are caused by callbacks with an unknown signature. A new secret works within
- * seconds, and most forged callbacks cause no call to Secrets Manager. Milliseconds.
+ * The minimum time between two reads that are caused by callbacks with an unknown signature, in milliseconds. A new
+ * secret works within seconds, and most forged callbacks cause no call to Secrets Manager.
  */
 const RENEWAL_PAUSE_MS = 10_000;
 /**
- * The maximum age of known secrets while Secrets Manager does not answer. It is longer than most outages, and limits how long a
- * leaked secret works after its removal. Milliseconds.
+ * The maximum age of known secrets while Secrets Manager does not answer, in milliseconds. It is longer than most
+ * outages, and limits how long a leaked secret works after its removal.
  */
 const STALE_MS = 15 * 60_000;
-/** The time after which a processor may retry; a hint, because processors choose their own times. Seconds. */
+/** The time after which a processor may retry, in seconds; a hint, because processors choose their own times. */
 const RETRY_AFTER_SECONDS = 10;
 
 interface Known {
   readonly secrets: readonly string[];
-  /** The start of the read, so that the secrets never count as newer than they are. Unix milliseconds. */
+  /**
+   * The start of the read, in Unix milliseconds. Not the end, so that the secrets never count as newer than they are.
+   */
   readonly readAtMs: number;
 }
 
 interface Entry {
   known?: Known | undefined;
-  /** The start of the last read, whether it succeeded or not. Unix milliseconds. */
+  /** The start of the last read, in Unix milliseconds, whether the read succeeded or not. */
   triedAtMs?: number;
   /** The read in progress; concurrent callers wait for it. */
   reading?: Promise<readonly string[]> | undefined;
@@ -44,7 +49,7 @@ export class ActiveSecrets {
   readonly #freshMs: number;
   readonly #entries = new Map<string, Entry>();
 
-  /** @param freshMs how long secrets are used before they are read again, at most 15 minutes. Milliseconds. */
+  /** @param freshMs time for which secrets are used before they are read again, in milliseconds, at most 15 minutes */
   constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>, freshMs = FRESH_MS) {
     invariant(freshMs <= STALE_MS, 'freshMs exceeds the time for which secrets are used in an outage');
     this.#client = client;
@@ -53,11 +58,11 @@ export class ActiveSecrets {
   }
 
   /**
-   * Returns the active secrets. They were read at most `freshMs` ago (60 s by default), or at most 15 minutes ago while
-   * they cannot be read.
+   * Returns the active secrets. They were read at most `freshMs` ago (60 s by default), or, while Secrets Manager is
+   * unavailable, at most 15 minutes ago.
    *
-   * @throws RetryableError `secrets_unavailable` when they cannot be read now, TerminalError `secret_malformed` when
-   * the secret's text has none of the accepted forms
+   * @throws RetryableError `secrets_unavailable` when the secrets cannot be read now, TerminalError `secret_malformed`
+   * when the secret's text has none of the accepted forms
    */
   async active(secretId: string): Promise<readonly string[]> {
     const entry = this.#entry(secretId);
@@ -73,7 +78,7 @@ export class ActiveSecrets {
    * Reads the secrets again, for a signature that matches none of the active secrets. Returns undefined if the last
    * read was less than 10 s ago.
    *
-   * @throws as `active`
+   * @throws the errors of `active`
    */
   async renewed(secretId: string): Promise<readonly string[] | undefined> {
     const entry = this.#entry(secretId);

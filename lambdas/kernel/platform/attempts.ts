@@ -13,13 +13,16 @@ import { isAfterAttempt } from './sdk-errors.ts';
 const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1_000;
-/** The time after which a client may retry. Seconds. */
+/** The time after which a client may retry, in seconds. */
 const RETRY_AFTER_SECONDS = 2;
 
 export interface Pacing {
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /** @default RETENTION_HOURS */
+  /**
+   * The retention of records.
+   * @default RETENTION_HOURS
+   */
   readonly retention?: Retention | undefined;
 }
 
@@ -77,13 +80,13 @@ export type WriteResult<Early> =
   | { readonly kind: 'early'; readonly result: Early };
 
 /**
- * Makes a conditional write until it is applied or refused. `send` must be the same write each time: a transaction with
- * one and the same client token, or a condition that no longer holds after the write, so that a repeated write cannot
- * apply twice.
+ * Repeats a conditional write until it is applied or refused. `send` must be the same write each time: a transaction
+ * with one and the same client token, or a condition that no longer holds after the write, so that a repeated write
+ * cannot apply twice.
  *
- * @param onConflict checks whether the rival's write makes this one unnecessary; undefined means: try again
- * @throws RetryableError when no attempt was applied, AmbiguousError when one may have been, TerminalError when no
- * attempt can succeed
+ * @param onConflict checks whether the rival's write makes this write unnecessary; undefined repeats this write
+ * @throws RetryableError when no attempt was applied, AmbiguousError when an attempt may have been applied,
+ * TerminalError when no attempt can succeed
  */
 export async function writeConditionally<Early = never>(
   pacing: Pacing,

@@ -15,8 +15,8 @@ export function shardOf(id: string): number {
 
 /**
  * Checks that the schema of a row, or of an object in a row, matches `T`: it must list each field of `T`, including
- * optional ones, and no other. A field that is added only to `T` does not compile, because it would be written and then
- * lost by the next read.
+ * optional fields, and no other field. A field that is added only to `T` does not compile, because it would be written
+ * and then lost by the next read.
  *
  *     const failureItem = itemSchema<Failure>()({ code: z.string(), message: z.string() });
  */

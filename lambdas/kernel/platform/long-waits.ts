@@ -7,10 +7,10 @@ import type { Instruments } from './instruments.ts';
 const METRIC: AlarmMetric = 'messages_wait';
 
 /**
- * Counts the messages of a queue that have waited too long. It counts them before they are processed, because one of
- * the messages may end the process. CloudWatch does not show them: its age of the oldest message excludes messages that
- * were received three times (Amazon SQS developer guide, "Available CloudWatch metrics for Amazon SQS"), and messages
- * that wait for the end of an outage are received more often.
+ * Counts the messages of a queue that have waited too long. They are counted before they are processed, because one of
+ * the messages may end the process. CloudWatch does not show them: its metric for the age of the oldest message
+ * excludes messages that were received three times (Amazon SQS developer guide, "Available CloudWatch metrics for
+ * Amazon SQS"). Messages that wait for the end of an outage are received more often than that.
  *
  * @param event an event of any kind
  */
@@ -23,7 +23,7 @@ export function countLongWaits(
   if (waited > 0) countWaiting(instruments, waited);
 }
 
-/** Counts work that has waited too long and may not be received by any function. @param waiting at least 1 */
+/** Counts work that has waited too long, although it may not have reached any function. @param waiting at least 1 */
 export function countWaiting(instruments: Instruments, waiting: number): void {
   instruments.metrics(ALARM_SERVICE).singleMetric().addMetric(METRIC, MetricUnit.Count, waiting);
 }

@@ -8,7 +8,7 @@ const BEFORE_ALL = ' ';
 
 /**
  * Reads one page of the rows of a partition, in the order of their sort keys. Strongly consistent. One query returns up
- * to a megabyte, so `limit` rows must be smaller than that.
+ * to a megabyte, so `limit` rows together must be smaller.
  *
  * @param after the sort key of the last row of the previous page
  * @throws RetryableError when the store is unavailable

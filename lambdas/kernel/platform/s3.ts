@@ -1,6 +1,6 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 
-/** Time limit of one call, which transfers a file, or a part of a file, of a few megabytes. Milliseconds. */
+/** Time limit of one call, in milliseconds. A call transfers a file, or a part of a file, of a few megabytes. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 

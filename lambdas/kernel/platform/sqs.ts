@@ -9,7 +9,7 @@ const ONE_ATTEMPT = {
   maxAttempts: 1,
   requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
 };
-/** The maximum of Amazon SQS (developer guide, "Delay queues"). Seconds. */
+/** The longest delay that Amazon SQS accepts, in seconds (developer guide, "Delay queues"). */
 const LONGEST_DELAY_SECONDS = 900;
 
 export const queues: Queues = { sqs: (config = ONE_ATTEMPT) => new SQSClient(config) };

@@ -12,7 +12,10 @@ import { systemClock, systemDigest, systemEntropy } from './platform.ts';
 import type { Secrets } from './secrets-manager.ts';
 import { readRetention, type Variables } from './variables.ts';
 
-/** The platform that every function receives. Parts that only some functions need are separate, so that the others do not bundle them. */
+/**
+ * The platform that every function receives. Parts that only some functions need are separate, so that the other
+ * functions do not bundle them.
+ */
 export interface Platform extends Pacing {
   readonly variables: Variables;
   readonly digest: Digest;

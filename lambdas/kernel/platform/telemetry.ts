@@ -109,7 +109,7 @@ export function standardTelemetry(serviceName: string, instruments: Instruments)
   };
 }
 
-/** Deeper causes add no information. */
+/** Maximum depth of the reported causes. Deeper causes add no information. */
 const DEEPEST_CAUSE = 4;
 
 /** Describes only the kind of an error and its position: other properties may contain data of a client. */

@@ -3,7 +3,7 @@ import { Environment } from '../contract/environment.ts';
 import type { Retention } from '../contract/retention.ts';
 import { webUrl } from './web-url.ts';
 
-/** Functions read their settings once, at the start, and fail if one is missing or invalid. */
+/** Functions read their settings once, at the start, and fail if a setting is missing or invalid. */
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 

@@ -1,10 +1,11 @@
 /** Parses the addresses of callers and settings, so that all code reads them the same way. */
 
 /**
- * Characters that the URL parser drops or replaces, so that the text would show an address other than the one called.
+ * Characters that the URL parser drops or replaces, so that the text would show an address other than the address that
+ * is called.
  */
 const NOT_AS_WRITTEN = /[\s\p{Cc}\p{Cf}\\]/u;
-/** Requires exactly two slashes: the parser also finds a host after none, or after three. */
+/** Requires exactly two slashes, because the parser also accepts an address with no slash or with three. */
 const WITH_HOST = /^https?:\/\/[^/?#]/i;
 const WITH_USER = /^https?:\/\/[^/?#]*@/i;
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:dgram';
 /** A span: a subsegment of X-Ray under the execution's segment, which Lambda writes itself. */
 interface Span {
   readonly name: string;
-  /** Found by searching traces for `annotation.operation = "pay_…"`. */
+  /** The operation's id. Traces can be searched for it: `annotation.operation = "pay_…"`. */
   readonly operation: string;
 }
 
