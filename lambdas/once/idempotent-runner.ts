@@ -11,9 +11,9 @@ import { invariant } from '../kernel/invariant.ts';
 import type { EffectSteps, OperationRunner, OperationSteps } from './use/operation-runner.ts';
 
 /**
- * Runs an operation inside the Powertools idempotency utility with a custom persistence layer. Each run has a new layer,
- * because a shared layer keeps its first configuration. The key is the only argument of the wrapped function, so Powertools
- * does not inspect, hash or change any event.
+ * Runs an operation inside the Powertools idempotency utility with a custom persistence layer. Each run has a new
+ * layer, because a shared layer keeps its first configuration. The operation id is the only argument of the wrapped
+ * function, so Powertools does not inspect, hash or change any event.
  */
 export const idempotentRunner: OperationRunner = {
   async run<Held, Work, Outcome>(
@@ -78,7 +78,7 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
   }
 
   /**
-   * Claims the operation with a lease of its own. Without a remaining time, Powertools would log a warning for every
+   * Claims the operation with Payonce's own lease. Without a remaining time, Powertools would log a warning for every
    * run.
    */
   override async saveInProgress(key: OperationId): Promise<void> {

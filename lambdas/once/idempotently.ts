@@ -62,5 +62,7 @@ async function traced(): Promise<OperationRunner> {
  */
 function refuseIfIdempotencyDisabled(environment: Variables): void {
   if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] === undefined) return;
-  throw new Error(`${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`);
+  throw new Error(
+    `${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, because this function never runs without idempotency`,
+  );
 }

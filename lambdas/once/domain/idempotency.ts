@@ -13,7 +13,7 @@ export interface NotedCall {
    * look-up without an answer).
    */
   readonly result: string;
-  /** Start of the call. Unix milliseconds. */
+  /** Start of the call, in Unix milliseconds. */
   readonly atMs: number;
   /** Milliseconds. */
   readonly tookMs: number;
@@ -22,13 +22,13 @@ export interface NotedCall {
 /** An owner that did not complete its claim and was replaced by another owner. */
 export interface EarlierOwner {
   readonly owner: OwnerToken;
-  /** Time at which the next owner took over the claim. Unix milliseconds. */
+  /** Time at which the next owner took over the claim, in Unix milliseconds. */
   readonly untilMs: number;
   /** The owner released its claim, because it had sent nothing. */
   readonly released?: true;
 }
 
-/** Number of earlier owners that a record keeps: the latest ones. */
+/** Maximum number of earlier owners that a record keeps: the latest owners. */
 const EARLIER_KEPT = 5;
 
 /** Returns the earlier owners of a claim that is taken over at `nowMs`. */
@@ -46,17 +46,17 @@ export interface OpenRecord {
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
   /**
-   * Time of the last write: claim, takeover, release or completion. Absent in records of earlier versions. Unix
-   * milliseconds.
+   * Time of the last write (claim, takeover, release or completion), in Unix milliseconds. Absent in records of earlier
+   * versions.
    */
   readonly changedAtMs?: number;
-  /** Unix milliseconds; 0 after the claim was released. */
+  /** End of the lease, in Unix milliseconds; 0 after the claim was released. */
   readonly leaseExpiresAtMs: number;
-  /** The owner released the claim, because it had sent nothing. */
+  /** Whether the owner released the claim because it had sent nothing. */
   readonly released: boolean;
-  /** Oldest first. Absent when the claim was never taken over. */
+  /** The earlier owners, oldest first. Absent when the claim was never taken over. */
   readonly earlier?: readonly EarlierOwner[];
-  /** No run can complete the operation, and an alarm has been raised. @default false */
+  /** Whether no run can complete the operation and an alarm has been raised. @default false */
   readonly undecidable?: boolean;
 }
 
@@ -68,13 +68,16 @@ export interface CompletedRecord {
   /** The owner that completed the operation. */
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
-  /** Time of the completion. Absent in records of earlier versions. Unix milliseconds. */
+  /** Time of the completion, in Unix milliseconds. Absent in records of earlier versions. */
   readonly changedAtMs?: number;
   readonly answer: Answer;
   readonly earlier?: readonly EarlierOwner[];
   /** The calls of the completing owner, in order. Absent when there are none. */
   readonly calls?: readonly NotedCall[];
-  /** Unix seconds, the unit of DynamoDB's time to live. Readers check it, because DynamoDB deletes expired items late. */
+  /**
+   * The expiry in Unix seconds, the unit of DynamoDB's time to live. Readers check the expiry, because DynamoDB deletes
+   * expired items late.
+   */
   readonly expiresAtSeconds: number;
 }
 
@@ -96,38 +99,41 @@ export interface EffectRecord {
     readonly fingerprint: Fingerprint;
     readonly answer: Answer;
     /**
-     * End of the time in which the answer is replayed. Set for a record that is kept longer, because its effect is
-     * found through it. Unix seconds.
+     * End of the time in which the answer is replayed, in Unix seconds. Set for a record that is kept longer than its
+     * answer, because the effect is looked up through the record.
      */
     readonly untilSeconds?: number;
   };
-  /** Unix seconds. Absent for a permanent record, without which a second effect would not be refused. */
+  /** The expiry in Unix seconds. Absent for a permanent record, which must refuse a second effect forever. */
   readonly expiresAtSeconds?: number;
 }
 
 /**
- * Maximum lifetime of the record of a keyed request, with the fingerprint of the whole request. DynamoDB may delete the
- * record later. Days.
+ * Maximum lifetime, in days, of a keyed request's record, which contains the fingerprint of the whole request. DynamoDB
+ * may delete the record later.
  */
 export const RECORDS_KEPT_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 
-/** Retention of a run. A repeated request for it within this time starts nothing. Days. */
+/** Retention of a run, in days. Within this time, a repeated request for the run starts nothing. */
 export const RUN_RETENTION_DAYS = 30;
 
 export interface Expiring {
   readonly entropy: Pick<Entropy, 'fraction'>;
-  /** @default RETENTION_HOURS */
+  /**
+   * The retention of records.
+   * @default RETENTION_HOURS
+   */
   readonly retention?: Retention | undefined;
 }
 
-/** Returns the expiry of a record of the scope that is completed now. Unix seconds. */
+/** Returns the expiry, in Unix seconds, of a record of this scope that is completed now. */
 export function expirySeconds({ entropy, retention }: Expiring, scope: string, nowMs: number): number {
   return Math.ceil(
     nowMs / 1000 + retentionHours(scope, retention) * 3600 * (1 + RETENTION_JITTER * entropy.fraction()),
   );
 }
 
-/** Returns the expiry of the record of an accepted run. Unix seconds. */
+/** Returns the expiry, in Unix seconds, of the record of an accepted run. */
 export function runExpirySeconds({ entropy }: Expiring, nowMs: number): number {
   return expirySeconds({ entropy, retention: { runs: RUN_RETENTION_DAYS * 24 } }, 'runs', nowMs);
 }

@@ -15,7 +15,7 @@ import type { StoreTables, TransactItem } from './transact-items.ts';
 
 /** The details rows of payments and orders: their personal data, and the salt of the commitment to this data. */
 
-/** The sort key of the details of a payment or an order itself. The other details rows are named by an id. */
+/** The sort key of the details of a payment or an order itself. The sort keys of the other details rows are ids. */
 const OWN = 'DETAILS';
 
 const detailsRow = z.object({ salt: z.instanceof(Uint8Array), details: z.record(z.string(), z.unknown()) });

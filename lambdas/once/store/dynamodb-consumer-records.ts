@@ -88,7 +88,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
   }
 
   /**
-   * Makes a conditional write. After the write was applied, its condition no longer holds, so the write may be
+   * Performs a conditional write. After the write was applied, its condition no longer holds, so the write may be
    * repeated.
    */
   async #put(
@@ -112,7 +112,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
 
   #tableOf({ row }: ConsumerWrite): string {
     const name = this.#tables[row.table];
-    invariant(name !== undefined, `the consumer writes to the table ${row.table}, which its function was not given`);
+    invariant(name !== undefined, `the consumer writes to the table ${row.table}, to which its function has no access`);
     return name;
   }
 }

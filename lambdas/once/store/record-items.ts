@@ -16,7 +16,7 @@ import type {
   OpenRecord,
 } from '../domain/idempotency.ts';
 
-/** Time during which only the caller may continue a released claim: the send window. Milliseconds. */
+/** Time during which only the caller may continue a released claim, in milliseconds: the send window. */
 export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;

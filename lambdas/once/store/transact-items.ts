@@ -20,7 +20,7 @@ export const RECORD_IS_NEW = `attribute_not_exists(${IdempotencyTable.partitionK
 export const ROW_IS_NEW = `attribute_not_exists(${KeyAttribute.partition})`;
 
 /**
- * Makes one transaction, with the same client request token for all attempts. DynamoDB applies the transaction once,
+ * Executes one transaction, with the same client request token for all attempts. DynamoDB applies the transaction once,
  * and answers a repeated request within ten minutes like the first one (Amazon DynamoDB API reference,
  * "TransactWriteItems").
  */

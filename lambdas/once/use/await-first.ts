@@ -10,7 +10,7 @@ export interface AwaitFirstTools {
 
 /** The preferred wait of a request, and the capacity for waiting requests. */
 export interface Waiting {
-  /** The longest wait; 0 answers immediately. Milliseconds. */
+  /** The longest wait, in milliseconds; 0 answers immediately. */
   readonly waitMs: number;
   /**
    * Reserves one of the slots for waiting requests, which are limited because each waiting request occupies an
@@ -23,12 +23,15 @@ export interface Waiting {
 }
 
 /**
- * Pause before the first read; short, because most requests take less than a second. Each pause is twice the one
- * before, up to the longest pause. Milliseconds.
+ * Pause before the first read, in milliseconds; short, because most requests take less than a second. Each pause is
+ * twice as long as the one before, up to the longest pause.
  */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 800;
-/** Exceeds the number of reads that fit into the longest wait. It ends the loop even if the clock does not advance. */
+/**
+ * Maximum number of reads, more than fit into the longest wait. The limit ends the loop even if the clock does not
+ * advance.
+ */
 const MAX_POLLS = 24;
 
 /**

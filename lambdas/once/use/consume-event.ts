@@ -13,7 +13,7 @@ import { type CompleteTools, type Consumed, commitOnce, completeOnce, type Outsi
 export interface ConsumableEvent {
   readonly tenant: TenantId;
   readonly mode: Mode;
-  /** Time of the event. No record of the event is older. Unix milliseconds. */
+  /** Time of the event, in Unix milliseconds. Every record of the event is written later. */
   readonly occurredAtMs: number;
   /** The id is the same for every delivery. */
   readonly event: { readonly id: string };
@@ -24,7 +24,7 @@ export interface ConsumeTools extends CompleteTools, Pick<Expiring, 'retention'>
   readonly digest: Digest;
 }
 
-/** How an event takes effect: in Payonce's own tables, or in another system. */
+/** The kind of an event's effect: in Payonce's own tables, or in another system. */
 export type Handle<Event> =
   | { readonly kind: 'in_our_tables'; readonly writes: (event: Event) => Promise<readonly ConsumerWrite[]> }
   | { readonly kind: 'outside'; readonly call: (event: Event, call: OutsideCall) => Promise<void> };
@@ -40,8 +40,8 @@ export function inOurTables<Event>(writes: (event: Event) => Promise<readonly Co
 
 /**
  * Declares an effect in another system: claim, call, complete. A call that threw is repeated by the next delivery. A
- * call whose process crashed is repeated by a delivery after its lease has ended. The call must therefore be idempotent
- * by the given operation id.
+ * call whose process crashed is repeated by a delivery after the lease of its claim has ended. The call must therefore
+ * be idempotent by the given operation id.
  */
 export function outside<Event>(call: (event: Event, call: OutsideCall) => Promise<void>): Handle<Event> {
   return { kind: 'outside', call };
@@ -109,7 +109,10 @@ export function refuseForgotten(
   nowMs: number,
 ): void {
   if (nowMs - occurredAtMs < (keptHours - 1) * HOUR_MS) return;
-  throw new TerminalError('event_too_old', `${event.id} is older than the records of events: it may have taken effect`);
+  throw new TerminalError(
+    'event_too_old',
+    `${event.id} is older than the retention of event records: it may already have taken effect`,
+  );
 }
 
 function operationOf<Event extends ConsumableEvent>(
@@ -142,7 +145,7 @@ function recordOf<Event extends ConsumableEvent>(
   };
 }
 
-/** Returns the remaining writes; undefined when the handler must be called again. */
+/** Returns the writes without the refused ones; undefined when the handler must be called again. */
 function withoutRefused(
   writes: readonly ConsumerWrite[],
   refused: ReadonlySet<number>,

@@ -35,7 +35,10 @@ export type RowCondition =
 
 interface ConditionalWrite {
   readonly row: RowKey;
-  /** @default the write is unconditional */
+  /**
+   * The condition of the write.
+   * @default the write is unconditional
+   */
   readonly when?: RowCondition;
   /**
    * The reaction when the condition does not hold: omit this write, omit all writes of the event, or call the handler again.
@@ -62,7 +65,7 @@ export type RecordOutcome =
   /** Nothing was written. `writes` has the indexes of the writes whose condition does not hold. */
   | { readonly kind: 'refused'; readonly writes: readonly number[] };
 
-/** For effects in Payonce's own tables: record and effect are one transaction. */
+/** Stores effects in Payonce's own tables: record and effect are one transaction. */
 export interface ConsumerEffects {
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /** Writes the record and the effect in one transaction. */
@@ -70,7 +73,8 @@ export interface ConsumerEffects {
 }
 
 /**
- * For effects in another system: the record is pending, then completed or failed. Each write is fenced by its owner.
+ * Stores the records of effects in another system: a record is pending, then completed or failed. Each write is fenced
+ * by the owner token.
  */
 export interface ConsumerClaims {
   /**

@@ -30,7 +30,7 @@ import { contention, rounds } from './rounds.ts';
  *   commit only             an effect in Payonce's own tables                               commitOnce
  *   claim, call, complete   an effect in another system that no client waits for            completeOnce
  *
- * Each runs inside Powertools' `makeIdempotent`, by the runner of its function.
+ * Each operation runs inside Powertools' `makeIdempotent`, by the runner of its function.
  */
 
 // ------------------------------------------------------------------------------------------------ claim, call, commit
@@ -45,15 +45,15 @@ import { contention, rounds } from './rounds.ts';
  */
 export interface Operation<Subject, Work, Write, Refusal> {
   readonly key: ClaimedKey;
-  /** The outcome for a key whose stored answer has expired. */
+  /** The outcome for an idempotency key whose stored answer has expired. */
   readonly expired: Refusal;
   /** The scope of the retention. @default payments */
   readonly scope?: string;
-  /** The time for which the claim excludes rivals. Seconds. @default LEASE_SECONDS */
+  /** The time for which the claim excludes rivals, in seconds. @default LEASE_SECONDS */
   readonly leaseSeconds?: number;
   /**
-   * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its key.
-   * Operations that have begun continue while the breaker is open.
+   * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its idempotency
+   * key. Operations that have begun continue while the breaker is open.
    *
    * @default the claim checks the breaker
    */
@@ -72,13 +72,13 @@ export interface Operation<Subject, Work, Write, Refusal> {
   /**
    * Claims: writes the record and the pending transition, or returns the reason for a refusal.
    *
-   * @param open makes the record to write; the send window begins at `claimedAtMs`
+   * @param open builds the record to write; the send window begins at `claimedAtMs`
    */
   claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<Subject, Refusal>>;
   /** Derives, from the subject, the state of a request whose record no longer exists. */
   lostRecord(subject: Subject): LostRecord;
   /**
-   * Claims by writing only the record, because the pending transition exists. @returns false when a rival made the
+   * Claims by writing only the record, because the pending transition exists. @returns false when a rival created the
    * record first
    */
   claimAgain(record: OpenRecord): Promise<boolean>;
@@ -113,23 +113,23 @@ export type Attempt<Subject, Refusal> =
   | { readonly kind: 'record_exists'; readonly record: IdempotencyRecord }
   /** The pending transition of this request exists. Its record may be missing. */
   | { readonly kind: 'begun'; readonly subject: Subject }
-  /** Nothing is stored: the same key may succeed later. */
+  /** Nothing is stored: the same idempotency key may succeed later. */
   | { readonly kind: 'refused'; readonly outcome: Refusal }
   /** A rival was faster; the claim must be tried again. */
   | 'again';
 
 export interface LostRecord {
-  /** The operation has ended or was answered. Then a second, different answer must not be given. */
+  /** Whether the operation has ended or was answered, so that a second, different answer must not be given. */
   readonly isAnswered: boolean;
   readonly isSameRequest: () => boolean;
-  /** Time of the first claim. Unix milliseconds. */
+  /** Time of the first claim, in Unix milliseconds. */
   readonly claimedAtMs: number;
 }
 
 /** A claim that this run holds. */
 export interface Held<Subject> {
   readonly owner: OwnerToken;
-  /** Time of the first claim of the key. The send window ends 15 minutes later. Unix milliseconds. */
+  /** Time of the first claim of the idempotency key, in Unix milliseconds. The send window ends 15 minutes later. */
   readonly claimedAtMs: number;
   /** `maybe`: an earlier owner of this claim may have sent a request. */
   readonly sent: 'nothing' | 'maybe';
@@ -145,11 +145,11 @@ export interface Conclusion<Write> {
   readonly answer: Answer;
   /** The answer as it is stored, without personal data. @default `answer` */
   readonly stored?: Answer;
-  /** The outcome is not known yet, so the answer is not final. */
+  /** Whether the outcome is not known yet, so that the answer is not final. */
   readonly unknown: boolean;
   /**
-   * The answer relies on a refusal, or on the fact that nothing was sent. Either is evidence about this owner's attempt
-   * only.
+   * Whether the answer relies on a refusal, or on the fact that nothing was sent. Either is evidence about this owner's
+   * attempt only.
    */
   readonly isRefusal: boolean;
 }
@@ -164,9 +164,9 @@ export interface ExecuteTools extends Pick<Expiring, 'retention'> {
 
 /** Notes about a run, for logs and metrics. */
 export interface RunNotes {
-  /** A stale or lost claim was taken over. */
+  /** Whether a stale or lost claim was taken over. */
   takenOver: boolean;
-  /** The claim was lost to another owner before the commit. */
+  /** Whether the claim was lost to another owner before the commit. */
   fenced: boolean;
 }
 
@@ -176,8 +176,8 @@ export type Executed<Refusal> =
   { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean } | RepeatOutcome | Refusal;
 
 /**
- * Executes an operation so that it takes effect once. A repeated call with the same key, concurrent or years later, replays
- * the stored answer, finds out the outcome of the first attempt, or is refused.
+ * Executes an operation so that it takes effect once. A repeated call with the same idempotency key, concurrent or
+ * years later, replays the stored answer, finds out the outcome of the first attempt, or is refused.
  *
  * @throws RetryableError when nothing was done; the same key may be used again
  * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
@@ -191,7 +191,7 @@ export async function executeOnce<Subject, Work, Write, Refusal>(
   return run.replayed() ?? (await run.whileBreakerIsOpen()) ?? tools.runner.run(operation.key.operationId, run);
 }
 
-/** Executes one key once. Each call has a new object, so that two keys share nothing. */
+/** Executes the operation of one idempotency key once. Each call has a new instance, so that two keys share nothing. */
 class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Subject>, Work, Executed<Refusal>> {
   readonly #tools: ExecuteTools;
   readonly #operation: Operation<Subject, Work, Write, Refusal>;
@@ -218,7 +218,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return judged.kind === 'payload_mismatch' ? judged : undefined;
   }
 
-  /** While the breaker is open, replays stored answers and begins no new operation. @returns undefined to continue */
+  /** Replays stored answers while the breaker is open, and begins no new operation. @returns undefined to continue */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
     const unready = breaker === undefined ? undefined : await refusalOf(breaker.check);
@@ -235,12 +235,12 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   // ------------------------------------------------------------------------------------------------------------- claim
 
   /**
-   * Closes the race of two first attempts. Both write; the second finds the record of the first.
+   * Claims the operation. If two first attempts race, both write, and the second finds the record of the first.
    *
    *   A ── claim ✓ ────────────
    *   B ────── claim ✗ record of A: in progress, or its stored answer
    *
-   * Closes the race of two operations that exclude each other. Both decide on transition n; one appends n + 1.
+   * If two operations that exclude each other race, both decide on transition n, and one of them appends n + 1.
    *
    *   A (70 of 100) ── read n ── claim ✓ n + 1 reserves 70
    *   B (70 of 100) ──── read n ──── claim ✗ n + 1 is taken ── read n + 1 ── refused: 30 are left
@@ -294,7 +294,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   /**
    * Handles a claim whose subject exists. Its record may be gone: deleted by time to live or by hand. An answered
-   * operation is never executed again. An open one is taken over, and its outcome is queried at the other system.
+   * operation is never executed again. An open operation is taken over, and its outcome is queried at the other system.
    */
   async #claimBegun(subject: Subject): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, clock, entropy } = this.#tools;
@@ -406,7 +406,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     });
   }
 
-  /** Returns the history of the operation: its earlier owners, and the calls of this one. */
+  /** Returns the history of the operation: its earlier owners, and the calls of this owner. */
   #trail({ earlier = [] }: Held<Subject>): Pick<CompletedRecord, 'earlier' | 'calls'> {
     return {
       ...(earlier.length === 0 ? {} : { earlier }),
@@ -514,14 +514,14 @@ export async function commitOnce<Prepared, Outcome>(
 export interface OutsideCall {
   /** The idempotency key at the vendor, the same for every attempt. */
   readonly operationId: OperationId;
-  /** The number of the attempt, from 1. From the second one on, an earlier attempt may have been applied. */
+  /** The number of the attempt, from 1. From the second attempt on, an earlier attempt may have been applied. */
   readonly attempt: number;
 }
 
 export type Consumed =
   | { readonly kind: 'done' }
   | { readonly kind: 'done_before' }
-  /** Another delivery is being processed. This one must be delivered again. */
+  /** Another delivery is being processed. The message must be delivered again. */
   | { readonly kind: 'busy' };
 
 export interface CompleteTools {
@@ -533,8 +533,8 @@ export interface CompleteTools {
 
 /**
  * Makes a call to another system that no client waits for: claim, call, complete. A call that threw is repeated by the
- * next delivery. A call whose process crashed is repeated by a delivery after its lease has ended. The call must
- * therefore be idempotent by the given operation id.
+ * next delivery. A call whose process crashed is repeated by a delivery after the lease of its claim has ended. The
+ * call must therefore be idempotent by the given operation id.
  *
  * @param completed builds the record of the completed call
  * @throws the errors of the call; the message must be delivered again
@@ -562,8 +562,8 @@ export async function completeOnce(
 }
 
 /**
- * Closes the race of two deliveries that find the same stale claim. One of them gets the claim, because a claim is
- * replaced only while it is unchanged.
+ * Claims the call. Of two deliveries that find the same stale claim, one gets the claim, because a claim is replaced
+ * only while it is unchanged.
  *
  *   A ── claim ✓ ── call ── ✗ (crashes)
  *   B ──────────────── claim ✗ (A's, stale) ── replace A's ✓ ── call

@@ -6,7 +6,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 import { isExpired, isLeased } from '../domain/idempotency.ts';
 
-/** The outcome of a request whose key was used before. */
+/** The outcome of a request whose idempotency key was used before. */
 export type RepeatOutcome =
   /** The stored answer, verbatim. */
   | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
@@ -15,11 +15,11 @@ export type RepeatOutcome =
 
 type Judgement =
   | RepeatOutcome
-  /** The retention has ended: the key is refused and never executed again. */
+  /** The retention has ended: the key is refused, and its operation is never executed again. */
   | { readonly kind: 'key_expired' }
   | { readonly kind: 'stale'; readonly record: OpenRecord };
 
-/** Judges a request by the existing record of its key, in the documented precedence. */
+/** Judges a request by the existing record of its idempotency key, in the documented precedence. */
 export function judgeRecord(
   record: IdempotencyRecord,
   request: { readonly fingerprint: Fingerprint },
@@ -32,7 +32,7 @@ export function judgeRecord(
   return { kind: 'stale', record };
 }
 
-/** Judges a request by the existing effect record of its key. */
+/** Judges a request by the existing effect record of its idempotency key. */
 export function judgeEffect(
   { request }: Pick<EffectRecord, 'request'>,
   mine: Fingerprint,
@@ -45,7 +45,8 @@ export function judgeEffect(
 /**
  * Returns whether two fingerprints belong to the same request.
  *
- * @throws RetryableError when a newer version of the code made the stored fingerprint; that version must decide
+ * @throws RetryableError when a newer version of the code computed the stored fingerprint; the newer version must
+ * decide
  */
 function isSameRequest(stored: Fingerprint, mine: Fingerprint): boolean {
   switch (compareFingerprints(stored, mine)) {
@@ -56,7 +57,7 @@ function isSameRequest(stored: Fingerprint, mine: Fingerprint): boolean {
     case 'unknown_version':
       throw new RetryableError(
         'fingerprint_version_unknown',
-        'this key was claimed by a newer version of the service',
+        'this idempotency key was claimed by a newer version of the service',
         { retryAfterSeconds: 1 },
       );
   }

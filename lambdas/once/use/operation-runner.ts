@@ -42,7 +42,10 @@ export interface EffectSteps<Work, Outcome> {
   commit(work: Work): Promise<Outcome>;
 }
 
-/** Runs one operation so that it takes effect once. Each run has its own instances, so two keys share nothing. */
+/**
+ * Runs one operation so that it takes effect once. Each run has its own instances, so two idempotency keys share
+ * nothing.
+ */
 export interface OperationRunner {
   run<Held, Work, Outcome>(operationId: OperationId, steps: OperationSteps<Held, Work, Outcome>): Promise<Outcome>;
   /** Runs an effect that is committed without a claim. */

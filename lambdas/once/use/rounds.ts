@@ -3,8 +3,8 @@ import { RetryableError } from '../../kernel/faults.ts';
 /**
  * Maximum number of rounds. When a rival has taken the position of a write, the write is decided again on the new
  * state. Some rival succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the
- * caller must retry. With fewer rounds, the commit after a call could fail, and its key would be blocked until the
- * lease ends.
+ * caller must retry. With fewer rounds, the commit after a call could fail, and its idempotency key would be blocked
+ * until the lease ends.
  */
 const MAX_ROUNDS = 8;
 
@@ -35,7 +35,11 @@ export function contention(what: string): RetryableError {
  * recovery resolves it. Nothing is sent under such a claim, because its request is unknown.
  */
 export function claimedWithoutBeginning(): RetryableError {
-  return new RetryableError('restore_not_recovered', 'the claim of this key was restored without its operation', {
-    retryAfterSeconds: 60,
-  });
+  return new RetryableError(
+    'restore_not_recovered',
+    'the claim of this idempotency key was restored without its operation',
+    {
+      retryAfterSeconds: 60,
+    },
+  );
 }
