@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/world.ts';
 export interface BreakerSettings {
   /** The number of consecutive failures that opens the breaker. */
   readonly consecutiveFailures: number;
-  /** Time for which an open breaker refuses all calls. After it, one probe may be sent. Milliseconds. */
+  /** Time for which an open breaker refuses all calls, in milliseconds. After this time, one probe may be sent. */
   readonly openForMs: number;
 }
 
@@ -14,7 +14,7 @@ export interface BreakerSettings {
  * After a pause, one *read* probes whether the vendor is available again. A write is never the probe.
  */
 export interface CallGuard {
-  /** Returns whether calls are sent without a probe. */
+  /** Returns whether the breaker is closed, so that calls are sent without a probe. */
   isClosed(): boolean;
   /** Returns the fault with which an open breaker refuses a call. */
   refusal(): RetryableError;
@@ -38,7 +38,7 @@ export interface GuardOptions {
    * Returns whether an error indicates that the vendor is unavailable. Other errors are thrown without being counted.
    */
   readonly isFailure: (error: unknown) => boolean;
-  /** Measures the pause. @default the system clock */
+  /** The clock that measures the pause. @default the system clock */
   readonly clock?: Pick<Clock, 'nowMs'>;
   /** The prefix of the fault's code. @default processor */
   readonly party?: string;
@@ -56,9 +56,9 @@ class CircuitBreaker implements CallGuard {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #party: string;
   #failures = 0;
-  /** The end of the pause. Absent while the breaker is closed. Unix milliseconds. */
+  /** The end of the pause, in Unix milliseconds. Absent while the breaker is closed. */
   #openUntilMs: number | undefined;
-  /** The probe, while the breaker is half-open. Resolves to its error, if it fails. */
+  /** The probe, while the breaker is half-open. Resolves to the probe's error, if the probe fails. */
   #probing: Promise<unknown> | undefined;
 
   constructor(options: GuardOptions) {

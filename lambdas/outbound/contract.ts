@@ -6,8 +6,8 @@ export interface DeadLetterRequest {
 }
 
 /**
- * Maximum number of dead letters per run. While its vendor is unavailable, each takes seconds, so more would not fit
- * into one run.
+ * Maximum number of dead letters per run. While a vendor is unavailable, each of its dead letters takes seconds, so a
+ * larger number would not fit into one run.
  */
 export const MAX_DEAD_LETTERS = 100;
 

@@ -7,13 +7,13 @@ export interface HttpCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Time limit of the whole call, including the last byte of the answer. Milliseconds. */
+  /** Time limit of the whole call, including the last byte of the answer, in milliseconds. */
   readonly timeoutMs: number;
   /** The prefix of the faults' codes. @default processor */
   readonly party?: string;
   /**
-   * Maximum size of an answer. A longer answer is not read to its end. Bytes. @default 64 KiB, far more than an answer
-   * about one charge
+   * Maximum size of an answer, in bytes. A longer answer is not read to its end. @default 64 KiB, far more than an
+   * answer about one charge
    */
   readonly maxAnswerBytes?: number;
   /** `dropped` leaves the error's cause out of the fault, because it may contain the request. @default 'kept' */

@@ -9,12 +9,13 @@ import type { RetryBudget } from './retry-budget.ts';
 export const VENDOR_WAITS = {
   /** Milliseconds. */
   inProcessMs: [500, 2_000, 5_000],
-  /** The last wait is the delay of a message, so that no process waits. Seconds. */
+  /** The last wait, in seconds. It is the delay of a queued message, so that no process waits. */
   delayedSeconds: 30,
 } as const;
 
 /**
- * Minimum time for a call. With less, the call would probably time out, and its outcome would be unknown. Milliseconds.
+ * Minimum time for a call, in milliseconds. With less time, the call would probably time out, and its outcome would be
+ * unknown.
  */
 const SHORTEST_CALL_MS = 250;
 
@@ -27,7 +28,7 @@ export interface LadderTools {
   readonly budget: RetryBudget;
   readonly timeoutMs: number;
   readonly probeTimeoutMs: number;
-  /** The waits before further attempts. Milliseconds. */
+  /** The waits before further attempts, in milliseconds. */
   readonly waitsMs: readonly number[];
 }
 
@@ -37,7 +38,7 @@ export type LadderEnd<T> =
 
 /** The state of one call during its attempts. */
 interface Progress {
-  /** The number of the current rung, from 0. */
+  /** The number of the current rung, from 0. A rung is a wait, followed by a look-up or a send. */
   rung: number;
   /** The number of sends. */
   sent: number;
@@ -47,7 +48,7 @@ interface Progress {
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
   /** The fault of the latest rung. */
   fault: Fault;
-  /** Minimum wait until the next rung begins. Milliseconds from now. */
+  /** Minimum wait until the next rung begins, in milliseconds from now. */
   waitAtLeastMs: number;
 }
 
@@ -131,9 +132,9 @@ async function send<T>(
 }
 
 /**
- * Calls the vendor once. Returns undefined if the deadline or the retry budget does not allow the call. Every call from
- * a later rung takes from the budget, even if nothing was sent before, so that calls that waited for an open breaker do
- * not form a burst when it closes.
+ * Calls the vendor once. Returns undefined if the deadline or the retry budget does not allow the call. Every call
+ * after the first rung uses the budget, even if nothing was sent before, so that calls that waited for an open breaker
+ * do not form a burst when it closes.
  */
 async function reach<R>(
   { vendor, clock, guard, budget, observer, timeoutMs, probeTimeoutMs }: LadderTools,

@@ -15,15 +15,15 @@ export type Found<T> = { readonly kind: 'found'; readonly answer: T } | { readon
  * answer.
  */
 export type Resend<T> =
-  /** The vendor recognizes the key and repeats its first answer, so the call is sent again. */
+  /** The vendor recognizes the idempotency key and repeats its first answer, so the call is sent again. */
   | { readonly idempotent: 'by_key' }
   /** The vendor is searched for Payonce's reference before the call is sent again. */
   | {
       readonly idempotent: 'by_lookup';
       readonly lookUp: (limit: CallLimit) => Promise<Found<T>>;
       /**
-       * Time after the send in which a look-up may miss it. Only after this time does absence prove that the call was
-       * not applied. Milliseconds.
+       * Time after the send in which a look-up may miss the call, in milliseconds. Only after this time does absence
+       * prove that the call was not applied.
        */
       readonly maxLagMs: number;
     }
@@ -35,9 +35,9 @@ interface OutboundStep<T> {
   readonly operation: string;
   /** Subject of the call in dead letters, such as the id of an order. @default none */
   readonly about?: string | undefined;
-  /** End of the time for the call. No attempt begins that could end later. Unix milliseconds. */
+  /** Deadline of the call, in Unix milliseconds. No attempt begins that could end later. */
   readonly deadlineMs: number;
-  /** An earlier process may have sent the call; a dead letter records this. @default false */
+  /** Whether an earlier process may have sent the call; a dead letter records this. @default false */
   readonly mayBeSent?: boolean;
   /** Sends the call, and must end within the limit. @throws only faults (`kernel/faults.ts`) */
   readonly send: (limit: CallLimit) => Promise<T>;

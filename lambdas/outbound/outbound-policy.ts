@@ -21,19 +21,24 @@ export interface OutboundPolicyOptions {
   readonly entropy: Pick<Entropy, 'fraction'>;
   readonly observer: OutboundObserver;
   readonly deadLetters: DeadLetters;
-  /** Time limit of one attempt. Milliseconds. */
+  /** Time limit of one attempt, in milliseconds. */
   readonly timeoutMs: number;
   /** Reads the vendor's health. @throws if the vendor is unavailable or does not answer within the limit */
   readonly probe: (limit: { readonly timeoutMs: number }) => Promise<void>;
-  /** @default five consecutive failures open the breaker for 10 seconds */
+  /**
+   * The settings of the circuit breaker.
+   * @default five consecutive failures open the breaker for 10 seconds
+   */
   readonly breaker?: BreakerSettings;
-  /** The waits before further attempts in this process. Milliseconds. @default half a second, two and five seconds */
+  /**
+   * The waits before further attempts in this process, in milliseconds. @default half a second, two and five seconds
+   */
   readonly waitsMs?: readonly number[];
 }
 
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Time limit of a health check. It does no work, so a later answer indicates trouble. Milliseconds. */
+/** Time limit of a health check, in milliseconds. The check does no work, so a slower answer indicates a problem. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
@@ -120,7 +125,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       return { kind: isDelayed ? 'delayed' : 'dead_lettered', reason, mayBeApplied };
     },
     read: async (read) => {
-      // A read has no effect, so it can be sent again like a call whose key the vendor recognizes.
+      // A read has no effect, so it can be sent again like a call whose idempotency key the vendor recognizes.
       const end = await climb(tools, { ...read, idempotent: 'by_key' }, 'read');
       if (end.kind === 'gave_up') throw end.fault;
       return end.answer;
@@ -130,7 +135,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
 
 /**
  * Returns whether an error indicates that the vendor, or the access to it, is unavailable. A refusal or a rate limit
- * does not.
+ * does not indicate this.
  */
 function isVendorUnhealthy(vendor: string, error: unknown): boolean {
   if (error instanceof AmbiguousError) return true;

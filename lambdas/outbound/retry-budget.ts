@@ -5,7 +5,7 @@
 export interface RetryBudget {
   /** Adds a fifth of a retry for a call. */
   earn(): void;
-  /** Takes one retry from the budget. Returns false if none is left. */
+  /** Uses up one retry of the budget. Returns false if none is left. */
   take(): boolean;
 }
 

@@ -38,7 +38,7 @@ export interface SendOptions {
 }
 
 export interface SendOnceRequest {
-  /** Payonce's key, by which the vendor can be searched. */
+  /** Payonce's idempotency key, by which the vendor can be searched. */
   readonly key: string;
   readonly operation: string;
   /** See {@link OutboundCall}. */
@@ -50,12 +50,21 @@ export interface SendOnceRequest {
   readonly lookUp?: {
     readonly find: (limit: CallLimit) => Promise<Found<Sent>>;
     readonly maxLagMs: number;
-    /** A look-up finds an accepted request immediately; it can only miss requests that are in flight. @default false */
+    /**
+     * Whether a look-up finds an accepted request immediately, so that it can only miss requests that are in flight.
+     * @default false
+     */
     readonly isStrong?: boolean;
   };
-  /** Handling of a send without an answer. `by_key`: the vendor keeps keys permanently, so this owner and later ones may send again. */
+  /**
+   * Handling of a send without an answer. `by_key`: the vendor keeps idempotency keys permanently, so this owner and
+   * later owners may send again.
+   */
   readonly withinCall: 'by_lookup' | 'by_key' | 'never';
-  /** @default 'throw' */
+  /**
+   * The handling of a call that is given up.
+   * @default 'throw'
+   */
   readonly givenUp?: GivenUp;
   /** The payload of the dead letter, if the call is dead-lettered. */
   readonly payload: object;
@@ -67,10 +76,10 @@ export interface SendOnceTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Time by which a lease exceeds its owner's deadline, because the clocks of workers differ. Milliseconds. */
+/** Time by which a lease exceeds its owner's deadline, in milliseconds, because the clocks of workers differ. */
 const CLOCK_MARGIN_MS = 5_000;
 
-/** Time by which the clocks of two workers may differ: five minutes in either direction. Milliseconds. */
+/** Time by which the clocks of two workers may differ, in milliseconds: five minutes in either direction. */
 const CLOCK_SKEW_MS = 10 * 60_000;
 
 /**
@@ -139,7 +148,7 @@ async function findBefore(
 
 /**
  * Returns the error to throw after a fault, which proves nothing about an earlier send. Only a fault with a time for
- * the next call is thrown unchanged: that call may find out.
+ * the next call is thrown unchanged: the next call may determine the outcome.
  */
 function afterSend(fault: Fault): Fault {
   const isLater = !(fault instanceof TerminalError) && fault.retryAfterSeconds !== undefined;

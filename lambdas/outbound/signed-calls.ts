@@ -7,9 +7,10 @@ import type { SendRequest } from './http-call.ts';
 /**
  * Signs every call by Standard Webhooks 1.0.0 over the raw body, which is empty for a GET, so that the receiver can
  * refuse calls from other senders. The message id is derived from the call and its time, so no two different calls
- * share one.
+ * share an id.
  *
- * @param secret reads the current secret; called before each call, so a rotated secret takes effect without a deployment
+ * @param secret reads the current secret; called before each call, so a rotated secret takes effect without a
+ * deployment
  * @throws RetryableError (from the returned function) when the secret is empty or not base64; nothing is sent
  */
 export function signedCalls(

@@ -15,10 +15,14 @@ import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { VENDOR_WAITS } from '../ladder.ts';
 import type { DeadLetter, DeadLetterQueueName, DeadLetterStore, TakenDeadLetter } from '../use/dead-letters.ts';
 
-/** Visibility timeout. Must exceed the duration of a redrive, so that two redrives do not receive the same message. Seconds. */
+/**
+ * Visibility timeout in seconds. Must exceed the duration of a redrive, so that two redrives do not receive the same
+ * message.
+ */
 const HIDDEN_SECONDS = 6 * 60;
 /**
- * Wait of one receive. Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). Seconds.
+ * Wait of one receive, in seconds. Long polling queries all servers of the queue (Amazon SQS, "Short and long
+ * polling").
  */
 const LONG_POLL_SECONDS = 1;
 /** Maximum number of messages per receive in SQS. */
@@ -37,7 +41,10 @@ const message = z.object({
   }),
 });
 
-/** Creates a client with the SDK's retries, the only ones here. Putting or deleting a message twice is harmless. */
+/**
+ * Creates a client with the SDK's retries, which are the only retries here. Putting or deleting a message twice is
+ * harmless.
+ */
 export function deadLetterClient({ sqs }: Queues): SQSClient {
   return sqs({
     maxAttempts: 3,

@@ -15,7 +15,7 @@ export interface DeadLetter {
 }
 
 export interface DeadLetters {
-  /** Stores a dead letter durably. A copy is harmless: it is redriven under the same key. */
+  /** Stores a dead letter durably. A copy is harmless: it is redriven under the same idempotency key. */
   put(deadLetter: DeadLetter, queue?: DeadLetterQueueName): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export interface TakenDeadLetter {
   readonly id: string;
   /** The receipt for `remove` and `putBack`. */
   readonly receipt: string;
-  /** Undefined if the message cannot be read. The message stays in the queue. */
+  /** The dead letter; undefined if the message cannot be read. Such a message stays in the queue. */
   readonly deadLetter?: DeadLetter;
   /** Unix milliseconds. */
   readonly keptSinceMs: number;

@@ -5,7 +5,7 @@ import type { DeadLetterReport } from '../contract.ts';
 import { redriveOperation } from '../ids.ts';
 import type { DeadLetter, DeadLetterStore, TakenDeadLetter } from './dead-letters.ts';
 
-/** The outcome of a redriven call, which is made under the same key. */
+/** The outcome of a redriven call, which is made under the same idempotency key. */
 export type CallMadeAgain =
   | { readonly kind: 'applied' }
   /** The vendor refused the call and would refuse it again. */
@@ -32,14 +32,14 @@ export interface RedriveTools {
 }
 
 export interface DeadLetterRun {
-  /** Unix milliseconds. No call begins that could end later. */
+  /** The deadline, in Unix milliseconds. No call begins that could end later. */
   readonly deadlineMs: number;
   readonly atMost: number;
 }
 
 /**
- * Time limit of the call of one dead letter. Enough for the first rungs of the ladder, and short enough for several
- * unavailable vendors per run. Milliseconds.
+ * Time limit of the call of one dead letter, in milliseconds. Enough for the first rungs of the ladder, and short
+ * enough for several unavailable vendors per run.
  */
 const CALL_MS = 15_000;
 
@@ -57,9 +57,9 @@ export async function listDeadLetters(
 }
 
 /**
- * Repeats the calls of dead letters, each under its original key, so a call that has already taken effect is found and
- * not repeated. A dead letter is removed only after its call has ended. If the run crashes, its dead letters become
- * visible again, and the next run finds the calls that took effect.
+ * Repeats the calls of dead letters, each under its original idempotency key, so a call that has already taken effect
+ * is found and not repeated. A dead letter is removed only after its call has ended. If the run crashes, its dead
+ * letters become visible again, and the next run finds the calls that took effect.
  */
 export async function redriveDeadLetters(
   tools: RedriveTools,
@@ -123,8 +123,8 @@ export async function callAgain(
 }
 
 /**
- * Handles each dead letter at most once. The remaining ones are put back at the end; otherwise the run would receive
- * them again.
+ * Handles each dead letter at most once. The remaining dead letters are put back at the end; otherwise the run would
+ * receive them again.
  */
 async function eachDeadLetter(
   { deadLetters, clock }: Pick<RedriveTools, 'deadLetters' | 'clock'>,

@@ -1,6 +1,6 @@
 import type { OwnerToken } from '../../kernel/ids.ts';
 
-/** The process that holds the claim, and that alone may send under the key. */
+/** The process that holds the claim. Only this process may send under the key. */
 export interface SendingOwner {
   readonly key: string;
   readonly owner: OwnerToken;
@@ -15,7 +15,7 @@ export type SendingClaim =
   | {
       readonly kind: 'sending_before';
       readonly owner: OwnerToken;
-      /** Unix milliseconds, by the earlier owner's clock. The earlier owner sent nothing after this time. */
+      /** Time after which the earlier owner sent nothing, in Unix milliseconds, by that owner's clock. */
       readonly mayHaveSentUntilMs: number;
       /**
        * `true`: the earlier owner recorded the end of its send. `false`: its lease has ended, by this process's clock.
@@ -33,8 +33,8 @@ export interface SendingClaims {
   /** Claims the key for `leaseMs` milliseconds. The claim is durable when this returns. */
   begin(key: string, leaseMs: number): Promise<SendingClaim>;
   /**
-   * Records that an owner that took over may send until the end of its lease. Returns false if it is no longer the
-   * owner.
+   * Records that an owner that took over may send until the end of its lease. Returns false if another process has
+   * become the owner.
    */
   sendAgain(claim: SendingOwner): Promise<boolean>;
   /** Records that the vendor has the request. The record is final, and any process may write it, not only the owner. */
