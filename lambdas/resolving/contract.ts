@@ -1,6 +1,6 @@
 /**
  * Metrics of unfinished work. They are gauges that are reported at every read of the queues, each minute, so alarms use
- * the maximum. If a queue is longer than one read, they are lower bounds.
+ * the maximum. If a queue is longer than one read, the metrics are lower bounds.
  */
 export const BacklogMetric = {
   /**
@@ -8,14 +8,14 @@ export const BacklogMetric = {
    * is over.
    */
   openClaims: 'open_claims',
-  /** Age of the oldest open claim; 0 when there is none. Milliseconds. */
+  /** Age of the oldest open claim, in milliseconds; 0 when there is none. */
   oldestClaim: 'oldest_open_claim',
   /**
    * Number of payments and changes that were answered 202 and whose outcome is still unknown. Payments and changes that
    * wait for a payer or a bank are not counted, unless they also wait for an operator.
    */
   unknownOutcomes: 'unknown_outcomes',
-  /** Time since the claim of the oldest unknown outcome; 0 when there is none. Milliseconds. */
+  /** Time since the claim of the oldest unknown outcome, in milliseconds; 0 when there is none. */
   oldestUnknown: 'oldest_unknown_outcome',
 } as const;
 

@@ -14,8 +14,8 @@ export function expiryOfHold(digest: Digest, paymentId: PaymentId, attempt: numb
  * Derives the operation that returns a charge which its payment must not have.
  *
  * @param attempt 1 for the first; the next number is used only after the previous attempt has ended
- * @param amountMinor the refunded amount, 0 for a void; part of the key, because a processor refuses a known key with a
- * different body. Minor units
+ * @param amountMinor the refunded amount in minor units, 0 for a void; part of the key, because a processor refuses a
+ * known key with a different body
  */
 export function returnOperation(
   digest: Digest,

@@ -9,7 +9,10 @@ import type { DuePage, DueQueue } from '../use/due-queue.ts';
 /** `<shard>:<sort key of the previous row>`. */
 const CURSOR = /^(?<shard>\d):(?<after>.*)$/s;
 
-/** Reads a queue shard by shard, each sorted by time. A page has rows of one shard; shards without rows are skipped. */
+/**
+ * Reads a queue shard by shard; the rows of each shard are sorted by time. A page has rows of one shard; shards without
+ * rows are skipped.
+ */
 export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
   readonly #tools: QueueTools;
   readonly #rows: DueRows<Row>;
@@ -24,7 +27,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     { limit, cursor }: Parameters<DueQueue<Row>['dueBefore']>[1],
   ): Promise<DuePage<Row>> {
     let page = await this.#pageOf(beforeMs, limit, cursor);
-    // An empty page would cost a run of the job more than these queries.
+    // Reads further shards immediately, because an empty page would cost the job more than these queries.
     for (let shard = 1; shard < DUE_SHARDS && page.rows.length === 0 && page.next !== undefined; shard += 1) {
       page = await this.#pageOf(beforeMs, limit, page.next);
     }

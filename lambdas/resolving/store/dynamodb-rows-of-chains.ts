@@ -15,8 +15,8 @@ import type { ChainRowTable, RowOfChain, RowsOfChains } from '../use/close-remna
 /** Rows per page of the scan: about half a megabyte with typical answers. */
 const PAGE = 500;
 /**
- * The HTTP status of a stored answer to a request that waits for a second operator's approval. Its record has no
- * transition.
+ * The HTTP status of a stored answer to a request that waits for a second operator's approval. The record of such a
+ * request has no transition.
  */
 const WAITING = 202;
 
@@ -144,7 +144,7 @@ function verdictOf({ pk, sk, id, paymentId, end }: AnyRow): RowOfChain | undefin
 }
 
 /**
- * Parses the record of a key.
+ * Parses the record of an idempotency key.
  * @returns undefined for a record that was written without a transition, or with a transition that its id does not name
  */
 function recordOf({

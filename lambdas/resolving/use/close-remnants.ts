@@ -26,20 +26,20 @@ export interface RowOfChain {
     | 'reference'
     /** A details row with personal data. */
     | 'details'
-    /** The record of a key without an answer. */
+    /** The record of an idempotency key without an answer. */
     | 'claim'
-    /** The record of a key with its answer. */
+    /** The record of an idempotency key with its answer. */
     | 'answer'
     /** The record of an operator's correction, decision, annotation or approval. */
     | 'effect'
     /** The end of an approval whose request took effect. Without this row, the approval is pending, or has expired. */
     | 'verdict';
   readonly chainId: ChainId;
-  /** Set for a record and an approval. */
+  /** The operation of a record or of an approval; absent for other rows. */
   readonly operationId?: OperationId;
-  /** The approval that was written instead of a transition: an operator's request waits for it. */
+  /** The approval that was written instead of a transition, because an operator's request waits for this approval. */
   readonly approvalId?: string;
-  /** Time at which a record or a verdict was written. Unix milliseconds. */
+  /** Time at which a record or a verdict was written, in Unix milliseconds. */
   readonly writtenAtMs?: number;
   /** The key of the row and the attribute that shows whether it is unchanged, in the form of the store. */
   readonly row: unknown;
@@ -60,7 +60,7 @@ export interface CloseRemnantsTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** A key whose record was removed. The next request with this key counts as a first request. */
+/** An idempotency key whose record was removed. The next request with this key counts as a first request. */
 export interface LostOperation {
   readonly operationId: OperationId;
   /** The payment or the order. */
@@ -77,7 +77,7 @@ export interface LostOperation {
 export interface Remnants {
   /** The number of rows that were removed, by their kind. */
   readonly removed: Readonly<Partial<Record<RowOfChain['kind'], number>>>;
-  /** Reported to operators, because the processor or a client may know of the operation. */
+  /** The removed operations. They are reported to operators, because a processor or a client may know of them. */
   readonly lost: readonly LostOperation[];
   /** Chains that this code cannot read. Their rows were not removed. */
   readonly unreadable: readonly ChainId[];
@@ -89,8 +89,8 @@ const TABLES = ['registry', 'idempotency'] as const;
 
 /**
  * Removes rows whose transaction is missing in a restored Ledger: entries of queues, references, personal data, and
- * records of keys. A restored copy can contain a part of a transaction, and the tables are restored to different
- * moments.
+ * records of idempotency keys. A restored copy can contain a part of a transaction, and the tables are restored to
+ * different moments.
  *
  *   claim    record ✓ transition 1 ✗ ── record removed: a retry is a first request, which looks up its charge first
  *   refund   record ✓ transition n ✗ ── record removed; a queued inquiry records the refund if it was made

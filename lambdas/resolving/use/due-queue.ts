@@ -1,5 +1,9 @@
 export interface DuePage<Row> {
-  readonly rows: readonly { readonly row: Row /** Continues after the row. */; readonly cursor: string }[];
+  readonly rows: readonly {
+    readonly row: Row;
+    /** The cursor after the row. */
+    readonly cursor: string;
+  }[];
   /** The cursor of the next page; absent on the last page. A page without rows can have a cursor. */
   readonly next?: string;
 }

@@ -20,8 +20,8 @@ export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | '
 type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
 
 /**
- * Time after the expiry of a hold within which a processor that expires holds itself sends the callback. Also exceeds
- * any clock difference. Milliseconds.
+ * Wait after the expiry of a hold, in milliseconds. A processor that expires holds itself sends its callback within
+ * this time, which also exceeds any clock difference.
  */
 const MARGIN_MS = 2 * 60 * 60_000;
 
@@ -29,7 +29,7 @@ const MARGIN_MS = 2 * 60 * 60_000;
 const MAX_ATTEMPTS = 10;
 
 /**
- * Makes the job that ends holds that were not captured in time. The clock alone does not decide: the job first reads
+ * Creates the job that ends holds that were not captured in time. The clock alone does not decide: the job first reads
  * the charge at the processor and records what it finds, as a callback would. Only a hold that still exists there is
  * voided, by a change like a merchant's cancellation, under a key that is derived from the payment:
  *

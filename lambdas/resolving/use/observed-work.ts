@@ -36,7 +36,7 @@ export function observedWork(
   };
 }
 
-/** Clocks differ: a claim time in the future counts as age 0. */
+/** Returns the age of the oldest claim. A claim time in the future counts as age 0, because clocks differ. */
 function ageOfOldest(claimed: readonly { readonly claimedAtMs: number }[], nowMs: number): number {
   return claimed.reduce((oldest, { claimedAtMs }) => Math.max(oldest, nowMs - claimedAtMs), 0);
 }

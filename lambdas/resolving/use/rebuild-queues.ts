@@ -53,7 +53,7 @@ export interface RebuildQueuesTools {
 
 type Missing = ImpliedRow['kind'] | 'commission';
 
-/** The progress of a walk, serializable as JSON. A walk can resume from it. */
+/** The progress of a walk, serializable as JSON. A walk can resume from this state. */
 export interface QueuesWalk {
   readonly walked: Walked;
   /** Number of payments and orders that were read. */
@@ -186,8 +186,8 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
     if (status === 'authorized') return [{ ...entry, by: 'void' }];
     return money !== undefined && money.leftMinor + money.pendingMinor > 0 ? [{ ...entry, by: 'refund' }] : [];
   });
-  // A decision or a stray charge starts an inquiry that reads all charges of the payment. It may be unfinished, so it
-  // is requeued.
+  // A decision or a stray charge starts an inquiry that reads all charges of the payment. The inquiry may be
+  // unfinished, so it is requeued.
   const books = decisions.size > 0 || strayCharges.size > 0 ? [booksInquiry(paymentId, newest.occurredAtMs)] : [];
   const isHeld = hold !== undefined && payment.status === 'requires_capture';
   const isReferred = reference !== undefined && !freesReference(payment);

@@ -10,7 +10,9 @@ import { returnCharges } from './return-charges.ts';
 export interface ResolveAllTools
   extends Omit<ResolveTools, 'finishOther' | 'deadlineMs' | 'cause'>,
     Pick<OrderTools, 'orders' | 'choose'> {
-  /** Absent in deployments that accept no orders. Earlier orders are ended without parties. */
+  /**
+   * The parties of orders. Absent in deployments that accept no orders; earlier orders are then ended without parties.
+   */
   readonly parties?: Pick<OrderTools, keyof typeof NO_PARTIES>;
   /** Receives the result of each queue's sweep. */
   readonly onResolved: (queue: string, resolved: Resolved) => void;
@@ -19,10 +21,11 @@ export interface ResolveAllTools
 interface Sweep {
   readonly cause: Cause;
   /**
-   * Start of the run, which decides what is due, because earlier work can take more than a minute. Unix milliseconds.
+   * Start of the run, in Unix milliseconds. The run handles the work that is due by this time, because earlier work can
+   * take more than a minute.
    */
   readonly startedAtMs: number;
-  /** Deadline. Unix milliseconds. */
+  /** The deadline of the run, in Unix milliseconds. */
   readonly deadlineMs?: number;
 }
 
@@ -61,7 +64,7 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
   };
 }
 
-/** Makes the job `resolve`, which sweeps the queues in sequence. */
+/** Creates the job `resolve`, which sweeps the queues in sequence. */
 export function resolveJob(tools: ResolveAllTools): Job<string> {
   const pieces: Record<string, Piece> = {};
   for (const [queue, sweep] of Object.entries(sweepsOf(tools))) {

@@ -17,7 +17,7 @@ import { each, type ItemResult, type Resolved, type ResolveTools, resultOfClaim 
 const MAX_AT_ONCE = 1_000;
 
 interface ResolveOrderTools extends OrderTools {
-  /** The run that resolves. */
+  /** The job run, recorded as the cause of its transitions. */
   readonly cause: Cause;
 }
 
@@ -47,7 +47,7 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
  * Drives answered orders that are not settled: an unknown charge, a late e-mail, an open reversal. Only transitions are
  * appended; the stored answer does not change.
  *
- * @param startedAtMs start of the run, which decides what is due, because earlier work can take more than a minute
+ * @param startedAtMs start of the run, by which orders must be due, because earlier work can take more than a minute
  */
 export async function resolveOrders(
   tools: ResolveOrderTools & Pick<ResolveTools, 'deadlineMs'>,

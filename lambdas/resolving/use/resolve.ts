@@ -36,7 +36,7 @@ import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 import { inLanes } from './lanes.ts';
 
 export interface ResolveTools extends ChangePaymentTools {
-  /** The run that resolves. */
+  /** The job run, recorded as the cause of its transitions. */
   readonly cause: Cause;
   /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
@@ -49,7 +49,7 @@ export interface ResolveTools extends ChangePaymentTools {
   /** Receives the error of one item. The other items are still processed. */
   readonly report: (error: unknown) => void;
   /**
-   * No item starts after this time; a later run continues. Unix milliseconds.
+   * Time after which no item starts, in Unix milliseconds; a later run continues.
    * @default half a minute after the start
    */
   readonly deadlineMs?: number;
@@ -67,20 +67,20 @@ export interface Resolved {
   readonly failed: number;
 }
 
-/** Time limit per item, equal to the limit of a request. Milliseconds. */
+/** Time limit per item, in milliseconds; equal to the limit of a request. */
 const ITEM_TIMEOUT_MS = REQUEST_BUDGET_SECONDS * 1000;
-/** Time limit per share of a run: five shares fit into the minute after which the next run begins. Milliseconds. */
+/** Time limit per share of a run, in milliseconds: five shares fit into the minute after which the next run begins. */
 const RUN_FOR_MS = 11_000;
 /** Maximum number of items read per share of a run. */
 const MAX_AT_ONCE = 1_000;
 /**
- * Delay of a claim that could not be finished. The next run retries it after claims that became due earlier.
- * Milliseconds.
+ * Delay of a claim that could not be finished, in milliseconds. The next run retries the claim after claims that became
+ * due earlier.
  */
 const CLAIM_AGAIN_MS = 60_000;
 
 /**
- * Finishes stale claims. Each claim is taken over as in a retry by its caller, and the answer that the caller would
+ * Finishes stale claims. Each claim is taken over as by a retry of its caller, and the answer that the caller would
  * have received is stored. A released claim proves that nothing was sent, so it is left to its caller until its send
  * window is over.
  */
@@ -107,8 +107,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
 }
 
 /**
- * Reports a claim that its own request cannot finish to operators, once, because the claim would stay open forever.
- * Such a claim does not count as finished.
+ * Reports a claim to operators, only once, if its own request cannot finish it: the claim would stay open forever. Such
+ * a claim does not count as finished.
  */
 export function resultOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
@@ -153,7 +153,7 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
  * inquiries that wait for a payer, a bank or an operator. Only transitions are appended; the stored answer does not
  * change.
  *
- * @param startedAtMs start of the run, which decides what is due, because earlier work can take more than a minute
+ * @param startedAtMs start of the run, by which inquiries must be due, because earlier work can take more than a minute
  */
 export async function resolveInquiries(
   tools: ResolveTools,
@@ -275,8 +275,8 @@ async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: Payme
 }
 
 /**
- * Time for which a processor's search can lag; Stripe's search lags by up to an hour (Stripe, "Search", data
- * freshness). Milliseconds.
+ * Time by which a processor's search can lag, in milliseconds; Stripe's search lags by up to an hour (Stripe, "Search",
+ * data freshness).
  */
 const BOOKS_LAG_MS = 2 * 60 * 60_000;
 
@@ -332,8 +332,8 @@ async function readChargesOf(
 }
 
 /**
- * Makes a function that reports once that this deployment does not call the processor of a payment. An operator must
- * configure the processor, or decide.
+ * Returns a function that reports, only once, that this deployment does not call the processor of a payment. An
+ * operator must configure the processor, or decide.
  */
 export function elsewhere(
   { report }: Pick<ResolveTools, 'report'>,
@@ -420,7 +420,7 @@ interface Entries<Entry> {
 }
 
 interface Marked {
-  /** As in {@link Inquiry}. */
+  /** Whether the entry waits for an operator, as in {@link Inquiry}. */
   readonly undecidable?: boolean;
 }
 
@@ -440,7 +440,7 @@ export async function each<Entry extends object>(
   return counts;
 }
 
-/** Processes one entry. An entry whose inquiry failed also gets its next time. */
+/** Processes one entry. An entry whose inquiry failed is also scheduled again. */
 async function processEntry<Entry extends object>(
   tools: Pick<ResolveTools, 'report' | 'alarm'>,
   entry: Entry & Marked,

@@ -7,13 +7,13 @@ import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { OrphanStore } from '../../payments/use/unfinished-work.ts';
 import { inLanes } from './lanes.ts';
 
-/** Time for which orphans are retried before they are left to operators. Milliseconds. */
+/** Time for which orphans are retried before they are left to operators, in milliseconds. */
 const RETRY_FOR_MS = 24 * 60 * 60_000;
 /** Maximum number of orphans read per share of a run. */
 const MAX_ORPHANS = 1_000;
 /**
- * Time limit per share of a run. Two shares end before the function's timeout, because one read at the processor takes
- * at most five seconds. Milliseconds.
+ * Time limit per share of a run, in milliseconds. Two shares end before the function's timeout, because one read at the
+ * processor takes at most five seconds.
  */
 const RUN_FOR_MS = 22_000;
 
@@ -38,8 +38,8 @@ export interface RetriedOrphans {
  * limit, so that callbacks of another program do not delay callbacks of Payonce. A failed orphan does not block the
  * others.
  *
- * @param startedAtMs start of the run, which decides what is due; Unix milliseconds
- * @param deadlineMs no orphan is retried after it; Unix milliseconds
+ * @param startedAtMs start of the run, by which orphans must be due; Unix milliseconds
+ * @param deadlineMs time after which no orphan is retried; Unix milliseconds
  */
 export async function retryOrphans(
   tools: RetryOrphansTools,
@@ -63,7 +63,7 @@ export async function retryOrphans(
   return counts;
 }
 
-/** Makes the job that runs {@link retryOrphans}. @param onRetried receives the result of each run */
+/** Creates the job that runs {@link retryOrphans}. @param onRetried receives the result of each run */
 export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: RetriedOrphans) => void): Job<string> {
   return piecesJob({
     orphans: async ({ scheduledForMs, deadlineMs }) => {
