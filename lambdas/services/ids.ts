@@ -4,7 +4,7 @@ import type { OperationId } from '../kernel/ids.ts';
 /**
  * Returns the id of the operation for a request to a service of the team.
  *
- * @param parts scope, caller, method, path and key
+ * @param parts scope, caller, method, path and idempotency key
  */
 export function serviceOperation(digest: Digest, parts: readonly string[]): OperationId {
   return `svc_${derivedLetters(digest, ['service', ...parts])}` as OperationId;

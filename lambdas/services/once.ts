@@ -17,7 +17,7 @@ import type { Effect as AnyEffect } from './use/run-request.ts';
 
 /*
  * Library for the team's own services: routes, functions and consumers that take effect once. Record and effect are
- * committed in the team's own DynamoDB table in one transaction, by the engine that takes Payonce's payments.
+ * committed in the team's own DynamoDB table in one transaction, by the engine that processes Payonce's payments.
  *
  * This file is the complete interface. docs/services.md walks through an example.
  */
@@ -27,7 +27,7 @@ export type { BusEvent } from './use/consume-batch.ts';
 export { FencedError } from './use/run-request.ts';
 
 /**
- * The operations available to a handler under its claim. Its writes are entries of `TransactItems` of
+ * The operations available to a handler under its claim. The handler's writes are entries of `TransactItems` of
  * `@aws-sdk/lib-dynamodb`.
  */
 export type Effect = AnyEffect<TransactItem>;
@@ -51,8 +51,8 @@ export interface OnceOptions {
    */
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**
-   * Time for which a claim excludes other owners without being renewed, 1 to 3,600. It is renewed while its handler
-   * runs, so only the work of a crashed process is taken over after this time. Seconds. @default 25
+   * Time in seconds for which a claim excludes other owners without being renewed, 1 to 3,600. The claim is renewed
+   * while the handler runs, so only the work of a crashed process is taken over after this time. @default 25
    */
   readonly leaseSeconds?: number;
 }
@@ -68,8 +68,8 @@ type LambdaHandler = (event: GatewayEvent) => Promise<GatewayResult>;
 export interface Once {
   /**
    * Creates middleware for a Hono route. The handler finds its effect with `c.get('effect')`. Answers of 2xx to 4xx are
-   * stored and replayed; after 429, 5xx and an exception nothing is written, and the next request with the key runs the
-   * handler again.
+   * stored and replayed; after 429, 5xx and an exception nothing is written, and the next request with the same
+   * idempotency key runs the handler again.
    *
    * @param caller the authenticated caller, so that no caller sees another caller's answers @default '' for routes with
    * one caller
@@ -84,8 +84,8 @@ export interface Once {
   ): LambdaHandler;
   /**
    * Creates the handler of an SQS queue with events of Payonce's bus: the writes of each event and its record are one
-   * transaction. A failed message is delivered again alone. The function needs `ReportBatchItemFailures`, and the queue
-   * a dead-letter queue.
+   * transaction. Only a message that failed is delivered again. The function needs `ReportBatchItemFailures`, and the
+   * queue a dead-letter queue.
    */
   createEventHandler(consumer: OwnConsumer<TransactItem>): (event: SQSEvent) => Promise<SQSBatchResponse>;
 }

@@ -12,7 +12,7 @@ export interface TargetCall {
   readonly scheduledTime: string;
   /** Number of calls that were not accepted. @default 0 */
   readonly tries?: number;
-  /** Earliest time of the next call. Unix milliseconds. @default immediately */
+  /** Earliest time of the next call, in Unix milliseconds. @default immediately */
   readonly notBeforeMs?: number;
 }
 
@@ -40,7 +40,9 @@ export interface CallTargetTools extends Omit<RequestRunTools, 'routes'> {
   readonly runs: TargetRuns;
 }
 
-/** The first wait after a call that was not accepted. Each later wait is twice as long. Seconds. */
+/**
+ * The first wait after a call that was not accepted, in seconds. Each later wait is twice as long as the one before.
+ */
 const FIRST_WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 300;
 /** Maximum number of doublings. More doublings would not change the wait. */
@@ -49,7 +51,7 @@ const MAX_DOUBLINGS = 6;
 export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
 
 /**
- * Makes the next call of a run. The target accepts a run once, because every call of it has the run-id as its
+ * Makes the next call of a run. The target accepts a run once, because every call for the run has the run-id as its
  * idempotency key, so a duplicate message or a lost answer is harmless.
  *
  *   2xx                        accepted; recorded, so that further messages of the run make no call
@@ -119,8 +121,8 @@ interface CallResult {
 }
 
 /**
- * Builds the run after a call. It begins at its scheduled time, so that its duration includes the time until its target
- * accepted it.
+ * Builds the run after a call. The run counts as started at its scheduled time, so its duration includes the wait until
+ * the target accepted the run.
  */
 function noted(
   { job, scheduledTime, tries = 0 }: TargetCall,

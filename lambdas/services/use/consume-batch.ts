@@ -11,7 +11,7 @@ import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { serviceOperation } from '../ids.ts';
 import type { ConsumedRecords, OwnWrite } from './own-records.ts';
 
-/** An event of Payonce's bus. Its payment, refund, dispute or order is `event.data.object`. */
+/** An event on Payonce's bus. Its payment, refund, dispute or order is `event.data.object`. */
 export interface BusEvent {
   readonly tenant: string;
   readonly mode: 'test' | 'live';

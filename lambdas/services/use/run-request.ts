@@ -17,15 +17,16 @@ import type { ExpectedRecord } from '../../once/use/record-store.ts';
 import { MAX_WRITES, type OwnWrite, type RequestRecords } from './own-records.ts';
 
 /**
- * Thrown when another owner has taken over the work. Nothing more is written, and the next request with the key gets
- * the new owner's answer.
+ * Thrown when another owner has taken over the work. Nothing more is written, and the next request with the idempotency
+ * key gets the new owner's answer.
  */
 export class FencedError extends Error {
   override readonly name = 'FencedError';
 }
 
 /**
- * Thrown for an answer of 5xx or 429: nothing is committed, and the next request with the key runs the handler again.
+ * Thrown for an answer of 5xx or 429: nothing is committed, and the next request with the idempotency key runs the
+ * handler again.
  */
 export class NotStored extends Error {
   override readonly name = 'NotStored';
@@ -39,7 +40,7 @@ export class NotStored extends Error {
 
 /** The operations available to a handler under its claim. */
 export interface Effect<Write extends OwnWrite = OwnWrite> {
-  /** The key for calls to other systems: the same for every attempt. */
+  /** The idempotency key for calls to other systems: the same for every attempt. */
   readonly operationId: string;
   /** `again`: an earlier attempt may have called other systems or written parts. */
   readonly attempt: 'first' | 'again';
@@ -186,7 +187,7 @@ type LeasedRequest = Pick<ServiceRequest<OwnWrite>, 'operationId' | 'leaseSecond
 
 /**
  * Renews the lease while a handler runs, three times within each lease. A process that was paused for longer, and whose
- * work was taken over, finds out with its next renewal.
+ * work was taken over, learns of the takeover at its next renewal.
  */
 class KeptLease {
   readonly #tools: RequestTools;
@@ -222,8 +223,8 @@ class KeptLease {
   }
 
   /**
-   * Ends the renewals, and waits for those in progress, because a renewal that is written after the release of the
-   * claim would restore its lease.
+   * Ends the renewals, and waits for renewals in progress, because a renewal that is written after the release of the
+   * claim would restore the lease.
    */
   async settled(): Promise<void> {
     this.end();
