@@ -7,7 +7,7 @@ export interface ApiKeyRecord {
   readonly mode: Mode;
   readonly scopes: readonly Scope[];
   /**
-   * Time from which the key is rejected. Unix milliseconds.
+   * Time from which the key is rejected, in Unix milliseconds.
    * @default the key never expires
    */
   readonly expiresAtMs?: number;
@@ -24,7 +24,7 @@ export interface ApiKeyRegistry {
   noteUse(id: KeyId, day: string): Promise<void>;
 }
 
-/** Whether the key was revoked or has expired. */
+/** Returns whether the key was revoked or has expired. */
 export function hasEnded(
   { revokedAtMs, expiresAtMs }: Pick<ApiKeyRecord, 'revokedAtMs' | 'expiresAtMs'>,
   nowMs: number,

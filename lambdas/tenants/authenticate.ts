@@ -12,11 +12,14 @@ export interface Caller extends Owner {
    * effects.
    */
   readonly by: Omit<RequestCause, 'requestId'> | Omit<OperatorCause, 'requestId'>;
-  /** The operator as a person. The same for all keys of one person. */
+  /** Identifies the operator as a person: the same for all keys of one person. */
   readonly person?: string;
 }
 
-/** In order of precedence. Every invalid key gets the same outcome, so that it reveals nothing. */
+/**
+ * The result of an authentication, in order of precedence. Every invalid key gets the same result, which reveals
+ * nothing.
+ */
 export type Authentication =
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'insufficient_scope'; readonly caller: Caller }
@@ -36,21 +39,21 @@ interface LookUpTools<Key> {
 }
 
 /**
- * Time for which a process caches a key, so that a replay needs no read. A revoked key may be accepted for this long.
- * Milliseconds.
+ * Time for which a process caches a key, in milliseconds, so that a replay needs no read. A revoked key may be accepted
+ * for this long.
  */
 const FOUND_FOR_MS = 10_000;
 /** Maximum number of cached keys, a few kilobytes. Beyond that, the key with the oldest look-up is evicted. */
 const MAX_FOUND = 500;
 
 const BEARER = /^bearer +(?<token>\S+)$/i;
-/** At least 22 characters of base64url, which encode 128 bits. */
+/** Matches an API key: at least 22 characters of base64url, which encode 128 bits. */
 const API_KEY = /^sk_(?<mode>test|live)_[A-Za-z0-9_-]{22,200}$/;
 
 /**
  * Parses the token of a request.
  * @param authorization the values of the Authorization header
- * @returns the token; empty if there is no header or more than one
+ * @returns the token; empty if there is no header or more than one header
  */
 export function bearerToken([value = '', ...others]: readonly string[]): string {
   return others.length > 0 ? '' : (BEARER.exec(value)?.groups?.['token'] ?? '');
@@ -105,7 +108,10 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
   return record;
 }
 
-/** A cache of recently found keys in this process. Unknown keys are not cached, because any client could fill it with them. */
+/**
+ * A cache of recently found keys in this process. Unknown keys are not cached, because any client could fill the cache
+ * with them.
+ */
 export class FoundKeys<Key> {
   readonly #found = new Map<string, { readonly record: Key; readonly atMs: number }>();
   /** The day on which this process last stored a use, by key. */

@@ -20,8 +20,8 @@ import { bearerToken } from './authenticate.ts';
 import type { IdentifyOperator, Operator } from './operators.ts';
 
 /**
- * Only asymmetric algorithms, whatever the header says. Excludes `none`, and HMAC, which would accept a public key as a
- * secret.
+ * The accepted algorithms: only asymmetric algorithms, whatever the header says. This excludes `none`, and HMAC, which
+ * would accept a public key as a secret.
  */
 const ALGORITHMS = [
   'RS256',
@@ -36,22 +36,22 @@ const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
-/** Maximum difference between the clocks of the provider and of AWS. Seconds. */
+/** Maximum difference between the clocks of the provider and of AWS, in seconds. */
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** Time limit of a call to the provider. An operator waits for it, at most twice. Milliseconds. */
+/** Time limit of a call to the provider, in milliseconds. An operator waits for at most two calls. */
 const TIMEOUT_MS = 3_000;
-/** Age up to which cached keys are used without a read. Milliseconds. */
+/** Age up to which cached keys are used without a read, in milliseconds. */
 const FRESH_MS = 10 * 60_000;
-/** Minimum time between two reads of the keys that are caused by tokens with unknown keys. Milliseconds. */
+/** Minimum time between two reads of the keys that are caused by tokens with unknown keys, in milliseconds. */
 const COOLDOWN_MS = 30_000;
 /**
- * Maximum age of cached keys while the provider does not answer. It limits how long a removed key is accepted.
- * Milliseconds.
+ * Maximum age of cached keys while the provider does not answer, in milliseconds. It limits how long a removed key is
+ * accepted.
  */
 const STALE_MS = 60 * 60_000;
-/** Time after a failure during which the provider is not called again. Milliseconds. */
+/** Time after a failure during which the provider is not called again, in milliseconds. */
 const FAILED_FOR_MS = 5_000;
-/** Maximum time from `iat` to `exp`. Access tokens are valid for minutes to hours. Seconds. */
+/** Maximum time from `iat` to `exp`, in seconds. Access tokens are valid for minutes to hours. */
 const LONGEST_VALIDITY_SECONDS = 24 * 60 * 60;
 /**
  * Types of access and ID tokens (RFC 9068, section 2.1; RFC 8725, section 3.11). Logout tokens have another type, or
@@ -105,8 +105,8 @@ export function byIdentityProvider(
 }
 
 /**
- * Whether a token has a type that identifies an operator, and names this issuer. Other tokens are rejected without
- * reading keys.
+ * Returns whether a token has a type that identifies an operator, and names this issuer. Other tokens are rejected
+ * without reading keys.
  */
 function mayBeOf(issuer: string, token: string): boolean {
   try {
@@ -122,7 +122,7 @@ function isOfTimes({ iat = 0, exp = 0 }: JWTPayload, nowSeconds: number): boolea
   return iat <= nowSeconds + CLOCK_TOLERANCE_SECONDS && exp - iat <= LONGEST_VALIDITY_SECONDS + CLOCK_TOLERANCE_SECONDS;
 }
 
-/** Times that control the caching of keys. Milliseconds. */
+/** Times that control the caching of keys, in milliseconds. */
 interface KeyTimes {
   readonly freshMs?: number;
   readonly cooldownMs?: number;
@@ -181,7 +181,7 @@ async function discover(
   });
 }
 
-/** Whether the token is invalid. All other errors are caused by the provider. */
+/** Returns whether the token is invalid. All other errors are caused by the provider. */
 function isOfToken(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&

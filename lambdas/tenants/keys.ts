@@ -22,7 +22,10 @@ export interface StoredApiKey extends StoredKey, ApiKeyRecord {
 export interface NewApiKey extends Pick<ApiKeyRecord, 'tenantId' | 'mode' | 'scopes'> {
   /** The purpose of the key. */
   readonly name: string;
-  /** @default the key does not expire */
+  /**
+   * Time from which the key is rejected, in Unix milliseconds.
+   * @default the key does not expire
+   */
   readonly expiresAtMs?: number;
 }
 
@@ -87,8 +90,8 @@ export interface KeyAdministration {
    */
   makeApiKey(wanted: NewApiKey, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
   /**
-   * Replaces a key by a new one with the same name, rights and lifetime. The old key stays valid for the overlap, so
-   * that its user can switch to the new one. Of two concurrent replacements, only the first takes effect.
+   * Replaces a key by a new key with the same name, rights and lifetime. The old key stays valid for the overlap, so
+   * that its user can switch to the new key. Of two concurrent replacements, only the first takes effect.
    *
    * @param overlapSeconds 0 revokes the old key immediately
    * @returns undefined if there is no such valid key, the key was already replaced, or the request was already recorded

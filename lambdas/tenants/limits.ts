@@ -27,11 +27,14 @@ export function limitKindOf(method: string, scope: Scope | undefined, asksProces
 
 export interface TenantLimit {
   readonly kind: LimitKind;
-  /** @default the limit of the deployment */
+  /**
+   * The tenant's own limit.
+   * @default the limit of the deployment
+   */
   readonly own?: RateLimit;
 }
 
-/** The limits of tenants, for an operator. */
+/** Reads and changes the limits of tenants, for an operator. */
 export interface LimitSettings {
   /**
    * Lists the limits of an owner.
@@ -62,8 +65,8 @@ export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit
 /** The stored state of a bucket. */
 export interface BucketState {
   /**
-   * Time at which the bucket is full again. Each token taken moves it forward by the time in which the rate produces
-   * one token. Unix microseconds.
+   * Time at which the bucket is full again, in Unix microseconds. Each token taken moves this time forward by the time
+   * in which the rate produces one token.
    */
   readonly fullAtUs: number;
   /** The tenant's own limit. @default the limit of the deployment */
@@ -73,7 +76,8 @@ export interface BucketState {
 /** A request for tokens. All times are from the caller's clock. */
 export interface TokenRequest {
   /**
-   * Read for each attempt, because a process may be paused for seconds between the start of the request and its write.
+   * The clock is read for each attempt, because a process may be paused for seconds between the start of the request
+   * and its write.
    */
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
@@ -93,7 +97,7 @@ export type TokenGrant = { readonly limit: RateLimit; readonly state: BucketStat
 /** Stores the token buckets that all processes share. */
 export interface BucketStore {
   /**
-   * Takes tokens.
+   * Takes tokens from the bucket.
    * @throws RetryableError if the store does not answer; tokens may then be lost
    */
   take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant>;
@@ -116,17 +120,17 @@ const LARGEST_BATCH = 8;
  * one.
  */
 const BATCHES_PER_SECOND = 10;
-/** Maximum time for which a process may use tokens that it has taken. Milliseconds. */
+/** Maximum time for which a process may use tokens that it has taken, in milliseconds. */
 const SCARCE_FOR_MS = 1_000;
 const AMPLE_FOR_MS = 60_000;
 /**
- * Maximum time after a refusal until a process reads the bucket again, so that a raised limit takes effect.
- * Milliseconds.
+ * Maximum time after a refusal until a process reads the bucket again, in milliseconds, so that a raised limit takes
+ * effect.
  */
 const REFUSED_FOR_MS = 1_000;
 /**
- * Maximum number of buckets that a process caches. Beyond that, the bucket with the oldest read is evicted together
- * with its tokens.
+ * Maximum number of buckets that a process caches. Beyond this number, the bucket with the oldest read is evicted
+ * together with its tokens.
  */
 const MAX_BUCKETS = 500;
 
@@ -197,9 +201,9 @@ export class TenantLimits {
 }
 
 /**
- * Returns the sizes of the next batch. While tokens are scarce, a process takes twice the number that it used of the
- * last batch if it used all of it, and otherwise the number that it used. So a process with a steady load leaves at
- * most half of its tokens unused.
+ * Returns the sizes of the next batch. While tokens are scarce, a process that used its whole last batch takes twice as
+ * many tokens; any other process takes as many as it used. So a process with a steady load leaves at most half of its
+ * tokens unused.
  */
 function sizes(held: Held | undefined): Pick<TokenRequest, 'ample' | 'scarce' | 'known'> {
   if (held === undefined) return { ample: LARGEST_BATCH, scarce: 1 };

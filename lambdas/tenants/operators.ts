@@ -11,7 +11,7 @@ export interface Operator {
   readonly role: Role;
   /** The id of the operator's key, or the subject at the identity provider. */
   readonly identity: string;
-  /** Identifies the person. The same for all keys of one person. */
+  /** Identifies the person: the same for all keys of one person. */
   readonly person: string;
   readonly tenantId?: never;
 }
@@ -38,7 +38,7 @@ export interface OperatorKeyRegistry extends Pick<ApiKeyRegistry, 'noteUse'> {
  */
 export type IdentifyOperator = (authorization: readonly string[]) => Promise<Operator | undefined>;
 
-/** At least 22 characters of base64url, which encode 128 bits. */
+/** Matches an operator's key: at least 22 characters of base64url, which encode 128 bits. */
 const OPERATOR_KEY = /^ok_[A-Za-z0-9_-]{22,200}$/;
 
 /** Identifies operators by their keys. Each API caches known keys for some seconds. */

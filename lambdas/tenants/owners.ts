@@ -5,7 +5,7 @@ export interface Owner {
   readonly mode: Mode;
 }
 
-/** Whether a tenant exists. Tenants are never deleted. @throws RetryableError if the registry cannot be read */
+/** Returns whether a tenant exists. Tenants are never deleted. @throws RetryableError if the registry cannot be read */
 export type IsTenant = (id: TenantId) => Promise<boolean>;
 
 /** Lists all owners: each tenant in each mode that may have payments. */

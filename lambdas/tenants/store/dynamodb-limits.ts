@@ -25,8 +25,8 @@ import type { Owner } from '../owners.ts';
 /** Maximum number of attempts while rivals change the same row. */
 const MAX_ATTEMPTS = 5;
 /**
- * A bucket whose `fullAt` is later than this after the end of its burst was written by a process with a wrong clock, or
- * under a higher limit. Microseconds.
+ * Tolerance in microseconds. A bucket whose `fullAt` exceeds the end of its burst by more was written by a process with
+ * a wrong clock, or under a higher limit.
  */
 const FAR_AHEAD_US = 10_000_000;
 
@@ -58,7 +58,7 @@ export function limitRowKey({ tenantId, mode }: Owner, name: LimitKind | 'waits'
   };
 }
 
-/** Stores one row for each bucket. Its partition receives one write for each batch. */
+/** Stores one row for each bucket. The partition of a bucket receives one write for each batch. */
 export class DynamoDbLimits implements BucketStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -72,7 +72,8 @@ export class DynamoDbLimits implements BucketStore {
   }
 
   /**
-   * Takes tokens. The row contains the time of the bucket, which only moves forward, whatever the processes' clocks:
+   * Takes tokens. The row contains the time of the bucket, which only moves forward, even if the processes' clocks
+   * differ:
    *
    *   used tokens  remaining burst
    *   ├──────────┬────────────────┤
@@ -80,7 +81,7 @@ export class DynamoDbLimits implements BucketStore {
    *
    * A process that writes at the same time changes `fullAt`, but not beyond the same bound, so both can succeed. A
    * rival can refuse a write only by moving `fullAt` past the start of the request, past half of the burst, or past the
-   * whole. It only moves forward, so the last attempt has read a bucket that is used up.
+   * whole burst. `fullAt` only moves forward, so the last attempt has read a bucket that is used up.
    */
   async take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant> {
     const startMs = asked.clock.nowMs();
@@ -138,7 +139,7 @@ export class DynamoDbLimits implements BucketStore {
   async takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined> {
     const Key = limitRowKey(owner, 'waits');
     let place = Math.floor(nowMs) % MAX_WAITS;
-    // Each rival whose write prevents this one has taken a slot.
+    // Each rival whose write prevents this write has taken a slot.
     for (let attempt = 0; attempt <= MAX_WAITS; attempt += 1) {
       const names = { '#place': `place${place}` };
       const taken = await this.#update({
@@ -243,7 +244,7 @@ function changeOf({ fullAtUs }: BucketState, limit: RateLimit, step: Exclude<Pla
   };
 }
 
-/** Returns the time in which the rate produces one token, rounded up. Microseconds. */
+/** Returns the time in which the rate produces one token, in microseconds, rounded up. */
 function tokenUsOf({ rate }: RateLimit): number {
   return Math.ceil(1_000_000 / rate);
 }

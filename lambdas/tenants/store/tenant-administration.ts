@@ -42,7 +42,7 @@ import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRow, keyRowKey } from '.
 /** The clock and randomness for the command line. */
 export const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
-/** 256 bits. */
+/** Length of a secret key: 256 bits. */
 const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
 /** Number of stored characters of a key: enough to distinguish two keys, too few to use one. */
@@ -57,7 +57,10 @@ export interface NewOperatorKey {
   /** The name of the operator as a person. */
   readonly operator: string;
   readonly role: Role;
-  /** @default the key does not expire */
+  /**
+   * Time from which the key is rejected, in Unix milliseconds.
+   * @default the key does not expire
+   */
   readonly expiresAtMs?: number;
 }
 
@@ -202,7 +205,7 @@ export class TenantAdministration implements KeyAdministration {
 
   /**
    * Revokes a key. Takes effect immediately in processes that have not cached the key, and within ten seconds in all
-   * other processes. The command line may revoke the last key of an owner, because it can create another one.
+   * other processes. The command line may revoke the last key of an owner, because it can create another key.
    *
    *   A revokes B ── reads B, A ── B revoked if A is valid ✓
    *   B revokes A ──── reads A, B ──── A revoked if B is valid ✗ ── reads A: no other key is valid
@@ -230,7 +233,7 @@ export class TenantAdministration implements KeyAdministration {
     const others = (await this.listOperatorKeys()).filter(
       (each) => isOwner(each) && each.keyHash !== key.keyHash && each.rolledTo === undefined && !hasEnded(each, nowMs),
     );
-    // The key that expires last; a key without an expiry never does.
+    // Checks the key that expires last. A key without an expiry counts as the last.
     const [other] = others.toSorted((left, right) => endOf(right) - endOf(left));
     if (other === undefined) throw new LastOwnerKeyError('no other owner has a valid key');
     const valid = 'attribute_not_exists(revokedAtMs) AND attribute_not_exists(rolledTo)';

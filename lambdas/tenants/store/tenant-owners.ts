@@ -62,7 +62,7 @@ export function tenantRowKey(id: TenantId): Record<string, string> {
   return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
 }
 
-/** Returns a check that reads each existing tenant only once per process. */
+/** Returns a function that checks whether a tenant exists. It reads each existing tenant only once per process. */
 export function knownTenants(client: DynamoDBDocumentClient, TableName: string, pacing: Pacing): IsTenant {
   const known = new Set<TenantId>();
   return async (id) => {
