@@ -26,7 +26,8 @@ import type { ChainId } from '../../payments/ids.ts';
  *
  * An owner is a tenant and a mode. Rows are sorted by time, then id. A row of the table can be in one list of the index
  * as well: its attribute `list` names the partition there, and DynamoDB moves the entry when the attribute changes. To
- * add a filter, name its partition here; to show rows of the table in it, set `list`, or write a row of its own.
+ * add a filter, name its partition here; to include rows of the table in the filtered list, set their `list`, or write
+ * separate rows.
  */
 
 /** One tenant in one mode. No query of the Views reads rows of two owners. */
@@ -41,7 +42,7 @@ export interface ViewKey {
   readonly sort: string;
 }
 
-/** The partitions that together are one list. Each row is in exactly one of them. */
+/** The partitions that together are one list. Each row is in exactly one of the partitions. */
 export interface ViewList {
   readonly partitions: readonly string[];
   /** Set for partitions of the index `lists`, which is eventually consistent. @default partitions of the table */
@@ -64,7 +65,7 @@ export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: Pay
 
 /**
  * Returns the partition of one reference. Not sharded: at most one payment of a reference has not failed, and failed
- * ones are few.
+ * payments are few.
  */
 export function referencePartition(owner: ViewOwner, reference: string): string {
   return `${ViewsRow.reference}${owned(owner)}#${reference}`;
@@ -181,7 +182,7 @@ export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
 
 // ---------------------------------------------------------------------------------------------------------------- other
 
-/** Returns the key of the row that marks an event as projected. Every event has one, public or not. */
+/** Returns the key of the row that marks an event as projected. Every event has such a row, public or not. */
 export function projectedKey(chainId: ChainId, sequence: number): ViewKey {
   return { partition: `${ViewsRow.projected}${chainId}`, sort: sequenceDigits(sequence) };
 }
@@ -198,8 +199,8 @@ export function mismatchPartition(owner: ViewOwner | undefined): string {
 }
 
 /**
- * Whether the row results from a comparison with a processor. The Ledger alone neither implies nor contradicts such
- * rows.
+ * Returns whether the row results from a comparison with a processor. The Ledger alone neither implies nor contradicts
+ * such rows.
  */
 export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
   return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);
@@ -211,7 +212,7 @@ export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boole
 export const FIRST_PLACE = '0';
 export const LAST_PLACE = ':';
 
-/** Parses the time in a sort key. Unix milliseconds. */
+/** Parses the time in a sort key to Unix milliseconds. */
 export function timeOf(place: string): number {
   return Number(place.slice(0, TIME_DIGITS));
 }

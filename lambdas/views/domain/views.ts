@@ -59,7 +59,7 @@ export interface EventViews {
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the UTC midnight at or before `ms`. Unix milliseconds. */
+/** Returns the UTC midnight at or before `ms`, in Unix milliseconds. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }
@@ -131,7 +131,7 @@ function disputeHead(owner: ViewOwner, { event }: PaymentEvent, chainId: Payment
   return [{ partition: disputePartition(owner), sort: createdPlace(created, id), chainId, sequence, body }];
 }
 
-/** Whether the event is visible to merchants. */
+/** Returns whether the event is visible to merchants. */
 export function isPublicType(type: string): type is PublicEventType {
   return PUBLIC_EVENT_TYPES.some((each) => each === type);
 }
@@ -196,7 +196,7 @@ function eventRow(
   };
 }
 
-/** The postings of one transition: all of them, or those on one account. */
+/** The postings of one transition: all of them, or only the postings on one account. */
 export interface BookEntry {
   readonly occurredAtMs: number;
   readonly paymentId: PaymentId;
@@ -211,7 +211,7 @@ export interface BookEntry {
  */
 export const IMPLICIT_ACCOUNT: Account = 'processor_clearing';
 
-/** Returns one row for the whole set of postings, so that no reader sees only some of them, and one row per account. */
+/** Returns one row per account, and one row for the whole set of postings, so that no reader sees only some of them. */
 function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PaymentEvent): readonly ViewRow[] {
   if (postings.length === 0) return [];
   const paymentId = payment.id as PaymentId;

@@ -63,7 +63,7 @@ function sameVolume({ count, amount }: Volume, right: Volume | undefined): boole
   return right !== undefined && count === right.count && amount === right.amount;
 }
 
-/** Orders by currency, then in the order of {@link PUBLIC_EVENT_TYPES}. */
+/** Compares volumes by currency, then by the order of {@link PUBLIC_EVENT_TYPES}. */
 export function byCurrencyThenType(left: Volume, right: Volume): number {
   if (left.currency !== right.currency) return left.currency < right.currency ? -1 : 1;
   return PUBLIC_EVENT_TYPES.indexOf(left.type) - PUBLIC_EVENT_TYPES.indexOf(right.type);

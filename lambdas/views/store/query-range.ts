@@ -12,7 +12,10 @@ export interface RowSource {
   readonly client: DynamoDBDocumentClient;
   readonly pacing: Pacing;
   readonly table: string;
-  /** @default the table */
+  /**
+   * The name of the index to query.
+   * @default the table
+   */
   readonly index?: string;
   readonly partitionKey: string;
   readonly sortKey: string;

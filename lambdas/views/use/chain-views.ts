@@ -22,7 +22,7 @@ export interface LedgerTools {
 /** All rows that the Ledger implies for one payment or order. */
 export interface ChainViews {
   readonly owner: ViewOwner;
-  /** Newest first, so that a rebuild writes each head only once. */
+  /** The rows by event, newest event first, so that a rebuild writes each head only once. */
   readonly events: readonly EventViews[];
 }
 
@@ -62,9 +62,9 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
 }
 
 /**
- * Compares the implied rows with the stored ones.
+ * Compares the implied rows with the stored rows.
  * @returns the keys of implied rows that are missing or differ, assuming that all events were projected. `seen` rows
- * are not compared: if one is missing, the event is published again
+ * are not compared: if such a row is missing, the event is published again
  */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
   const implied = [
@@ -81,8 +81,8 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Chai
 }
 
 /**
- * Whether the Ledger implies this row of a payment or an order now, or did so earlier, because the Views can lag
- * behind.
+ * Returns whether the Ledger implies this row of a payment or an order now, or did so earlier, because the Views can
+ * lag behind.
  */
 export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewRow): Promise<boolean> {
   // The row of a reference has no sequence, because every event of the payment implies it.
@@ -93,7 +93,7 @@ export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewR
   );
 }
 
-/** Reads two transitions instead of the whole chain, which may have thousands. */
+/** Reads two transitions instead of the whole chain, which may have thousands of them. */
 async function viewsAt(
   { store, digest }: LedgerTools,
   paymentId: PaymentId,

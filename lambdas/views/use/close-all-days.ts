@@ -7,12 +7,14 @@ export interface CloseAllDaysTools extends CloseDaysTools {
   readonly owners: Owners;
 }
 
-/** Number of days per batch. A typical day takes well under a second; the deadline is checked between batches. */
+/** Number of days per batch. A typical day takes much less than a second; the deadline is checked between batches. */
 const DAYS_AT_ONCE = 5;
 /** Maximum number of batches: five years, for an owner whose days were never closed. */
 const MAX_BATCHES = 400;
 
-/** Creates the job that closes the ended days of all tenants and modes, owner by owner. It counts days. */
+/**
+ * Creates the job that closes the ended days of all tenants and modes, owner by owner. The counts of the job are days.
+ */
 export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
   return {
     page: async (cursor, limit) => {

@@ -27,8 +27,8 @@ export interface CloseDaysTools {
 }
 
 /**
- * Wait before a day is closed. Most of its events have been projected by then. A later event reopens the day, so this
- * delay only saves work. Milliseconds.
+ * Wait before a day is closed, in milliseconds. Most of the day's events have been projected by then. A later event
+ * reopens the day, so this delay only saves work.
  */
 const SETTLED_AFTER_MS = 60 * 60 * 1000;
 /** Number of rows per query. A set of postings has a few hundred bytes, so a page stays below 1 MB. */
@@ -38,7 +38,9 @@ const MAX_PAGES = 4_000;
 /** Maximum number of days: forty years. */
 const MAX_DAYS = 15_000;
 
-/** Age after which a mark counts as left by a crashed closer. Exceeds the time to sum the largest day. Milliseconds. */
+/**
+ * Age after which a mark counts as left by a crashed closer, in milliseconds. Exceeds the time to sum the largest day.
+ */
 const MARK_MS = 5 * 60 * 1000;
 
 /**
@@ -59,7 +61,7 @@ type TotalBody =
 interface StoredSum {
   readonly account: Account;
   readonly currency: string;
-  /** Decimal digits, because JSON numbers are exact only to 2^53. Minor units. */
+  /** In minor units, as decimal digits, because JSON numbers are exact only to 2^53. */
   readonly debit: string;
   readonly credit: string;
 }
@@ -106,7 +108,7 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
 
 /**
  * Finds the day of the owner's first event.
- * @returns undefined without events. Unix milliseconds
+ * @returns Unix milliseconds; undefined without events
  */
 async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | undefined> {
   const range = { from: FIRST_PLACE, until: LAST_PLACE, limit: 1 };

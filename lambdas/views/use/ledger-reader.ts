@@ -33,13 +33,13 @@ export interface EntryQuery extends BooksOwner {
   readonly fromMs?: number;
   /** Unix milliseconds, exclusive. */
   readonly untilMs?: number;
-  /** Only entries after this position. */
+  /** The position after which the entries begin. */
   readonly after?: EntryPosition;
   readonly limit: number;
 }
 
 export interface BalanceQuery extends BooksOwner {
-  /** Only entries before this time. Unix milliseconds. @default all */
+  /** Time before which entries count, in Unix milliseconds. @default all entries count */
   readonly untilMs?: number;
 }
 

@@ -75,7 +75,7 @@ export function entriesOf(
     .slice(0, limit);
 }
 
-/** Cuts one page. One entry beyond the limit shows whether there are more. */
+/** Cuts one page. One entry beyond the limit shows whether there are more entries. */
 function paged(entries: readonly LedgerEntry[], limit: number): ListEntriesOutcome {
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
 }

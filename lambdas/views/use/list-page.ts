@@ -7,9 +7,9 @@ import type { ViewStore } from './view-store.ts';
 
 /** A page of a list that is shown newest first. */
 export interface ListPage {
-  /** Sort key after which the page begins, with older rows. */
+  /** Sort key after which the page begins. The rows after it are older. */
   readonly after?: string;
-  /** Sort key before which the page ends, with newer rows. */
+  /** Sort key before which the page ends. The rows before it are newer. */
   readonly before?: string;
   /** Unix seconds, inclusive. */
   readonly createdFrom?: number;
@@ -26,7 +26,7 @@ export interface Listed {
   readonly next?: string;
 }
 
-/** How rows of a list are converted to objects. */
+/** Converts the rows of a list to objects. */
 export interface Shown {
   /**
    * Returns the row to show for a row of the list, or undefined when it does not match the filters.
@@ -68,7 +68,7 @@ export async function shownPage(
     ...(next === undefined ? {} : { next: idOf(next.sort) }),
   });
   for (let examined = 0; examined < MAX_EXAMINED; ) {
-    // With a filter, one additional row shows whether there are more if all rows match.
+    // With a filter, one additional row shows whether there are more rows if all rows match.
     const first = page.limit + (pick === undefined ? 0 : 1);
     const limit = at === undefined ? first : Math.min(CHUNK, MAX_EXAMINED - examined);
     const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
@@ -136,7 +136,7 @@ export type ListOutcome =
 interface Cursors {
   readonly after: string | undefined;
   readonly before: string | undefined;
-  /** Returns the sort key of the caller's object with this id; undefined when the caller has none. */
+  /** Returns the sort key of the caller's object with this id; undefined when the caller has no such object. */
   readonly placed: (id: string) => Promise<string | undefined>;
 }
 

@@ -35,15 +35,18 @@ export interface ListPayments extends ListPage {
   readonly byIndex?: boolean;
   /** Minor units. */
   readonly amountMinor?: number;
-  /** Minor units, inclusive; also `amountToMinor`. */
+  /** In minor units, inclusive, like `amountToMinor`. */
   readonly amountFromMinor?: number;
   readonly amountToMinor?: number;
-  /** Read from each payment that matches the other filters, because the rows of lists do not contain the currency. */
+  /**
+   * The currency. It is read from each payment that matches the other filters, because the rows of lists do not contain
+   * it.
+   */
   readonly currency?: string;
   /** The `receipt_email`. Case-insensitive. */
   readonly email?: string;
   readonly reference?: string;
-  /** Not together with `reference`. */
+  /** The id of a charge. Must not be combined with `reference`. */
   readonly chargeId?: string;
 }
 
@@ -123,7 +126,8 @@ export async function listPayments(
 }
 
 /**
- * Returns the key of a payment's head. Truncated to whole seconds, because heads are sorted by the payment's `created`.
+ * Returns the key of a payment's head. The time is truncated to whole seconds, because heads are sorted by the
+ * payment's `created`.
  */
 function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdAtMs'>): ViewKey {
   return { partition: paymentPartition(owner, id), sort: createdPlace(Math.floor(createdAtMs / 1000), id) };
@@ -141,8 +145,8 @@ function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {
 /**
  * Finds the payment of a charge by the processors' records, as for callbacks, because no row is written per charge.
  *
- * @returns undefined when no processor has the charge, or its payment is not the caller's or was made in another
- * account
+ * @returns undefined when no processor has the charge, or the charge belongs to another account or to a payment of
+ * another caller
  */
 async function rowOfCharge(
   { books, store }: ListPaymentsTools,
@@ -161,7 +165,7 @@ async function rowOfCharge(
 }
 
 /**
- * Whether the payment has this `receipt_email`.
+ * Returns whether the payment has this `receipt_email`.
  * @param row a row with the payment as shown by the API
  */
 function hasEmail({ body }: ViewRow, email: string): boolean {

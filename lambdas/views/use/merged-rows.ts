@@ -10,7 +10,7 @@ export type MergedRange = Omit<ViewRange, 'partition' | 'indexed'> & ViewList;
 interface Source {
   readonly partition: string;
   rows: readonly ViewRow[];
-  /** Whether there may be more than `rows`. */
+  /** Whether the partition may have further rows. */
   more: boolean;
 }
 
@@ -22,7 +22,7 @@ const SPARE_ROWS = 16;
 
 /**
  * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page and some spare
- * rows, and is repeated when they are used up. A page takes one query per partition, and rarely one more.
+ * rows, and is repeated when they are used up. A page takes one query per partition, and rarely a second query.
  */
 export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedRange): Promise<readonly ViewRow[]> {
   const { partitions, limit, descending = false } = range;

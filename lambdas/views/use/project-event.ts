@@ -23,7 +23,7 @@ export function projectEvent(
 ): Promise<'projected' | 'projected_before'> {
   const eventViews = viewsOf(event);
   return runner.record<undefined, 'projected' | 'projected_before'>(projectionOperation(event.event.id), {
-    // An optimization: without it, a redelivery would write the same rows again.
+    // An optimization: without this read, a redelivery would write the same rows again.
     find: async () => ((await views.read(eventViews.projectedMark)) === undefined ? undefined : 'projected_before'),
     prepare: async () => undefined,
     commit: async () => {
@@ -63,7 +63,7 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
 }
 
 /**
- * Replaces a head if the new one is newer. A single row records both that the object exists and which status list it
+ * Replaces a head if the new head is newer. A single row records both that the object exists and which status list it
  * belongs to.
  */
 async function advanceHeads(views: ViewStore, { ofReference, heads }: EventViews): Promise<void> {

@@ -2,10 +2,10 @@ import { ACCOUNTS, type Account, type Posting } from '../../payments/domain/post
 import type { Owner } from '../../tenants/owners.ts';
 import type { Balance, BalanceQuery, LedgerReader } from './ledger-reader.ts';
 
-/** A balance, signed by the account's normal side. */
+/** A balance whose sign follows from the account's normal side. */
 export interface DirectedBalance extends Balance {
   readonly normal: Posting['direction'];
-  /** Positive when the balance is on the account's normal side. Minor units. */
+  /** In minor units. Positive when the balance is on the account's normal side. */
   readonly balanceMinor: number;
 }
 
@@ -33,7 +33,7 @@ export async function readBalances(
   return balances.map(directed).sort(byCurrencyThenChart);
 }
 
-/** Signs a balance by its account's normal side. */
+/** Returns a balance with the sign that follows from its account's normal side. */
 export function directed(balance: Balance): DirectedBalance {
   const { account, debitMinor, creditMinor } = balance;
   const normal = NORMAL[account];

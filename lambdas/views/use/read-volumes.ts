@@ -9,23 +9,26 @@ import type { ViewStore } from './view-store.ts';
 
 /** The volume of one day, with a sum that fits into a JSON number. */
 export interface DayVolume extends Omit<Volume, 'amount'> {
-  /** UTC midnight. Unix milliseconds. */
+  /** UTC midnight, in Unix milliseconds. */
   readonly dayMs: number;
   readonly amountMinor: number;
 }
 
 export interface VolumesQuery {
-  /** UTC midnight. Unix milliseconds. */
+  /** UTC midnight, in Unix milliseconds. */
   readonly fromMs: number;
-  /** UTC midnight, exclusive. Unix milliseconds. */
+  /** UTC midnight, exclusive, in Unix milliseconds. */
   readonly untilMs: number;
-  /** @default all currencies */
+  /**
+   * The currency of the volumes.
+   * @default all currencies
+   */
   readonly currency?: string;
 }
 
 /**
  * Returns counts and amounts by day, currency and event type, oldest first, from the totals of closed days and the
- * events of open days. They lag behind the Ledger by the delivery time of events.
+ * events of open days. The results lag behind the Ledger by the delivery time of events.
  *
  * @throws TerminalError when a sum exceeds the largest safe integer
  * @throws RetryableError when the volumes cannot be read now

@@ -17,7 +17,7 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
   readonly views: ViewStore & ViewWalk;
   readonly ledger: LedgerWalk;
   readonly clock: Clock;
-  /** Maximum lag of the Views before a deviation counts as a difference. Milliseconds. @default 25 s */
+  /** Maximum lag of the Views before a deviation counts as a difference, in milliseconds. @default 25 s */
   readonly settleMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
 const PHASES = ['project', 'sweep', 'close', 'compare_ledger', 'compare_views', 'done'] as const;
 type Phase = (typeof PHASES)[number];
 
-/** The progress of a rebuild, which can resume from it. Serializable as JSON. */
+/** The progress of a rebuild, serializable as JSON. A rebuild can resume from this state. */
 export interface RebuildState {
   readonly phase: Phase;
   readonly walked: Walked;
@@ -62,8 +62,8 @@ export interface Rebuilt {
 }
 
 /**
- * Default time for the Views to catch up. An event usually takes a second to reach the Views, and longer after a
- * failure. Milliseconds.
+ * Default time for the Views to catch up, in milliseconds. An event usually takes a second to reach the Views, and
+ * longer after a failure.
  */
 const SETTLE_MS = 25_000;
 /** Maximum number of comparisons of a suspect. The first is immediate, the last at the end of the settling time. */

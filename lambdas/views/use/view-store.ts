@@ -4,13 +4,18 @@ import type { ViewRow } from '../domain/views.ts';
 /** A range of rows of one partition, in the order of their sort keys. */
 export interface ViewRange {
   readonly partition: string;
-  /** Set for a partition of the index `lists`. Not together with `consistent`. @default a partition of the table */
+  /**
+   * Set for a partition of the index `lists`. Must not be combined with `consistent`. @default a partition of the table
+   */
   readonly indexed?: true;
   /** Inclusive. */
   readonly from: string;
   /** Exclusive. */
   readonly until: string;
-  /** @default false: ascending */
+  /**
+   * Whether the rows are in descending order.
+   * @default false
+   */
   readonly descending?: boolean;
   readonly limit: number;
   /**
