@@ -3,12 +3,12 @@ import { type Digest, derivedLetters } from '../kernel/digest.ts';
 import { type KeyScope, scopeParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/** Derives the id of an endpoint. The same request always makes the same endpoint. */
+/** Derives the id of an endpoint. The same request always has the same id, so it never creates a second endpoint. */
 export function deriveEndpointId(digest: Digest, scope: KeyScope): string {
   return `we_${derivedLetters(digest, ['webhook_endpoint', ...scopeParts(scope)])}`;
 }
 
-/** Derives the id of a replay. The same request always makes the same replay. */
+/** Derives the id of a replay. The same request always has the same id, so it never creates a second replay. */
 export function deriveReplayId(digest: Digest, scope: KeyScope): string {
   return `rpl_${derivedLetters(digest, ['webhook_replay', ...scopeParts(scope)])}`;
 }
@@ -18,12 +18,12 @@ export function webhookOperation(digest: Digest, scope: KeyScope): OperationId {
   return `${OperationPrefix.webhookRequest}${derivedLetters(digest, ['webhook_request', ...scopeParts(scope)])}` as OperationId;
 }
 
-/** Returns the id of the operation that makes the next attempt of a webhook's delivery. */
+/** Returns the id of the operation that performs the next attempt of a webhook delivery. */
 export function attemptOperation(endpointId: string, deliveryId: string): OperationId {
   return `wha_${endpointId}_${deliveryId}` as OperationId;
 }
 
-/** Returns the id of the operation that makes the next page of a replay of webhooks. */
+/** Returns the id of the operation that processes the next page of a webhook replay. */
 export function replayOperation(replayId: string): OperationId {
   return `whr_${replayId}` as OperationId;
 }

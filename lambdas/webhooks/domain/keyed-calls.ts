@@ -11,7 +11,7 @@ export type KeyedCalls = readonly string[];
  * this many further requests, is not recognized.
  */
 const CALLS_KEPT = 8;
-/** Number of characters that are stored of an operation id: 80 bits. */
+/** Number of characters of an operation id that are stored: 80 bits. */
 const LETTERS_KEPT = 16;
 
 /**

@@ -19,7 +19,7 @@ export interface WebhookMessage {
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
   /**
-   * Set only for an event that is not in the Ledger. All other bodies are read from the Ledger at each attempt, which
+   * The body of an event that is not in the Ledger. All other bodies are read from the Ledger at each attempt, which
    * gives the same bytes.
    */
   readonly body?: string;
@@ -47,19 +47,25 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
    */
   readonly revision: number;
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled';
-  /** Number of scheduled attempts that have started, without those that were brought forward on request. */
+  /** Number of scheduled attempts that have started, not counting attempts that were brought forward on request. */
   readonly tries: number;
-  /** When the next attempt is due, also while it runs. Absent when no attempt is due. Unix milliseconds. */
+  /**
+   * Time at which the next attempt is due, in Unix milliseconds; kept while the attempt runs. Absent when no attempt is
+   * due.
+   */
   readonly dueAtMs?: number;
-  /** When the sweep queues the delivery, or the delivery's lane attempts it. Set with `dueAtMs`. Unix milliseconds. */
+  /**
+   * Time at which the sweep queues the delivery, or its lane attempts it, in Unix milliseconds. Set together with
+   * `dueAtMs`.
+   */
   readonly sweepAtMs?: number;
   /** Set while the delivery is in the lane of its endpoint, without a message of its own. */
   readonly apart?: true;
-  /** Set while an attempt runs: the time at which a rival may take over the attempt. Unix milliseconds. */
+  /** Time at which a rival may take over the running attempt, in Unix milliseconds. Set while an attempt runs. */
   readonly leaseExpiresAtMs?: number;
-  /** The due attempt is a resend outside the schedule. No retry follows it. */
+  /** Set if the due attempt is a resend outside the schedule. No retry follows it. */
   readonly extra?: true;
-  /** An attempt has started, and its result is not recorded yet. */
+  /** Set if an attempt has started and its result is not recorded yet. */
   readonly running?: true;
   /** The requests that resent the delivery. */
   readonly resends?: KeyedCalls;
@@ -72,38 +78,39 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
 }
 
 /**
- * The waits between attempts, 72 hours in total: short ones for transient failures, long ones for a weekend's outage
- * (Standard Webhooks 1.0.0, "Deliverability and reliability"). Seconds.
+ * The waits between attempts in seconds, 72 hours in total: short waits for transient failures, long waits for a
+ * weekend's outage (Standard Webhooks 1.0.0, "Deliverability and reliability").
  */
 export const RETRY_WAITS_SECONDS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695];
 /** Each wait varies by up to this fraction, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1;
-/** Duration of a whole schedule. Milliseconds. */
+/** Duration of a whole schedule, in milliseconds. */
 export const SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000;
-/** Minimum duration of a whole schedule, with the shortest jitter. Milliseconds. */
+/** Minimum duration of a whole schedule, with the shortest jitter, in milliseconds. */
 export const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
 
 /**
- * Lease of one attempt: the ten seconds of the call, the writes before and after it, and a margin for clock differences.
- * An attempt that has not sent its request within {@link LATEST_START_MS} of its claim does not send it.
+ * Lease of one attempt: the ten seconds of the call, the writes before and after it, and a margin for clock
+ * differences. An attempt that has not sent its request within {@link LATEST_START_MS} of its claim does not send the
+ * request.
  */
 const ATTEMPT_LEASE_MS = 60_000;
 export const LATEST_START_MS = 20_000;
 
-/** Maximum number of attempts that a delivery keeps: the latest ones, because resends can exceed the schedule. */
+/** Maximum number of attempts that a delivery keeps: the latest attempts, because resends can exceed the schedule. */
 const MAX_ATTEMPTS_KEPT = 24;
 
-/** Retention of deliveries. Must exceed the reach of a range replay and of automatic redelivery. Seconds. */
+/** Retention of deliveries, in seconds. Must exceed the reach of a range replay and of automatic redelivery. */
 export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
 
 /**
- * Longest delay of a message in SQS: 15 minutes (Amazon SQS, "Delay queues"). The sweep handles longer waits.
- * Milliseconds.
+ * Longest delay of a message in SQS, in milliseconds (Amazon SQS, "Delay queues": 15 minutes). The sweep handles longer
+ * waits.
  */
 export const LONGEST_DELAY_MS = 15 * 60_000;
 /**
- * Time after which a message that has not been processed is probably lost: the sweep then queues another one.
- * Milliseconds.
+ * Time after which a message that has not been processed is probably lost, in milliseconds: the sweep then queues
+ * another message.
  */
 const MESSAGE_LOST_MS = 2 * 60_000;
 
@@ -120,8 +127,8 @@ export function placedInLane(delivery: Delivery): Delivery {
 }
 
 /**
- * Duration from which an attempt counts as slow, because it delays other deliveries. Half of the time limit of a call.
- * Milliseconds.
+ * Duration from which an attempt counts as slow, in milliseconds, because it delays other deliveries. Half of the time
+ * limit of a call.
  */
 export const SLOW_MS = 5_000;
 
@@ -226,9 +233,9 @@ export function askedFor(delivery: Delivery, nowMs: number): Delivery {
 }
 
 /**
- * Like {@link askedFor}, but restarts the whole schedule, so that a replayed event is not lost by one failed attempt. A
- * running attempt that is the last one does not satisfy the request: the schedule begins when its lease ends, and its
- * result is not recorded.
+ * Requests an attempt like {@link askedFor}, but restarts the whole schedule, so that a replayed event is not lost by
+ * one failed attempt. A running attempt that is the last of the schedule does not satisfy the request: the schedule
+ * begins when its lease ends, and its result is not recorded.
  */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const isRunning = delivery.running === true && !isDue(delivery, nowMs);
@@ -239,7 +246,7 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
   return delivery.apart === true ? placedInLane(asked) : asked;
 }
 
-/** Returns whether further attempts follow the running one if it fails. */
+/** Returns whether further attempts follow the running attempt if it fails. */
 function isFollowed({ extra, tries }: Delivery): boolean {
   return extra !== true && tries <= RETRY_WAITS_SECONDS.length;
 }
@@ -267,7 +274,10 @@ function idle(delivery: Delivery): Delivery {
   return rest;
 }
 
-/** Returns the final status of a delivery. One that has succeeded stays `delivered`, also when a later resend fails. */
+/**
+ * Returns the final status of a delivery. A delivery that has succeeded stays `delivered`, also when a later resend
+ * fails.
+ */
 function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Delivery['status'] {
   return deliveredAtMs === undefined ? end : 'delivered';
 }
@@ -317,7 +327,7 @@ export function afterAttempt(
 }
 
 /**
- * Returns the delivery after its last attempt if the endpoint has moved to another address since the claim. The new
+ * Returns the delivery after its last attempt if the endpoint has moved to a different address since the claim. The new
  * address is tried immediately. A resend is not repeated.
  *
  * @param taken the delivery as it was claimed
@@ -361,7 +371,7 @@ function noted(
 /**
  * Deletes the stored answer of a delivery.
  *
- * @returns undefined when the delivery has no answer, and no running attempt that could record one
+ * @returns undefined when the delivery has no answer, and no running attempt that could record an answer
  */
 export function withoutAnswer({ excerpt, ...delivery }: Delivery): Delivery | undefined {
   if (excerpt === undefined && delivery.running !== true) return undefined;
@@ -416,7 +426,8 @@ function messageAbout(
 ): WebhookMessage {
   const { mode, type, mark, atMs, state } = about;
   const letters = base32(digest.sha256(JSON.stringify([type, id, mark])));
-  // The id differs in form from those of payment events: this event is not a transition and `GET /v1/events` does not list it.
+  // The id differs in form from the ids of payment events: this event is not a transition and `GET /v1/events` does not
+  // list it.
   const eventId = `evt_we_${letters.slice(0, DELIVERY_LETTERS)}`;
   const body = JSON.stringify({
     id: eventId,

@@ -34,7 +34,7 @@ export interface SecretVersion {
   readonly root: string;
   /** The version, from 1. */
   readonly version: number;
-  /** Set when a newer version replaces this one. Unix milliseconds. */
+  /** Time at which this version stops signing, in Unix milliseconds. Set when a newer version replaces this version. */
   readonly expiresAtMs?: number;
 }
 
@@ -49,15 +49,15 @@ export interface WebhookEndpoint {
   /** `we_…`: derived from the key scope of the request that created it. */
   readonly id: string;
   readonly url: string;
-  /** Types, or `*` alone. */
+  /** The subscribed event types, or only `*`. */
   readonly events: readonly (WebhookEventType | '*')[];
   readonly description?: string;
   readonly disabled?: Disabled;
   /** Set when an attempt was slow. The endpoint's deliveries wait in its lane until the endpoint answers quickly. */
   readonly slow?: { readonly sinceMs: number };
-  /** Id of the range replay that is running. Another replay is refused until this one ends. */
+  /** Id of the range replay that is running. Another replay is refused until this replay ends. */
   readonly replay?: string;
-  /** Newest first. */
+  /** The versions of the secret, newest first. */
   readonly secrets: readonly SecretVersion[];
   /** The requests that rotated the secret. */
   readonly rotations?: KeyedCalls;
@@ -81,11 +81,14 @@ export interface EndpointBook extends WebhookOwner {
  * `test/webhooks/webhook-lanes.test.ts` depends on this.
  */
 export interface LateAttempts {
-  /** Time of the first slow attempt within {@link CALL_MS}. Unix milliseconds. */
+  /** Time of the first slow attempt within {@link CALL_MS}, in Unix milliseconds. */
   readonly sinceMs: number;
-  /** Time of the latest slow attempt within {@link CALL_MS} of another one: together they block senders. Unix milliseconds. */
+  /**
+   * Time of the latest slow attempt within {@link CALL_MS} of another slow attempt, in Unix milliseconds. Together, the
+   * two block senders.
+   */
   readonly blockedAtMs?: number;
-  /** All deliveries of the tenant go to lanes until this time. Unix milliseconds. */
+  /** Time until which all deliveries of the tenant go to lanes, in Unix milliseconds. */
   readonly apartUntilMs?: number;
 }
 
@@ -95,7 +98,7 @@ const REPEATED_WITHIN_MS = 2 * 60 * 60_000;
 const ISOLATED_MS = 30 * 60_000;
 
 /**
- * Records a slow attempt. A single slow attempt among many quick ones blocks one sender and has no consequence. The
+ * Records a slow attempt. A single slow attempt among many quick attempts blocks one sender and has no consequence. The
  * first block has no consequence either: a lane sends some hundred deliveries a second, and a busy endpoint that stalls
  * once must not wait in its lane.
  *
@@ -131,7 +134,9 @@ export function endpointOf(book: EndpointBook, id: string): WebhookEndpoint | un
   return book.endpoints.find((endpoint) => endpoint.id === id);
 }
 
-/** Returns the next revision of the list, with the endpoint replacing the one with the same id, or appended. */
+/**
+ * Returns the next revision of the list, in which the endpoint replaces the endpoint with the same id, or is appended.
+ */
 export function withEndpoint(book: EndpointBook, endpoint: WebhookEndpoint): EndpointBook {
   const known = endpointOf(book, endpoint.id) !== undefined;
   const endpoints = known
@@ -154,11 +159,12 @@ export function activeSecrets({ secrets }: WebhookEndpoint, nowMs: number): read
 }
 
 /**
- * Returns when a secret can be rotated, if that is not possible now. At most {@link MAX_SECRETS} sign at a time. A
- * rotation must not end an older secret before its overlap, because a merchant whose receiver still verifies with that
- * secret would refuse every webhook. Without an overlap, all older secrets end, as requested.
+ * Returns the time from which the secret can be rotated, if a rotation is not possible now. At most {@link MAX_SECRETS}
+ * secrets sign at a time. A rotation must not end an older secret before its overlap, because a merchant whose receiver
+ * still verifies with that secret would refuse every webhook. Without an overlap, all older secrets end, as requested.
  *
- * @returns when the first of the secrets ends, in Unix milliseconds; undefined when the rotation is possible now
+ * @returns the time at which the first of the secrets ends, in Unix milliseconds; undefined when the rotation is
+ * possible now
  */
 export function rotatableFromMs(endpoint: WebhookEndpoint, nowMs: number, overlapSeconds: number): number | undefined {
   const active = activeSecrets(endpoint, nowMs);
@@ -167,7 +173,7 @@ export function rotatableFromMs(endpoint: WebhookEndpoint, nowMs: number, overla
 }
 
 /**
- * Rotates the secret. The new secret signs immediately. The previous one continues to sign during the overlap.
+ * Rotates the secret. The new secret signs immediately. The previous secret continues to sign during the overlap.
  *
  * @see rotatableFromMs
  */

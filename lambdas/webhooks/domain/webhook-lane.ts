@@ -11,20 +11,23 @@ export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
   /** Starts at 1. Each write expects the revision that was read and stores the next revision. */
   readonly revision: number;
-  /** Number of consecutive latest runs in which an attempt was slow and failed. */
+  /** Number of the latest consecutive runs in which an attempt was slow and failed. */
   readonly hung: number;
-  /** Time of the latest announcement of deliveries. Unix milliseconds. */
+  /** Time of the latest announcement of deliveries, in Unix milliseconds. */
   readonly wokenAtMs: number;
   /**
-   * Time since which runs have found no delivery. A lane without deliveries ends after {@link LINGER_MS}. Unix
-   * milliseconds.
+   * Time since which runs have found no delivery, in Unix milliseconds. After {@link LINGER_MS} without deliveries, the
+   * lane ends.
    */
   readonly emptySinceMs?: number;
-  /** When the next run is due. Absent when the lane has ended. Unix milliseconds. */
+  /** Time at which the next run is due, in Unix milliseconds. Absent when the lane has ended. */
   readonly dueAtMs?: number;
-  /** When the sweep queues the lane. Set with `dueAtMs`. Unix milliseconds. */
+  /** Time at which the sweep queues the lane, in Unix milliseconds. Set together with `dueAtMs`. */
   readonly sweepAtMs?: number;
-  /** Set while a run works: the time at which a rival may take over, and the run's fencing token. Unix milliseconds. */
+  /**
+   * Time at which a rival may take over the run, in Unix milliseconds. It is also the run's fencing token. Set while a
+   * run works.
+   */
   readonly leaseExpiresAtMs?: number;
 }
 
@@ -34,24 +37,24 @@ export interface WebhookLane extends WebhookOwner {
  */
 export const LANE_WIDTH = 10;
 /**
- * Time after which a run takes no further deliveries. The run then finishes its last calls before the function's
- * timeout. Milliseconds.
+ * Time after which a run begins no further deliveries, in milliseconds. The run then finishes its last calls before the
+ * function's timeout.
  */
 export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
-/** Lease of a run. Must exceed the function timeout. Milliseconds. */
+/** Lease of a run, in milliseconds. Must exceed the function timeout. */
 const LANE_LEASE_MS = 60_000;
-/** The waits after runs that hung. Each is at most the longest delay of a message. Milliseconds. */
+/** The waits after runs that hung, in milliseconds. Each wait is at most the longest delay of a message. */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 /**
- * The wait after a run that achieved nothing, because rivals had claimed its deliveries or the store failed.
- * Milliseconds.
+ * The wait, in milliseconds, after a run that achieved nothing, because rivals had claimed its deliveries or the store
+ * failed.
  */
 const IDLE_WAIT_MS = 5_000;
-/** If the next run is due within this time, new deliveries are not announced one by one. Milliseconds. */
+/** Time in milliseconds. If the next run is due within this time, new deliveries are not announced one by one. */
 const LOOK_MS = 60_000;
 /**
- * Lifetime of a lane without deliveries. Must exceed the time until a writer that has read the endpoint as slow, or has
- * announced deliveries, writes them. Milliseconds.
+ * Lifetime of a lane without deliveries, in milliseconds. A writer reads that the endpoint is slow, or announces
+ * deliveries, before it writes the deliveries. The lifetime must exceed the time between these two steps.
  */
 const LINGER_MS = 10 * 60_000;
 
@@ -74,7 +77,7 @@ export function woken(
   return { ...lane, revision: lane.revision + 1, wokenAtMs: nowMs, ...dueFrom(dueAtMs, nowMs) };
 }
 
-/** Returns whether the lane is awake: a run is due, has not begun, and does not find the lane empty. */
+/** Returns whether the lane is awake: a run is due and has not begun, and the last run did not find the lane empty. */
 export function isAwake(
   { dueAtMs = Infinity, emptySinceMs, leaseExpiresAtMs = 0 }: WebhookLane,
   nowMs: number,
@@ -100,13 +103,13 @@ export function claimedLane(lane: WebhookLane, nowMs: number): WebhookLane | und
 
 /** The result of a run. */
 export interface LaneRun {
-  /** An attempt was slow and failed. */
+  /** Whether an attempt was slow and failed. */
   readonly hung: boolean;
   /** Number of attempts with a result. */
   readonly tried: number;
-  /** When the next delivery is due; absent when the lane is empty. Unix milliseconds. */
+  /** Time at which the next delivery is due, in Unix milliseconds; absent when the lane is empty. */
   readonly nextAtMs?: number;
-  /** The endpoint is still isolated: new deliveries are not announced. */
+  /** Whether the endpoint is still isolated, so that new deliveries are not announced. */
   readonly isSlow: boolean;
 }
 

@@ -16,14 +16,14 @@ export interface WebhookReplay extends WebhookOwner {
   /** Start of the next page, in the format of {@link PastEvents}. */
   readonly cursor?: string;
   readonly sent: number;
-  /** Set while a page remains to be processed. Unix milliseconds. */
+  /** Time at which the next page is due, in Unix milliseconds. Set while a page remains to be processed. */
   readonly dueAtMs?: number;
-  /** When the sweep queues the replay. Set with `dueAtMs`. Unix milliseconds. */
+  /** Time at which the sweep queues the replay, in Unix milliseconds. Set together with `dueAtMs`. */
   readonly sweepAtMs?: number;
   readonly createdAtMs: number;
 }
 
-/** Longest time range of a replay: 31 days. Seconds. */
+/** Longest time range of a replay, in seconds: 31 days. */
 export const LONGEST_REPLAY_SECONDS = 31 * 24 * 60 * 60;
 
 export const REPLAY_ID = /^rpl_[a-z2-7]{32}$/;

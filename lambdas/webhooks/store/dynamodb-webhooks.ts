@@ -83,7 +83,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   /**
-   * Every write expects the revision that was read, so one of two writers that read the same revision fails:
+   * Writes a change. Every write expects the revision that was read, so one of two writers that read the same revision
+   * fails:
    *
    *   A ── read rev 3 ── rev 4 ✓
    *   B ──── read rev 3 ──── rev 4 ✗: changed
@@ -194,7 +195,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   /**
-   * The condition is the time that was read, so only one of two sweeps queues the row:
+   * Moves a row. The condition is the time that was read, so only one of two sweeps queues the row:
    *
    *   A ── read at 12:00 ── to 12:10 ✓ ── queue
    *   B ──── read at 12:00 ──── to 12:10 ✗

@@ -20,7 +20,7 @@ import type { DueWebhook, MovedWebhook, WebhookTask } from '../use/webhooks.ts';
 /**
  * Number of partitions of the deliveries of one endpoint, and of the due queue. A delivery costs three write units in
  * its partition (created, claimed, finished) and two in the queue, so a thousand deliveries a second of one endpoint
- * stay below half of what its partitions accept.
+ * use less than half of the capacity of its partitions.
  */
 export const WEBHOOK_SHARDS = 8;
 

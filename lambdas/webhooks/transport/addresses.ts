@@ -91,12 +91,13 @@ function mappedIpv4(written: string): string | undefined {
 
 export interface AddressRulesOptions {
   /**
-   * Also allows loopback addresses, over plain HTTP. For the local stack, where the receiver runs on the same machine.
+   * Whether loopback addresses are allowed, too, over plain HTTP. Only for the local stack, where the receiver runs on
+   * the same machine.
    */
   readonly allowLoopback: boolean;
 }
 
-/** Ports below this one belong to other protocols; of those, only 443 is allowed. */
+/** The lowest allowed port except 443. Lower ports belong to other protocols. */
 const FIRST_FREE_PORT = 1024;
 const HTTPS_PORT = 443;
 const LONGEST_URL = 2_048;
@@ -115,7 +116,7 @@ export type UrlRuling =
   | { readonly kind: 'good'; readonly url: URL; readonly host: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Checks what needs no DNS: form, host and port. */
+/** Checks the parts of an address that need no DNS: form, host and port. */
 export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlRuling {
   if (text.length > LONGEST_URL) return refused(REFUSALS.malformed);
   const read = readWebUrl(text);
@@ -147,7 +148,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-/** Returns whether every address of a host is allowed. One private address among public ones refuses the host. */
+/** Returns whether every address of a host is allowed. A host is refused if one of its addresses is private. */
 export function areAllowed(found: readonly Resolved[], { allowLoopback }: AddressRulesOptions): boolean {
   const allowed = (address: string): boolean => {
     const kind = classOf(address);

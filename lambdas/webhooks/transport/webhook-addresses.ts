@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { WebhookAddresses } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, ruleOnUrl } from './addresses.ts';
 
-/** Timeout of a DNS look-up, during which the caller waits. Enough for any healthy resolver. Milliseconds. */
+/** Timeout of a DNS look-up, in milliseconds. The caller waits for the look-up. Enough for any healthy resolver. */
 const LOOK_UP_MS = 3_000;
 
 /**

@@ -20,7 +20,8 @@ export function configuredTasks({ sqs }: Queues, urls: QueueUrls): WebhookTasks 
 }
 
 /**
- * Creates queues that take one message per call, so that no batch fails in part. The sweep enqueues lost tasks again.
+ * Creates queues to which each call sends one message, so that no batch fails in part. The sweep enqueues lost tasks
+ * again.
  */
 function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: QueueUrls): WebhookTasks {
   return {

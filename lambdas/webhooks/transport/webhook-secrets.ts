@@ -13,8 +13,8 @@ type RootKeys = () => Promise<readonly string[]>;
 
 /**
  * Derives the secrets of endpoints. A secret is the HMAC-SHA-256 of the endpoint and the version under a root key: 256
- * bits that cannot be guessed without the root key and need not be stored. New secrets are derived from the last root
- * key; existing secrets keep theirs.
+ * bits that cannot be guessed without the root key and do not have to be stored. New secrets are derived from the last
+ * root key; existing secrets keep their root key.
  */
 export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
   return {
@@ -25,9 +25,10 @@ export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
     },
     secretOf: async (endpointId, { root, version }) => {
       const key = (await rootKeys()).find((each) => nameOf(each) === root);
-      // The key may be new: another process derived the secret from this key, and this process has not read the key
-      // yet.
-      if (key === undefined) throw new RetryableError('webhook_root_unknown', `the root key ${root} is not known here`);
+      // The root key may be new: another process derived the secret from this key, and this process has not read the
+      // key yet.
+      if (key === undefined)
+        throw new RetryableError('webhook_root_unknown', `this process does not know the root key ${root}`);
       const bytes = createHmac('sha256', key)
         .update(JSON.stringify(['webhook_secret', endpointId, version]))
         .digest();

@@ -8,21 +8,24 @@ import type { AttemptResult } from '../domain/webhook-delivery.ts';
 import type { WebhookRequest, WebhookTransport } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, type Resolved, ruleOnUrl } from './addresses.ts';
 
-/** Timeout from the DNS look-up to the end of the answer. Milliseconds. */
+/** Timeout from the DNS look-up to the end of the answer, in milliseconds. */
 const CALL_MS = WEBHOOK_CALL_SECONDS * 1000;
-/** Stored beginning of an answer, for diagnosis. The rest is not read. Bytes. */
+/** Number of bytes of an answer that are read and stored, for diagnosis. */
 const EXCERPT_BYTES = 256;
 
 export interface WebhookTransportOptions extends AddressRulesOptions {
   readonly resolve: Resolve;
-  /** @default 10 s */
+  /**
+   * Time limit of a call, in milliseconds.
+   * @default 10 s
+   */
   readonly callMs?: number;
 }
 
 /**
  * Calls receivers over HTTPS. The name is resolved once, all its addresses are checked, and the connection uses only
- * those, so a second look-up with another result (DNS rebinding) is impossible. Redirects are not followed. Connections
- * are not reused, so each call is checked separately.
+ * these addresses, so a second look-up with another result (DNS rebinding) is impossible. Redirects are not followed.
+ * Connections are not reused, so each call is checked separately.
  */
 export function webhookTransport(options: WebhookTransportOptions): WebhookTransport {
   return {
@@ -122,7 +125,9 @@ function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: 
   signal.addEventListener('abort', finish, { once: true });
 }
 
-/** Node refuses a header or a path with such characters before it connects (Node.js, "Errors"). */
+/**
+ * Errors with which Node refuses a header or a path with invalid characters, before it connects (Node.js, "Errors").
+ */
 const REFUSED_BEFORE_SENDING = new Set(['ERR_INVALID_CHAR', 'ERR_INVALID_HTTP_TOKEN', 'ERR_UNESCAPED_CHARACTERS']);
 
 function isSendable(error: unknown): boolean {

@@ -21,7 +21,7 @@ export interface FanOutTools {
 /**
  * Creates a delivery for each endpoint that subscribes to the event. A delivery's id is derived from endpoint and
  * event, and its row must not exist yet: the row is the record, so no delivery is created twice. After a crash between
- * two deliveries, the redelivery of the event creates the missing ones.
+ * two deliveries, the redelivery of the event creates the missing deliveries.
  *
  * @throws RetryableError, AmbiguousError: the event can be processed again
  */

@@ -100,15 +100,15 @@ export interface ReplayTools {
 
 /**
  * Number of events on one page. Each delivery takes up to three writes with its due rows, and a transaction is limited
- * to 100 (DynamoDB, "TransactWriteItems").
+ * to 100 writes (DynamoDB, "TransactWriteItems").
  */
 const EVENTS_PER_PAGE = 25;
 
 export type PageOutcome = 'nothing_due' | 'page' | 'ended';
 
 /**
- * Processes one page of a replay. The replay's row is the record: one transaction writes the deliveries of a page and the
- * cursor of the next page, so a page that is read twice is sent once.
+ * Processes one page of a replay. The replay's row is the record: one transaction writes the deliveries of a page and
+ * the cursor of the next page, so the deliveries of a page that is read twice are created once.
  *
  * @throws RetryableError, AmbiguousError: the sweep enqueues the replay again
  */

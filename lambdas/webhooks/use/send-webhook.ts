@@ -86,25 +86,25 @@ export type SendOutcome =
   /** The last scheduled attempt failed, or the endpoint answered 410: the endpoint was disabled. */
   | 'disabled';
 
-/** Time from the moment at which a call counts as slow until its attempt is recorded. Seconds. */
+/** Time from the moment at which a call counts as slow until its attempt is recorded, in seconds. */
 const AFTER_CALL_SECONDS = 6;
 
 /**
- * Number of the endpoint's deliveries that are checked for a success before the endpoint is disabled: the latest ones,
- * and as many from each time of {@link LOOKED_AT_SINCE}.
+ * Number of the endpoint's deliveries that are checked for a success before the endpoint is disabled: the latest
+ * deliveries, and as many from each time of {@link LOOKED_AT_SINCE}.
  */
 const LOOKED_AT = 100;
 /**
- * The times from which deliveries are checked, in addition to the latest ones: the latest deliveries of a busy endpoint
- * may all belong to one outage. The first time is a whole schedule ago, before any shorter outage. Fractions of a
- * schedule before now.
+ * The times from which deliveries are checked, in addition to the latest deliveries: the latest deliveries of a busy
+ * endpoint may all belong to one outage. The first time is a whole schedule ago, before any shorter outage. Each number
+ * is a part of the schedule's duration, counted back from now.
  */
 const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64, 1 / 256] as const;
 
 /**
- * Makes one attempt of a delivery if it is due: claim, send, commit. The delivery's row is the record: only one of two
- * concurrent messages claims the attempt. If the sender crashes, the due queue contains the end of its lease, and the
- * next attempt has the same id and the same body.
+ * Makes one delivery attempt if it is due: claim, send, commit. The delivery's row is the record: only one of two
+ * concurrent messages claims the attempt. If the sender crashes, the due queue contains the end of the attempt's lease,
+ * and the next attempt has the same id and the same body.
  *
  *   A ── claim (rev 2) ── send ── † …… lease ends
  *   B ──── claim ✗                        C ── claim (rev 3) ── send ── commit (rev 4)
@@ -120,7 +120,7 @@ export function sendWebhook(
   return run(tools, { endpointId, deliveryId, inFlight });
 }
 
-/** Like {@link sendWebhook}, but from the lane of the endpoint, where an attempt may be slow. */
+/** Makes an attempt like {@link sendWebhook}, but from the lane of the endpoint, where an attempt may be slow. */
 export function sendFromLane(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
   return run(tools, { endpointId, deliveryId });
 }
@@ -157,7 +157,8 @@ async function claim(
   { endpointId, deliveryId, inFlight }: Which,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
   const { webhooks, clock } = tools;
-  // A delivery in a lane has no message yet that could become its dead letter. The lane queues one.
+  // A delivery in a lane has no message that could become its dead letter. If the delivery cannot be read, the lane
+  // queues a message for it.
   const delivery = await (inFlight === undefined
     ? webhooks.readDelivery(endpointId, deliveryId)
     : readOrPark(webhooks, endpointId, deliveryId));
@@ -193,7 +194,7 @@ async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: We
 
 /**
  * Reads a delivery. A delivery that this code cannot read would be enqueued by every sweep, so it is removed from the
- * due queue, and its message goes to the dead-letter queue, from where it can be redriven after a fix.
+ * due queue. Its message goes to the dead-letter queue and can be redriven after a fix.
  *
  * @throws TerminalError `row_unreadable`
  */
@@ -313,8 +314,8 @@ function outcomeOf(
 
 /**
  * Marks the endpoint as slow, so that its next deliveries go to its lane. Not in the transaction of the attempt: many
- * attempts are slow at once, and the first one suffices. The lane is woken first, so that it outlives every process that
- * reads the endpoint as slow.
+ * attempts can be slow at the same time, and it is enough that the first of them marks the endpoint. The lane is woken
+ * first, so that it outlives every process that reads the endpoint as slow.
  *
  * @param call about an attempt in flight: whether the attempt blocks a shared sender, and the delay of the lane's first
  * run
@@ -364,7 +365,7 @@ async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, now
 type Disabling = Pick<WebhookChange, 'book' | 'deliveries'>;
 
 /**
- * Disables the endpoint and notifies the tenant's other endpoints, unless it is disabled or deleted already.
+ * Disables the endpoint and notifies the tenant's other endpoints, unless the endpoint is already disabled or deleted.
  *
  * @param url the address that was tried
  * @returns `moved` when the endpoint has another address now, which was not tried

@@ -20,9 +20,12 @@ export interface SweepWebhooksTools {
 const PAGE = 400;
 /** Maximum number of pages of a run: 80,000 rows. It bounds a run that has no deadline. */
 const MAX_PAGES = 200;
-/** Time after which a queued row that is still due is queued again. Milliseconds. */
+/** Time after which a queued row that is still due is queued again, in milliseconds. */
 const ROUND_MS = 10 * 60_000;
-/** Maximum number of deliveries of one endpoint that a run queues. The others move to the lane of the endpoint. */
+/**
+ * Maximum number of deliveries of one endpoint that a run queues. The other deliveries move to the lane of the
+ * endpoint.
+ */
 const SHARE = 100;
 
 /**
@@ -98,14 +101,14 @@ async function readableDelivery(
 
 interface Taken {
   readonly queue: readonly GroupedTask[];
-  /** Due time of a queued row. Absent for a row in a lane, which waits for its endpoint. Unix milliseconds. */
+  /** Due time of a queued row, in Unix milliseconds. Absent for a row in a lane, which waits for its endpoint. */
   readonly dueAtMs?: number;
 }
 
 /**
  * Moves a row and returns the tasks to queue.
  *
- * @returns undefined when a rival has moved the row, or it is done
+ * @returns undefined when a rival has moved the row, or the row's work is done
  */
 async function take(
   { due, clock }: SweepWebhooksTools,

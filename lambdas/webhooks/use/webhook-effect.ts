@@ -45,7 +45,7 @@ export type WebhookEffectOutcome<Refusal> =
 
 /**
  * Executes a keyed request so that it takes effect once: the record and the rows are written in one transaction. A
- * refusal is not stored, so the same key can succeed later.
+ * refusal is not stored, so the same idempotency key can succeed later.
  *
  *   A ── read book 3 ── decide ── record A ✓ book 4 ✓
  *   B ──── read book 3 ── decide ──── book 4 ✗ ── read book 4 ── decide ── record B ✓ book 5 ✓

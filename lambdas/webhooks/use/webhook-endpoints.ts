@@ -58,7 +58,7 @@ export async function createEndpoint(
   const { caller, cause, endpointId, url, events, description } = request;
   return takeWebhookEffect<CreateRefusal>(tools, {
     ...request,
-    // The key must not create a second endpoint after the first one was deleted.
+    // The idempotency key must not create a second endpoint after the first endpoint was deleted.
     isPermanent: true,
     decide: async () => {
       const reason = await tools.addresses.refusal(url);
@@ -95,7 +95,7 @@ export interface RotateSecret extends KeyedRequest {
 
 /**
  * The reason why the secret is not rotated, in order of precedence. `too_many_secrets`: a rotation with an overlap is
- * possible from `fromMs`. Unix milliseconds.
+ * possible from `fromMs` (Unix milliseconds).
  */
 type RotateRefusal = NotFound | KeyExpired | { readonly kind: 'too_many_secrets'; readonly fromMs: number };
 
@@ -211,7 +211,10 @@ export async function updateEndpoint(
   });
 }
 
-/** Minimum isolation of a slow endpoint, so that requests of its tenant cannot make it block the shared senders. */
+/**
+ * Minimum isolation of a slow endpoint, so that its tenant's requests cannot return the endpoint to the shared senders
+ * too early.
+ */
 const MIN_ISOLATION_MS = 15 * 60_000;
 
 function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number): WebhookEndpoint {

@@ -48,7 +48,7 @@ export async function runLane(tools: LaneTools, endpointId: string): Promise<rea
   return outcomes;
 }
 
-/** Delay of a postponed delivery. Must exceed the lease of an attempt. Milliseconds. */
+/** Delay of a postponed delivery, in milliseconds. Must exceed the lease of an attempt. */
 const SET_BACK_MS = 2 * 60_000;
 
 /** Outcomes of attempts that had a result. */
@@ -82,7 +82,7 @@ async function workAt(
       if (each.status === 'fulfilled') outcomes.push(each.value);
       else if (entry !== undefined) await setBack(tools, held, entry, each.reason);
     }
-    // A delivery that was tried can be due again before later ones, so the lane is read again.
+    // A delivery that was tried can be due again before later deliveries, so the lane is read again.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
       (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'failed_late',

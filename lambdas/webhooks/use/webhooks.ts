@@ -45,7 +45,7 @@ export interface WebhookStore {
   /** Reads a delivery. @throws TerminalError `row_unreadable` when this code cannot read the row */
   readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
   /**
-   * Removes a delivery that cannot be read from the due queue. Its row is kept. Has no effect when there is no such
+   * Removes from the due queue a delivery that cannot be parsed. Its row is kept. Has no effect when there is no such
    * row.
    */
   park(endpointId: string, deliveryId: string): Promise<void>;
@@ -62,7 +62,7 @@ export interface DeliveryPage {
   readonly limit: number;
 }
 
-/** An attempt of a delivery, a page of a replay, or a run of a lane. Running it twice has one effect. */
+/** A delivery attempt, a page of a replay, or a lane run. A task that runs twice takes effect once. */
 export type WebhookTask =
   | { readonly kind: 'attempt'; readonly endpointId: string; readonly deliveryId: string }
   | { readonly kind: 'replay'; readonly replayId: string }
@@ -77,7 +77,7 @@ export interface GroupedTask {
 /** A task in the queue of the sweep, or in a lane. */
 export interface DueWebhook {
   readonly task: WebhookTask;
-  /** The row's position in the queue. Unix milliseconds. */
+  /** The row's position in the queue, in Unix milliseconds. */
   readonly sweepAtMs: number;
 }
 
@@ -88,12 +88,14 @@ export interface DueWebhook {
 export interface DueWebhooks {
   /** Returns at most `limit` rows that the sweep must queue at `nowMs`, oldest first in each shard. */
   due(nowMs: number, limit: number): Promise<readonly DueWebhook[]>;
-  /** Returns the first deliveries in the lane of an endpoint, oldest first, including those that are not yet due. */
+  /**
+   * Returns the first deliveries in the lane of an endpoint, oldest first, including deliveries that are not yet due.
+   */
   dueInLane(endpointId: string, limit: number): Promise<readonly DueWebhook[]>;
   /**
    * Moves a row to another time, or into the lane of its endpoint.
    *
-   * @returns undefined when the row is no longer at this time: a rival has moved it, or it is done
+   * @returns undefined when the row is no longer at this time: a rival has moved the row, or its work is done
    */
   move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<MovedWebhook | undefined>;
 }
@@ -102,7 +104,7 @@ export interface DueWebhooks {
 export interface MovedWebhook {
   /** The group of the row's owner (`groupOf`). */
   readonly group: string;
-  /** Time since which the row waits to be tried. Unix milliseconds. Absent when the row cannot be read. */
+  /** Time since which the row waits for an attempt, in Unix milliseconds. Absent when the row cannot be read. */
   readonly dueAtMs?: number;
 }
 
@@ -122,7 +124,7 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Called as soon as a call has no answer after this time, at most once. */
+/** Notified, at most once, when a call has had no answer for `afterMs`. */
 export interface Late {
   /** Milliseconds. */
   readonly afterMs: number;
