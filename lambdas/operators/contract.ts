@@ -1,39 +1,45 @@
-/** Metrics of expired records, counted for the service of reconciliation. They are gauges, so alarms use the maximum, not the sum. */
+/**
+ * Metrics of expired idempotency records, published under the service name of reconciliation. They are gauges, so
+ * alarms use the maximum, not the sum.
+ */
 export const PurgeMetric = {
-  /** Tables whose time to live is off or has left too many expired records. Reported every night, also when zero. */
+  /** Number of tables whose time to live is off or lags too far behind. Reported every night, also when zero. */
   ttlNotWorking: 'ttl_not_working',
-  /** Records that time to live left for days after their expiry. Reported every night. */
+  /** Number of records that time to live had not deleted days after their expiry. Reported every night. */
   expiredLeft: 'expired_left',
 } as const;
 
 /**
- * Queues that no function receives, each with the queue or function to which its messages are redriven. All others are
- * dead letters of the queue with their name.
+ * Queues that no function reads, each with the queue or function to which its messages are redriven. Every other such
+ * queue is the dead-letter queue of the task queue with the same prefix.
  */
 export const REDRIVE_TARGETS: Readonly<Record<string, string>> = {
   'Events-Parked': 'Events-Republisher',
   'Vendors-DeadLetters': 'Parties-DelayedCalls-Queue',
 };
 
-/** The ends of the names of a queue of tasks and of the queue of its dead letters (lib/constructs/task-queue.ts). */
+/** Name suffixes of a task queue and of its dead-letter queue (lib/constructs/task-queue.ts). */
 export const TASKS_END = '-Queue';
 export const DEAD_LETTERS_END = '-DeadLetters';
 
-/** The environment variable with the queues of messages that operators list. JSON, `MessageQueueNames`. */
+/** The environment variable with the message queues that operators can list. JSON, `MessageQueueNames`. */
 export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
 
 /**
- * The queues by the names that operators see. Without full addresses, because the environment of a function is limited
- * to 4 kB.
+ * The deployed queues, by the names that operators see. Most values are names instead of full addresses, because the
+ * environment of a function is limited to 4 kB.
  */
 export interface MessageQueueNames {
-  /** The address of one of the queues. A name stands for the address with this name at its end. */
+  /**
+   * The address of any one of the queues. The address of every other queue is this address with the other queue's name
+   * at its end.
+   */
   readonly at: string;
-  /** Queues of tasks, each with the queue of its dead letters, by their common prefix. Names or addresses. */
+  /** Task queues, each with its dead-letter queue, by their common prefix. Names or addresses. */
   readonly tasks: Readonly<Record<string, readonly [received: string, kept: string]>>;
-  /** Names or addresses of other queues whose messages a function receives. */
+  /** Names or addresses of other queues that a function reads. */
   readonly received: Readonly<Record<string, string>>;
-  /** Names or addresses of other queues whose messages no function receives. */
+  /** Names or addresses of other queues that no function reads. */
   readonly kept: Readonly<Record<string, string>>;
   /** The functions of {@link REDRIVE_TARGETS}. */
   readonly functions: Readonly<Record<string, string>>;

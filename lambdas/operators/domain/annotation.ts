@@ -13,15 +13,15 @@ export interface AnnotationRequest {
   /** The name of the operator who is responsible. */
   readonly operator: string;
   /**
-   * The sequence of the annotated transition.
+   * The sequence number of the annotated transition.
    * @default the payment as a whole
    */
   readonly annotates?: number;
 }
 
-/** In order of precedence. */
+/** The possible decisions, in order of precedence. */
 export type AnnotationDecision =
-  /** The chain contains this annotation. */
+  /** The chain already contains this annotation. */
   | { readonly kind: 'made_before' }
   /** The payment has no such transition. */
   | { readonly kind: 'nothing_to_annotate' }
@@ -55,7 +55,7 @@ export function annotationAnswer(transition: Transition): Answer {
 
 /** Renders an annotation for the API from its transition; the time in Unix seconds. */
 export function annotationObject({ sequence, payment, subject, occurredAtMs }: Transition): Record<string, unknown> {
-  invariant(subject?.kind === 'annotation', 'the transition of an annotation has another subject');
+  invariant(subject?.kind === 'annotation', 'the transition of an annotation has a different subject');
   return {
     id: subject.annotationId,
     object: 'annotation',

@@ -12,7 +12,7 @@ import type { Transition } from '../../payments/domain/transition.ts';
 import type { CorrectionRequest } from './correction.ts';
 import type { DecisionRequest } from './operator-decision.ts';
 
-/** Rules that define which requests of operators wait for a second person, and for how long. */
+/** Rules that define which operator requests wait for a second person, and for how long. */
 export interface ApprovalRules {
   /**
    * Limit by currency, with `*` for all other currencies. Requests above the limit wait. Without `*`, all requests in
@@ -25,13 +25,13 @@ export interface ApprovalRules {
 /** An operator as recorded in an approval. */
 export interface Person {
   readonly name: string;
-  /** The same for all keys of one person. */
+  /** The id of the person, the same for all of the person's API keys. */
   readonly person: string;
   /** The id of the operator's key, or the subject at the identity provider. */
   readonly identity: string;
 }
 
-/** A request of an operator, without its reason. */
+/** An operator's request, without its reason. */
 export type Asked =
   | ({ readonly kind: 'correction' } & Pick<CorrectionRequest, 'change'>)
   | ({ readonly kind: 'decision' } & Pick<
@@ -39,14 +39,17 @@ export type Asked =
       'outcome' | 'change' | 'chargeId' | 'takenMinor' | 'override'
     >);
 
-/** The effect that was shown to both persons. An approval whose effect has changed since is refused. */
+/**
+ * The effect that was shown to the requester and to the approver. An approval whose effect has changed since is
+ * refused.
+ */
 export interface ShownEffect {
   readonly type: TransitionType;
   readonly paymentStatus: PaymentStatus;
   readonly postings: readonly Posting[];
 }
 
-/** A request of an operator that waits for a second person. */
+/** An operator's request that waits for a second person. */
 export interface Approval extends GivenReason {
   /** `apr_…`. The id contains the time, so that the approval is found in the list without an index. */
   readonly id: OperationId;
@@ -75,7 +78,7 @@ export interface ApprovalEnd {
 }
 
 export const APPROVAL_ID = /^apr_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
-/** 130 bits. */
+/** The id contains the first 130 bits of a digest, which are 26 base32 characters. */
 const ID_BYTES = 17;
 const ID_LETTERS = 26;
 
@@ -104,8 +107,8 @@ export type Stake = Pick<Approval, 'amountMinor' | 'currency'>;
 
 /**
  * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, so that
- * a correction above the limit cannot be split; postings of a stray charge can be in another currency than the payment.
- * A decision counts with the amount that it concerns, even when it posts nothing.
+ * a correction above the limit cannot be split; postings of a stray charge can be in a different currency than the
+ * payment. A decision counts with the amount that it concerns, even when it posts nothing.
  */
 export function stakeAbove(
   rules: ApprovalRules,
@@ -155,7 +158,7 @@ export function shownEffect({ type, payment, postings }: TransitionDraft): Shown
   return { type, paymentStatus: payment.status, postings };
 }
 
-/** Whether two operators are the same person, by any of the identifiers in keys and at identity providers. */
+/** Returns whether two operators are the same person, by any of the identifiers in keys and at identity providers. */
 export function isSamePerson(left: Person, right: Person): boolean {
   const names = new Set(namesOf(left));
   return namesOf(right).some((name) => names.has(name));
@@ -173,8 +176,8 @@ function namesOf({ name, person, identity }: Person): readonly string[] {
 }
 
 /**
- * Time before the expiry of an approval from which no verdict is accepted. It exceeds the time from the decision to the
- * write of a request, so that no approval takes effect after it was shown as expired. Milliseconds.
+ * Time before the expiry of an approval during which no verdict is accepted. It exceeds the time between the decision
+ * and the write of a verdict, so that no approval takes effect after it was shown as expired. Milliseconds.
  */
 const CLOSED_BEFORE_MS = 60_000;
 
@@ -214,7 +217,7 @@ function effectObject(id: OperationId, { type, paymentStatus, postings }: ShownE
   return { id, type, payment_status: paymentStatus, postings: postings.map(postingObject) };
 }
 
-/** Whether the draft has the effect that was shown to the approvers. */
+/** Returns whether the draft has the effect that was shown to the requester and to the approver. */
 export function hasShownEffect({ operationId, effect }: Approval, draft: TransitionDraft): boolean {
   const texts = [effect, shownEffect(draft)].map((each) => JSON.stringify(effectObject(operationId, each)));
   return texts[0] === texts[1];

@@ -18,9 +18,9 @@ export interface CorrectionRequest {
     | { readonly kind: 'post'; readonly legs: readonly Omit<Posting, 'currency'>[] };
 }
 
-/** In order of precedence. */
+/** The possible decisions, in order of precedence. */
 export type CorrectionDecision =
-  /** The chain contains this correction. */
+  /** The chain already contains this correction. */
   | { readonly kind: 'made_before' }
   /** There is no such transition, or it has no postings. */
   | { readonly kind: 'nothing_to_reverse' }
@@ -66,7 +66,7 @@ export function correctionAnswer(transition: Transition): Answer {
 /** Renders a correction for the API from its transition; amounts in minor units, the time in Unix seconds. */
 export function correctionObject(transition: Transition): Record<string, unknown> {
   const { sequence, payment, postings, subject, occurredAtMs } = transition;
-  invariant(subject?.kind === 'correction', 'the transition of a correction has another subject');
+  invariant(subject?.kind === 'correction', 'the transition of a correction has a different subject');
   return {
     id: subject.correctionId,
     object: 'correction',

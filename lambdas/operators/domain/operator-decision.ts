@@ -43,9 +43,9 @@ export interface DecisionRequest {
   readonly operator: string;
 }
 
-/** In order of precedence. */
+/** The possible outcomes, in order of precedence. */
 export type DecisionOutcome =
-  /** The chain contains this decision. */
+  /** The chain already contains this decision. */
   | { readonly kind: 'made_before' }
   | { readonly kind: 'not_in_review'; readonly status: Payment['status'] }
   | { readonly kind: 'change_not_found' }
@@ -55,7 +55,7 @@ export type DecisionOutcome =
    * decision.
    */
   | { readonly kind: 'change_too_young'; readonly fromMs: number }
-  /** The decision contradicts the Ledger, which indicates a further error. */
+  /** The decision contradicts the Ledger, so an operator must first find out what else is wrong. */
   | { readonly kind: 'impossible'; readonly because: string }
   /** The payment succeeded, but neither the payment nor the request contains a charge id. */
   | { readonly kind: 'charge_unnamed' }
@@ -79,7 +79,10 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   const charged = chargeId ?? payment.chargeId;
   if (charged === undefined) return { kind: 'charge_unnamed' };
   if (state.strayCharges.has(charged)) {
-    return { kind: 'impossible', because: 'the charge is recorded as a stray charge and is returned to the payer' };
+    return {
+      kind: 'impossible',
+      because: 'the charge is recorded as a stray charge, and its money is returned to the payer',
+    };
   }
   if (why?.code === WRONG_AMOUNT && takenMinor === undefined) return { kind: 'amount_unnamed' };
   const amountMinor = takenMinor ?? payment.amountMinor;
@@ -98,7 +101,7 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
  * Ends a change whose outcome could not be determined. The effect is the same as if the processor had reported the
  * outcome.
  *
- * @param begunAtMs time at which the change was requested; Unix milliseconds
+ * @param begunAtMs the time at which the change was requested; Unix milliseconds
  */
 export function decideChangeByOperator(
   request: DecisionRequest & { readonly change: OperationId },
@@ -123,7 +126,7 @@ function recorded({ decisionId, reason, operator, override }: DecisionRequest): 
 
 const NOT_DONE: Failure = {
   code: DECIDED_BY_OPERATOR,
-  message: 'An operator found that the processor has not done it.',
+  message: 'An operator found that the processor has not made the change.',
 };
 
 function decideDone(change: PendingChange, state: PaymentState): Decision {

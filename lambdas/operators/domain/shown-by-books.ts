@@ -14,7 +14,7 @@ import {
 } from '../../payments/domain/processor-charge.ts';
 import type { DecisionRequest } from './operator-decision.ts';
 
-/** The fields of a decision that the processor's books can contradict. */
+/** The statements of a decision that the processor's books can contradict. */
 export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>;
 
 /** Reasons why the books do not confirm a decision. */
@@ -35,8 +35,8 @@ interface Money {
 }
 
 /**
- * Returns the charge about which a decision makes a claim. A decision that a payment failed makes no claim that the
- * books could contradict: if they show money now or later, it is returned to the payer.
+ * Returns the charge that the books must show according to a decision. The books cannot contradict the decision that a
+ * payment failed: if they show money now or later, the money is returned to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -57,7 +57,7 @@ export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCha
   const { payment } = state;
   const change = claim.change === undefined ? undefined : changeOf(state, claim.change);
   const isOwn = charge !== undefined && isShownOf(charge, state);
-  // The charge belongs to another payment, so the processor has changed nothing for this one.
+  // The charge belongs to another payment, so the processor has changed nothing for this payment.
   if (!isOwn) return claim.outcome === 'succeeded' ? { kind: 'charge_not_shown' } : undefined;
   if (change === undefined) {
     return differs('captured', claim.takenMinor ?? payment.amountMinor, charge.capturedMinor, charge, payment.currency);
@@ -68,8 +68,8 @@ export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCha
 }
 
 /**
- * Whether the charge belongs to the payment: by its metadata, or because the Ledger has recorded it. The Ledger is
- * needed because every user of the processor's account can remove metadata.
+ * Returns whether the charge belongs to the payment: by its metadata, or because the Ledger has recorded it. The Ledger
+ * is needed because every user of the processor's account can remove metadata.
  */
 function isShownOf(charge: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   if (isOfAnotherPayment(charge, payment.id)) return false;
@@ -86,7 +86,8 @@ function refundDiffers(
   const refunds = factsOf(charge, state.payment, 0).filter((fact) => fact.kind === 'refund');
   const named = refunds.find((each) => each.refundId === refundId);
   if (outcome === 'failed') {
-    // A refund without an operation id is recorded as made by another user, so it counts even if it is this refund.
+    // Only a refund with this operation id is compared. A refund without one is recorded as made by another user, even
+    // if it is this refund.
     const shownMinor = named === undefined || named.status === 'failed' ? 0 : named.amountMinor;
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }

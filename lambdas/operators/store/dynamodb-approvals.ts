@@ -98,8 +98,8 @@ function keyOf({ id }: Pick<Approval, 'id'>): Item {
 }
 
 /**
- * Stores effects of operators, and the approvals that some of them wait for. Approvals are one partition of the
- * Registry, sorted by time.
+ * Stores the effects of operators' requests, and the approvals for which some requests wait. All approvals are in one
+ * partition of the Registry, sorted by time.
  */
 export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore {
   readonly #client: DynamoDBDocumentClient;
@@ -147,7 +147,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
       ),
     );
     const found: Approval[] = [];
-    // Read one after the other, because a page is short and rarely requested.
+    // The reasons are read one after the other, because a page is short and rarely requested.
     for (const item of Items) found.push(await this.#withReason(item));
     return found;
   }

@@ -10,7 +10,7 @@ import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-r
 
 const { partitionKey: PK, timeToLiveAttribute: EXPIRY } = IdempotencyTable;
 
-/** Number of rows per step: about half a megabyte with typical answers. Only keys are returned. */
+/** Number of rows per step, which have about half a megabyte with typical answers. Only their keys are returned. */
 const PAGE = 500;
 
 const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });
@@ -74,7 +74,7 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   }
 }
 
-/** Reads the state of time to live of the tables that were deployed with it. */
+/** Reads the time-to-live state of the tables that were deployed with time to live. */
 export class DynamoDbTimeToLive implements TimeToLive {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Readonly<Record<string, string>>;

@@ -171,7 +171,7 @@ function shardsOf(queue: QueueName): number {
   return queue === 'claims' ? INDEX_SHARDS : ROWS[queue].shards;
 }
 
-/** Renders a row. An unreadable row becomes an entry without details, because it is stuck, too. */
+/** Renders a row. An unreadable row becomes an entry without details, so that operators see that it is stuck, too. */
 function readable(item: Item, entryOf: Rows['entryOf']): QueueEntry {
   try {
     const { needsOperator = false, ...entry } = entryOf(item);

@@ -22,7 +22,7 @@ import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../us
 
 /**
  * Visibility timeout of a message that is only listed. It exceeds the duration of a listing, so that no message is
- * received twice, and is short enough for an operator to wait. Seconds.
+ * received twice, but is short enough for an operator to wait. Seconds.
  */
 const HIDDEN_SECONDS = 15;
 /**
@@ -36,7 +36,7 @@ const MOVED_WITHIN_SECONDS = 30;
 const MAX_AT_ONCE = 10;
 /** Maximum number of receives. A receive from an empty queue takes a second. */
 const MAX_RECEIVES = 15;
-/** Number of consecutive receives without a message that ends a redrive. */
+/** Number of consecutive empty receives after which a redrive ends. */
 const EMPTY_RECEIVES = 3;
 
 const COUNTS = [
@@ -81,8 +81,8 @@ export function deployedQueues({ at, tasks, functions, ...others }: MessageQueue
 }
 
 /**
- * A dead letter of a vendor call. It names the reason why the call was given up. Messages of other queues have an
- * attribute instead.
+ * A dead letter of a vendor call. Its body contains the reason why the call was given up; messages of other queues have
+ * the reason in an attribute.
  */
 const deadLetter = z.object({
   deadLetter: z.object({ vendor: z.string(), operation: z.string(), reason: z.string() }),
@@ -139,7 +139,7 @@ export class SqsQueues implements MessageQueues {
     return [...found.values()];
   }
 
-  /** Makes listed messages visible again. Without this call, they become visible after some seconds. */
+  /** Makes listed messages visible again at once, instead of after {@link HIDDEN_SECONDS}. */
   async #show(queue: string, taken: readonly Message[]): Promise<void> {
     const QueueUrl = this.deployed[queue]?.url;
     const show = ({ ReceiptHandle }: Message) =>
@@ -209,7 +209,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
   }
 }
 
-/** Renders a message. Of the body, only ids and reasons are shown. */
+/** Renders a message. Shows only ids and reasons from its body. */
 function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: Message): MessageEntry {
   const about = ORDER_IN_TEXT.exec(Body)?.[0] ?? PAYMENT_IN_TEXT.exec(Body)?.[0];
   const given = deadLetterIn(Body);

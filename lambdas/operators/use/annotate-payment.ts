@@ -4,7 +4,7 @@ import { type AnnotationDecision, annotationAnswer, decideAnnotation } from '../
 import { type KeyedEffectOutcome, type KeyedEffectTools, type OperatorRequest, takeEffect } from './keyed-effect.ts';
 
 export interface AnnotatePayment extends Omit<OperatorRequest, 'asked'> {
-  /** The sequence of the annotated transition. @default the payment as a whole */
+  /** The sequence number of the annotated transition. @default the payment as a whole */
   readonly annotates?: number;
 }
 

@@ -41,10 +41,10 @@ export type ApprovalRefusal =
   | { readonly kind: 'approval_expired' }
   /** The reason was erased, so the correction or decision would have no reason. */
   | { readonly kind: 'reason_erased' }
-  /** The payment has changed, so that the request would now have another effect. */
+  /** The payment has changed, so that the request would now have a different effect. */
   | { readonly kind: 'approval_outdated' };
 
-/** In order of precedence. */
+/** The possible outcomes, in order of precedence. */
 export type ApprovalOutcome =
   | ApprovalRefusal
   | Exclude<
@@ -85,7 +85,7 @@ export async function approve(tools: DecisionTools, verdict: Verdict): Promise<A
     personalFields: () => reasonFields(approval),
     ended: (atMs) => ({ approval, end: end(atMs) }),
   });
-  // The effect exists, so this is a repeated request whose record of the verdict has expired.
+  // Either the other verdict is recorded, or the effect exists and the record of its verdict has expired.
   return taken.kind === 'payload_mismatch' || taken.kind === 'key_expired' ? { kind: 'approval_ended' } : taken;
 }
 

@@ -1,7 +1,7 @@
 import type { Effect, EffectOutcome, EffectStore } from '../../payments/use/effect-store.ts';
 import type { Approval, ApprovalEnd } from '../domain/approval.ts';
 
-/** The change of an approval that is written in the transaction of the effect. */
+/** A change to an approval, written in the same transaction as the effect. */
 export interface ApprovalChange {
   /** A new approval. */
   readonly approval?: Approval;

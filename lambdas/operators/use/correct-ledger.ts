@@ -40,7 +40,7 @@ export async function correctLedger(tools: KeyedEffectTools, request: CorrectLed
 /**
  * Describes the effect of a correction.
  * @param by the operator who is responsible
- * @param correctionId the id of the correction, or the empty text for a preview
+ * @param correctionId the id of the correction, or an empty string for a preview
  */
 export function correctionEffect(
   { asked: { change }, reason, by }: Pick<CorrectLedger, 'asked' | 'reason' | 'by'>,

@@ -38,8 +38,8 @@ export interface DecisionTools extends KeyedEffectTools, ComparingTools {}
 export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
 
 /**
- * Records an operator's decision about a payment in review, or about a change whose outcome could not be determined.
- * Exactly once in effect.
+ * Records, exactly once in effect, an operator's decision about a payment in review, or about a change whose outcome
+ * could not be determined.
  *
  * @throws as `takeEffect`
  */
@@ -62,7 +62,7 @@ export async function previewDecision(
 /**
  * Describes the effect of a decision.
  * @param by the operator who is responsible
- * @param decisionId the id of the decision, or the empty text for a preview
+ * @param decisionId the id of the decision, or an empty string for a preview
  */
 export function decisionEffect(
   { clock, ...tools }: ComparingTools & { readonly clock: Pick<Clock, 'nowMs'> },

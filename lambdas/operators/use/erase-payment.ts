@@ -10,23 +10,23 @@ export interface ErasePaymentTools {
   readonly processed: ProcessedEvents;
   /**
    * Deletes the details rows and records the deletion in the activity log.
-   * @returns false when there are none
+   * @returns false when there are no details rows
    */
   readonly erase: (payment: Pick<Payment, 'id' | 'tenantId' | 'mode'>) => Promise<boolean>;
 }
 
-/** In order of precedence. */
+/** The possible outcomes, in order of precedence. */
 export type ErasePaymentOutcome =
   | { readonly kind: 'not_found' }
   /** The payment may still succeed, and its receipt and commission then need the metadata. */
   | { readonly kind: 'unfinished'; readonly status: PaymentStatus }
-  /** The receipt and commission are made from the metadata in `payment.completed`, which is not published yet. */
+  /** The receipt and commission are created from the metadata in `payment.completed`, which is not published yet. */
   | { readonly kind: 'unpublished' }
   /** The payment has no details, or they were already erased. */
   | { readonly kind: 'nothing_to_erase' }
   | { readonly kind: 'erased' };
 
-/** Final statuses. A payment in one of them can no longer become `succeeded`. */
+/** Final statuses. A payment in one of these statuses can no longer become `succeeded`. */
 const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'canceled']);
 
 /**

@@ -10,7 +10,7 @@ export interface ExpiredRecord {
 /** Finds and deletes completed idempotency records that are past their expiry. */
 export interface ExpiredRecords {
   /**
-   * Reads one page of rows and returns the expired ones, possibly none.
+   * Reads one page of rows and returns the expired rows, possibly none.
    * @param beforeSeconds time before which the returned records have expired; Unix seconds
    */
   walk(step: WalkStep, beforeSeconds: number): Promise<WalkPage<ExpiredRecord>>;

@@ -45,7 +45,7 @@ export interface KeyedEffectTools extends Pick<Expiring, 'retention'> {
   readonly digest: Digest;
 }
 
-/** A keyed request of an operator. */
+/** An operator's request with an idempotency key. */
 export interface OperatorRequest<What extends Asked = Asked> {
   readonly cause: OperatorCause;
   /** The operator who is responsible. */
@@ -95,10 +95,13 @@ type Decided<Refusal> =
   | { readonly kind: 'made_before' }
   | Refusal;
 
-/** A keyed request whose effect is a single transition without a call to another system. It needs no claim. */
+/**
+ * A request with an idempotency key whose effect is a single transition, without a call to another system. It needs no
+ * claim.
+ */
 export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
   /**
-   * The request as stored for a second person when its amount is above the limit.
+   * The request as it is stored for a second person if its amount is above the limit.
    * @default the request does not wait
    */
   readonly asked?: Asked;
@@ -109,7 +112,7 @@ export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, Ef
   readonly ended?: (atMs: number) => NonNullable<ApprovalChange['ended']>;
 }
 
-/** In order of precedence. */
+/** The possible outcomes, in order of precedence. */
 export type KeyedEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
   /** The stored answer, byte for byte. */
@@ -215,14 +218,12 @@ function writeOf<Refusal>(
   };
 }
 
-/**
- * Returns details that name the operator who made the request; the actor of the entry is the operator who approved it.
- */
+/** Returns the details of an activity log entry that name the requester. The actor of the entry is the approver. */
 function approvedDetails(ended: ApprovalChange['ended']): Readonly<Record<string, string>> {
   return ended === undefined ? {} : { approval: ended.approval.id, asked_by: ended.approval.askedBy.name };
 }
 
-/** Returns the write of the approval instead of the transition, which is written after a second person approves. */
+/** Builds the write of an approval. The transition itself is written only after a second person approves. */
 function waitingWrite<Refusal>(
   tools: KeyedEffectTools,
   effect: KeyedEffect<Refusal> & Required<Pick<KeyedEffect<Refusal>, 'asked'>>,
@@ -268,12 +269,12 @@ function waitingWrite<Refusal>(
   };
 }
 
-/** The status of an answer to a request that waits for a second person. */
+/** The HTTP status of the answer to a request that waits for a second person. */
 const WAITING = 202;
 
 /**
- * Returns the record of an effect. The record is permanent, but its answer expires. It refers from a correction or
- * decision to its payment, and prevents its key from being used for another payment.
+ * Returns the record of an effect. The record is permanent, but its answer expires. The record links a correction or
+ * decision to its payment, and prevents the reuse of its idempotency key for another payment.
  */
 function recordOf<Refusal>(
   { entropy, retention }: Pick<KeyedEffectTools, 'entropy' | 'retention'>,
@@ -345,7 +346,7 @@ export async function previewEffect<Refusal extends { readonly kind: string }>(
   const before = await findChain(effects, payment);
   if (before === undefined) return { kind: 'not_found' };
   const decision = await decide(before);
-  invariant(!isMadeBefore(decision), 'a preview was decided as already made');
+  invariant(!isMadeBefore(decision), 'the effect of a preview is already in the chain');
   if (!isAppend(decision)) return decision;
   const { draft } = decision;
   const waits =

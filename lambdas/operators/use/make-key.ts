@@ -2,25 +2,25 @@ import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { KeySummary, MadeKey, RecordOfKey } from '../../tenants/keys.ts';
 import { type RecordedAct, type RecordedOutcome, type RecordTools, recordOnce } from './record-once.ts';
 
-/** A request of an operator that creates a key. */
+/** An operator's request that creates an API key. */
 export interface MakeKey extends Pick<RecordedAct, 'operationId' | 'fingerprint'> {
   /** The HTTP status of the answer. */
   readonly status: 200 | 201;
   /**
-   * Creates the key.
+   * Creates the API key.
    * @returns undefined when nothing was written
    */
   readonly make: (recordOf: RecordOfKey) => Promise<MadeKey | undefined>;
   /**
-   * Renders the key for the API.
+   * Renders the API key for the answer.
    * @param secret the key itself; null in the stored answer
    */
   readonly show: (key: KeySummary, secret: string | null) => Readonly<Record<string, unknown>>;
 }
 
 /**
- * Creates a key, exactly once. The stored answer omits the key, so that the tables never contain it. The answer to a
- * repeated request omits it too.
+ * Creates an API key, exactly once. The stored answer omits the secret, so that the tables never contain it. The answer
+ * to a repeated request therefore omits the secret, too.
  *
  * @throws RetryableError when nothing was written
  */

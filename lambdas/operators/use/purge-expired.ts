@@ -16,7 +16,7 @@ interface PurgeObserver {
   /** Called for each record that could not be deleted. */
   failed(error: unknown): void;
   /**
-   * Called at the end.
+   * Called at the end of the job.
    * @param expiredLeft number of expired records that time to live had not deleted
    * @param notWorking tables in which time to live does not work
    */
@@ -29,14 +29,17 @@ interface PurgeObserver {
  * table?"). Milliseconds.
  */
 const GRACE_MS = 4 * DAY_MS;
-/** Number of expired records above which time to live counts as stopped. It can lag behind by hundreds of records. */
+/**
+ * Number of expired records above which time to live counts as stopped. Even if it works, it can lag behind by hundreds
+ * of records.
+ */
 const TTL_BACKLOG_LIMIT = 1_000;
 /**
- * Number of segments of the scan. Each night starts with another segment, so that a table too large for one night is
- * covered by the following nights.
+ * Number of segments of the scan. Each night starts with a different segment, so that a table too large for one night
+ * is covered by the following nights.
  */
 const SEGMENTS = 16;
-/** Number of scan steps per page of work. Most rows have not expired, so this takes a few seconds. */
+/** Number of scan steps per page of work. Most rows have not expired, so a page takes only a few seconds. */
 const STEPS_AT_ONCE = 20;
 /** Number of concurrent deletes. */
 const CONCURRENT_DELETES = 8;

@@ -1,8 +1,8 @@
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 
 /**
- * The queues of unfinished work, with a description of their entries, and the job whose runs count the entries as
- * `left`.
+ * The queues of unfinished work, each with a description of its entries, and the job whose runs report the number of
+ * entries as `left`.
  */
 export const QUEUES = {
   claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
@@ -64,7 +64,7 @@ export type DeployedQueues = Readonly<Record<string, DeployedQueue>>;
 
 interface DeployedQueue {
   readonly url: string;
-  /** Whether no function receives the queue's messages: dead letters and parked records. */
+  /** Whether no function reads the queue, as for dead letters and parked records. */
   readonly isKept: boolean;
   /** The name of the queue or function that processes the messages again, unchanged. */
   readonly redriveTo?: string;
@@ -114,7 +114,7 @@ export interface MessageEntry extends QueueEntry {
   readonly reason?: string;
 }
 
-/** Selects the messages to move back. */
+/** Selects the messages that a redrive moves. */
 export interface PutBack {
   /**
    * Only messages that were sent before this time. A message that fails again after it was moved counts as a new
@@ -128,10 +128,10 @@ export interface PutBack {
 /** Access to message queues (Amazon SQS). */
 export interface MessageQueues {
   readonly deployed: DeployedQueues;
-  /** Returns the approximate number of messages, including delayed and in-flight ones. */
+  /** Returns the approximate number of messages, including delayed and in-flight messages. */
   count(queue: string): Promise<number>;
   /**
-   * Reads some messages of a queue that no function receives, in no particular order. They are hidden from other
+   * Reads some messages of a queue that no function reads, in no particular order. The messages are hidden from other
    * readers for some seconds.
    *
    * @param limit at least 1

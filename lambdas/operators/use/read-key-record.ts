@@ -54,22 +54,25 @@ export interface KeyRecord {
   readonly expiresAtSeconds?: number;
 }
 
-/** The owner of a key: a tenant or an operator. */
+/** The owner of an idempotency key: a tenant or an operator. */
 export type KeyOwner =
   | { readonly kind: 'tenant'; readonly tenantId: TenantId; readonly mode: Mode }
   | { readonly kind: 'operator'; readonly person: string };
 
-/** The paths whose keys can be inspected. */
+/** The paths whose idempotency keys can be inspected. */
 export const KEYED_PATH =
   /^\/v1\/(?:payments(?:\/pay_[a-z2-7]{32}\/(?:capture|cancel|refunds))?|orders|admin\/(?:corrections|payments\/pay_[a-z2-7]{32}\/(?:resolve|annotations)))$/;
 const CHANGE_PATH = /^\/v1\/payments\/(pay_[a-z2-7]{32})\/(capture|cancel|refunds)$/;
 const CHANGES = { capture: 'capture', cancel: 'cancel', refunds: 'refund' } as const;
-/** Returns the kind of owner whose keys are sent to a path. */
+/** Returns the kind of owner whose idempotency keys are sent to a path. */
 export function ownerKindOf(path: string): KeyOwner['kind'] {
   return path.startsWith('/v1/admin/') ? 'operator' : 'tenant';
 }
 
-/** Derives the operation of a request with this key. No row contains the key, so it cannot be looked up. */
+/**
+ * Derives the operation id of a request from its idempotency key. A look-up by key is impossible, because no row
+ * contains the key.
+ */
 export function operationOfKey(
   digest: Digest,
   owner: KeyOwner,
@@ -90,7 +93,9 @@ export function operationOfKey(
   return deriveChangeId(digest, CHANGES[step as keyof typeof CHANGES], paymentId, scope);
 }
 
-/** Matches the ids whose records operators may read. Answers about keys and webhook secrets are excluded. */
+/**
+ * Matches the ids whose records operators may read. Records of requests for API keys and webhook secrets are excluded.
+ */
 const CLAIMED = /^(?:pay|ord)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
 const EFFECT = /^(?:cor|dec|ann|cb)_[a-z2-7]{32}$/;
 

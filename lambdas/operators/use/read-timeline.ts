@@ -19,8 +19,8 @@ import type { WebhookEndpoint } from '../../webhooks/domain/webhook-endpoint.ts'
 import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
 
 /**
- * Maximum number of transitions per page. Each costs a read for its claim or its callback, and one for each endpoint of
- * the tenant.
+ * Maximum number of transitions per page. Each transition costs one read for its claim or callback, and one read for
+ * each webhook endpoint of the tenant.
  */
 export const MAX_TRANSITIONS = 25;
 /**
@@ -41,7 +41,7 @@ export interface TimelineTools {
 /** An event on the timeline, without its time and transition. */
 export type Happened =
   | { readonly kind: 'transition'; readonly transition: Transition }
-  /** A request claimed an operation. Only its owner may call the processor until the lease ends. */
+  /** A request claimed an operation. Only the owner of the claim may call the processor until the lease ends. */
   | { readonly kind: 'claim'; readonly operationId: OperationId; readonly owner: OwnerToken }
   /** An owner took over a claim: the lease of `from` had ended, or `from` had released its claim. */
   | { readonly kind: 'takeover'; readonly operationId: OperationId; readonly from: EarlierOwner }
@@ -63,7 +63,7 @@ export type Happened =
 export interface TimelineEntry {
   /** Unix milliseconds. */
   readonly atMs: number;
-  /** The sequence of the related transition. Absent for an action without a transition. */
+  /** The sequence number of the related transition. Absent for an action without a transition. */
   readonly sequence?: number;
   readonly happened: Happened;
 }

@@ -8,7 +8,7 @@ import type { KeyedEffectTools } from './keyed-effect.ts';
 
 export type RecordTools = Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy'>;
 
-/** An action of an operator whose only effect is the rows that it writes. */
+/** An operator's action that only writes rows, without a call to another system. */
 export interface RecordedAct {
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;

@@ -27,13 +27,13 @@ const MOVES_FOR_MS = 15_000;
 
 /**
  * Redrives the messages that were in a dead-letter queue when the request arrived, after recording the request in the
- * activity log. A repeated request continues with messages that a crashed one left. One request never redrives a
- * message twice, because a message that fails again is newer than the request. Each redriven message takes effect once,
- * because every handler is idempotent.
+ * activity log. A repeated request continues with the messages that a crashed request left. One request never redrives
+ * a message twice, because a message that fails again is newer than the request. Each redriven message takes effect
+ * once, because every handler is idempotent.
  *
  * @returns `refused` when the queue is empty
  * @throws RetryableError when the queues or the store are unavailable: a retry with the same key continues
- * @throws AmbiguousError as above
+ * @throws AmbiguousError when it is unknown whether the request was recorded: a retry with the same key continues
  */
 export async function redriveQueue(tools: RedriveTools, asked: Redrive): Promise<RecordedOutcome> {
   const recorded = await recordRequest(tools, asked);
