@@ -1,6 +1,9 @@
-/** The environment variables of the parties of an order. The stacks set them, and the functions read them. */
+/**
+ * The environment variables for the parties of an order: the shop and the e-mail service. The stacks set them, and the
+ * functions read them.
+ */
 export const PartiesEnvironment = {
-  /** Base address of the shop's stock and referrals (parties/shop-api.ts), without a trailing slash. */
+  /** Base address of the shop's stock service and referral program (parties/shop-api.ts), without a trailing slash. */
   shopUrl: 'SHOP_URL',
   /**
    * The access secret of the sandbox in Secrets Manager. Set if the sandbox simulates the shop and the e-mail service.
@@ -20,19 +23,17 @@ export const PartiesEnvironment = {
   /** The secret in Secrets Manager with the token of the Postmark server. Not set for the sandbox. */
   postmarkTokenSecretId: 'POSTMARK_TOKEN_SECRET_ID',
   /**
-   * Maximum delay until a sent request reaches a mailer with a strongly consistent search, such as the sandbox.
-   * Seconds. Not set for Postmark, which guarantees no consistency.
+   * Maximum time until a sent request reaches the mailer, in seconds. Set only for a mailer with a strongly consistent
+   * search, such as the sandbox, and not for Postmark.
    */
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
-  /** The sender's address of e-mails. It must be registered at Postmark. */
+  /** The sender address of e-mails. It must be registered at Postmark. */
   emailSender: 'EMAIL_SENDER',
   /** Maximum number of e-mails to one recipient from one tenant in one mode on one day. */
   emailsPerRecipient: 'EMAILS_PER_RECIPIENT',
-  /** The queue of dead letters: calls that were given up. */
+  /** The dead-letter queue of calls that were given up. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
-  /**
-   * The queue of calls that the calling process gave up. Each is attempted one last time after half a minute.
-   */
+  /** The queue of calls that the calling process gave up. Each call is attempted one last time after half a minute. */
   delayedCallsQueueUrl: 'DELAYED_CALLS_QUEUE_URL',
 } as const;
 

@@ -8,7 +8,7 @@ export const ORDER_ID = /^ord_[a-z2-7]{32}$/;
 
 /**
  * Parses an order id.
- * @returns undefined when `text` is not of the form of an order id
+ * @returns undefined when `text` does not have the form of an order id
  */
 export function parseOrderId(text: string): OrderId | undefined {
   return ORDER_ID.test(text) ? (text as OrderId) : undefined;
@@ -19,7 +19,7 @@ export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
   return `${OperationPrefix.order}${derivedLetters(digest, scopeParts(scope))}` as OrderId;
 }
 
-/** Returns the operation that creates an order. It has the order's id. */
+/** Returns the id of the operation that creates an order, which is the order's id. */
 export function orderOperation(orderId: OrderId): OperationId {
   return orderId as string as OperationId;
 }
@@ -30,8 +30,9 @@ export function paymentOfOrder(digest: Digest, orderId: OrderId): PaymentId {
 }
 
 /**
- * Derives the operation that returns an order's money.
- * @param attempt 1 for the first; the next number is used only after the previous attempt has provably failed
+ * Derives the id of the operation that returns an order's money.
+ * @param attempt the number of the attempt, from 1; the next number is used only after the previous attempt has
+ * provably failed
  */
 export function reversalOfOrder(
   digest: Digest,
@@ -44,12 +45,12 @@ export function reversalOfOrder(
 
 const ORDER_STEPS = { reserve: 'stk_', confirm: 'eml_', credit: 'crd_' } as const;
 
-/** Derives the key of one step of an order at a party: the same on every attempt. */
+/** Derives the idempotency key of an order step's call to a party, the same on every attempt. */
 export function orderStepOperation(digest: Digest, step: keyof typeof ORDER_STEPS, orderId: OrderId): OperationId {
   return `${ORDER_STEPS[step]}${derivedLetters(digest, ['order_step', step, orderId])}` as OperationId;
 }
 
-/** Derives the operation that reports to operators that the deployment does not have the order's shop. */
+/** Derives the id of the operation that reports to operators that the deployment no longer has the order's shop. */
 export function elsewhereOperation(digest: Digest, orderId: OrderId): OperationId {
   return `${OperationPrefix.inquiry}${derivedLetters(digest, ['parties_elsewhere', orderId])}` as OperationId;
 }

@@ -41,7 +41,7 @@ function shownContacts({
   };
 }
 
-/** Renders the fields of an order that show its contacts, in the order of the API object, as JSON text. */
+/** Renders the contact fields of an order as JSON text, in the same sequence as in the API object. */
 export function contactsFields(details: OrderDetails): string {
   return jsonFields(shownContacts(details));
 }

@@ -23,7 +23,7 @@ export type OrderFact =
   /** The payer did not act within `PAYER_BOUND_MS`. */
   | { readonly kind: 'payment_abandoned' }
   | { readonly kind: 'reversed' }
-  /** Proven: this attempt failed. The next attempt needs another key. */
+  /** Proven: this attempt failed. The next attempt needs a new idempotency key. */
   | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalKind }
   /** The hold was captured before it could be voided, so only a refund can reverse the charge. */
   | { readonly kind: 'reversal_turned' }
@@ -126,8 +126,8 @@ export function isMoneyMissing(
 }
 
 /**
- * Decides on a payment whose money is missing. Without its money, an order does not complete, even if its e-mail was
- * sent. A refund after the completion is a return of goods.
+ * Decides on a payment whose money is missing. The order then does not complete, even if its e-mail was sent. A refund
+ * after the completion counts as a return of goods.
  */
 function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDraft | undefined {
   if (order.failure !== undefined || order.status === 'completed') return undefined;
@@ -138,7 +138,10 @@ function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDra
   return charge.status === 'reversed' ? draft : inProgress(draft.type, draft.order);
 }
 
-/** Returns the status of the remaining reversal: the amount left, the pending refund of another actor, or nothing. */
+/**
+ * Returns the status of a charge that is being reversed: `succeeded` if an amount is left, `reversing` if only another
+ * actor's refund is pending, and otherwise `reversed`.
+ */
 function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'reversing' | 'reversed' {
   if (leftMinor > 0) return 'succeeded';
   return pendingMinor > 0 ? 'reversing' : 'reversed';
@@ -191,8 +194,8 @@ function decideReversal(
 }
 
 /**
- * Decides on a found reservation. A delayed driver can find a reservation that the order can no longer use; it is
- * released, even after the order has ended.
+ * Decides what to do with a reservation that was found. A delayed driver can find a reservation that the order can no
+ * longer use; it is released, even after the order has ended.
  */
 function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId: known } = order.reservation;

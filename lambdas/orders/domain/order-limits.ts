@@ -29,7 +29,7 @@ export const STOCK_BOUND_MS = HOUR_MS;
  */
 export const LATE_BOUND_MS = 3 * DAY_MS;
 
-/** Time after which an order that is not reversed needs an operator. The attempts continue. Milliseconds. */
+/** Time after which an unfinished reversal needs an operator, although the attempts continue. Milliseconds. */
 export const COMPENSATION_BOUND_MS = 3 * DAY_MS;
 
 /**

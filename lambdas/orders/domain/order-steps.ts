@@ -13,7 +13,10 @@ import {
  * continues where the previous one stopped.
  */
 
-/** A call to another party. Any driver may repeat it at any time under the same key. */
+/**
+ * A call for the order: about its payment, or to a party. Any driver may repeat the call at any time under the same
+ * idempotency key.
+ */
 export type OrderCall =
   /** Create the payment, or read its state. */
   | 'charge'

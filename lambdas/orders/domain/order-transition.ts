@@ -15,7 +15,7 @@ export interface OrderLine {
 export interface OrderContacts {
   readonly email: string;
   readonly referrer?: string;
-  /** The affiliate who receives a commission. The payment's metadata contain it, too. */
+  /** The affiliate who receives a commission. The payment's metadata contain the affiliate, too. */
   readonly affiliate?: string;
   /** The page to which the processor redirects the payer. @default the page of the deployment */
   readonly returnUrl?: string;
@@ -36,7 +36,7 @@ export interface StoredOrderDetails {
   readonly items: readonly OrderLine[];
   /** The number of the order in the shop. */
   readonly shopOrder?: number;
-  /** The commitment (salted hash) to the contacts. */
+  /** Commitment to the contacts: their salted hash. */
   readonly commitment: Seal['commitment'];
 }
 
@@ -44,15 +44,16 @@ export interface StoredOrderDetails {
 export interface OrderDetails extends StoredOrderDetails, Partial<OrderContacts>, Partial<Pick<Seal, 'salt'>> {
   /** Present after the details row was erased. */
   readonly detailsErased?: true;
-  /** Keyed hash of the e-mail address of a new order; the contacts row is indexed by it. */
+  /** Keyed hash of the e-mail address of a new order, by which the contacts row is indexed. */
   readonly emailHash?: string;
 }
 
 /**
- * One row of an order's chain in the Ledger: the order after it, and its link. The postings are in the payment's chain.
+ * One row of an order's chain in the Ledger: the order after the transition, and the link in the hash chain. The
+ * postings are in the payment's chain.
  */
 export interface OrderTransition {
-  /** 1 for the first. */
+  /** The position in the chain, from 1. */
   readonly sequence: number;
   readonly type: OrderTransitionType;
   readonly occurredAtMs: number;
@@ -65,7 +66,7 @@ export interface OrderTransition {
 
 type Unsealed = Omit<OrderTransition, 'prevHash' | 'hash'>;
 
-/** Makes a draft the first transition of a new chain. */
+/** Turns a draft into the first transition of a new chain. */
 export function firstOrderTransition(
   digest: Digest,
   draft: OrderDraft,
@@ -128,7 +129,7 @@ export function isOrderedBy(
 /**
  * Checks one order's transitions, oldest first.
  *
- * @param before the transition that precedes them @default none: they begin the chain
+ * @param before the preceding transition @default none: `transitions` begin the chain
  * @returns the sequence of the first wrong transition, or undefined
  */
 export function firstBrokenOrderLink(
@@ -148,6 +149,6 @@ export function firstBrokenOrderLink(
  * @throws InvariantViolation when `transition` is not an order's first transition
  */
 export function orderDetailsOf(transition: OrderTransition): OrderDetails {
-  invariant(transition.first !== undefined, `transition ${transition.sequence} has no first details`);
+  invariant(transition.first !== undefined, `transition ${transition.sequence} has no details of a first transition`);
   return transition.first;
 }

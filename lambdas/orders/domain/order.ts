@@ -2,7 +2,7 @@ import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
 /**
- * The failure code of an order whose stock did not answer. The stock may have reserved the goods; an operator must find
+ * The failure code of an order whose stock service did not answer. The goods may be reserved; an operator must find
  * out.
  */
 export const STOCK_IN_DOUBT = 'stock_in_doubt';
@@ -40,8 +40,8 @@ export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
 interface ChargeProgress extends Progress<(typeof CHARGE_STATUSES)[number]> {
   /**
-   * The number of the reversal attempt, from 1. Each attempt has its own key; it starts only after the previous attempt
-   * has provably failed.
+   * The number of the reversal attempt, from 1. Each attempt has its own idempotency key, and starts only after the
+   * previous attempt has provably failed.
    */
   readonly attempt?: number;
   /** The kind of the last reversal. The attempts of each kind are counted separately. */
@@ -96,7 +96,7 @@ export interface Order {
   readonly reservation: ReservationProgress;
   readonly email: EmailProgress;
   readonly referral: ReferralProgress;
-  /** The reason why the order cannot be fulfilled. Once set, the order is reversed and never fulfilled. */
+  /** The reason why the order cannot be fulfilled. An order with a failure is reversed and never fulfilled. */
   readonly failure?: Failure;
   /** Time at which the failure became known, or the reversal was restarted. Unix milliseconds. */
   readonly failedAtMs?: number;
@@ -112,7 +112,10 @@ export const ORDER_TRANSITION_TYPES = [
   'charge.failed',
   /** The payer did not approve the payment in time. */
   'charge.abandoned',
-  /** The payment was fully refunded, disputed, or less than the order costs, before the order was completed. */
+  /**
+   * Before the order was completed, the payment was fully refunded or disputed, or was found to be less than the order
+   * costs.
+   */
   'charge.refunded',
   'charge.review_required',
   'reversal.pending',
@@ -178,9 +181,9 @@ export interface OrderDraft {
 }
 
 /**
- * The referrer's credit, in percent of the amount. A constant, because no shop needs another rule yet. A deploy that
- * changes the constant does not credit twice: the shop stores the keys of credits in progress with the earlier amount,
- * so the outcome of these credits becomes unknown.
+ * The referrer's credit, in percent of the amount. A constant, because no shop needs a different rule yet. A deploy
+ * that changes the constant causes no second credit: the shop stores the idempotency key of each credit with its
+ * amount, and refuses a repeated call with a different amount. The outcome of such a credit is then unknown.
  */
 const REFERRAL_PERCENT = 5;
 
@@ -194,7 +197,7 @@ export type NewOrder = Pick<
   'id' | 'tenantId' | 'mode' | 'amountMinor' | 'currency' | 'paymentId' | 'createdAtMs'
 >;
 
-/** Makes the first transition. It is written before the payment begins, and reserves the order's id. */
+/** Creates the first transition. It is written before the payment begins, and reserves the order's id. */
 export function createOrderDraft(order: NewOrder, referrer: string | undefined): OrderDraft {
   const sinceMs = order.createdAtMs;
   const isCredited = referrer !== undefined && referralCreditMinor(order) > 0;

@@ -19,7 +19,7 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
  * | status                             | meaning                                         |
  * |------------------------------------|-------------------------------------------------|
  * | 200 with a transaction id          | adjusted                                        |
- * | 400, 404, 409, 413, 415, 422, read | refused                                         |
+ * | 400, 404, 409, 413, 415, 422       | refused, if the body can be read                |
  * | 200 that cannot be read            | AmbiguousError `<vendor>_answer_unreadable`     |
  * | everything else                    | as in `vendorFault`                             |
  */

@@ -11,7 +11,7 @@ import { readJson } from '../../outbound/vendor-answers.ts';
 import { parseOrderId } from '../ids.ts';
 import { refusedFor } from './bigcommerce-answers.ts';
 
-/** A BigCommerce store, and what is needed to call it. */
+/** A BigCommerce store, with the settings to call it. */
 export interface BigCommerceStore {
   /** Base URL of the store without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
   readonly url: string;
@@ -75,7 +75,7 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
         deadlineMs,
         withinCall: 'by_lookup',
         lookUp: {
-          // Reads of orders are strongly consistent.
+          // The store's reads of orders are strongly consistent.
           isStrong: true,
           maxLagMs: 0,
           find: async (limit) =>
@@ -99,7 +99,7 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
     );
   } catch (error) {
     if (givenUp === 'throw' || !isFault(error)) throw error;
-    // A rival or an earlier process holds the claim. The redrive determines its effect.
+    // A rival or an earlier process holds the claim. A redrive determines whether the note was added.
     const deadLetter = { vendor: policy.vendor, operation: NOTE_OPERATION, about: orderId, payload: note, attempts: 0 };
     await deadLetters.put({ ...deadLetter, reason: error.code, mayBeApplied: true });
   }
@@ -128,7 +128,7 @@ async function callOrder(
     timeoutMs,
     party: policy.vendor,
     causes: 'dropped',
-    // Bytes. Enough for an order with many items.
+    // In bytes: enough for an order with many items.
     maxAnswerBytes: 512 * 1_024,
   });
   if (answer.status === 200) return readJson(policy.vendor, storeOrder, answer);

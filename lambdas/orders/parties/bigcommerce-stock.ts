@@ -14,25 +14,25 @@ export interface BigCommerceOptions extends BigCommerceStore {
 }
 
 /**
- * The operation of dead letters. These dead letters are not redriven: an operator compares them with the history of the
- * inventory.
+ * The operation name in dead letters of adjustments. Such a dead letter is not redriven: an operator compares it with
+ * the history of the inventory.
  */
 export const ADJUST_OPERATION = 'inventory.adjust';
 
 interface Adjustment {
   readonly key: string;
   readonly orderId: string | undefined;
-  /** The note in the history of the inventory. */
+  /** The text that the inventory history shows. */
   readonly reason: string;
   /** Negative quantities remove items. */
   readonly items: readonly OrderItem[];
 }
 
 /**
- * Makes the stock of orders from the inventory of a BigCommerce store. The API has no idempotency keys, and adjustments
- * cannot be searched, so an adjustment is sent at most once for each key, under a sending claim. If no answer arrived,
- * or the process crashed while sending, the adjustment may have been applied. It then becomes a dead letter for an
- * operator, and is never sent again.
+ * Creates the stock service of orders, which adjusts the inventory of a BigCommerce store. The API has no idempotency
+ * keys, and adjustments cannot be searched, so an adjustment is sent at most once for each key, under a sending claim.
+ * If no answer arrived, or the process crashed while sending, the adjustment may have been applied. The adjustment then
+ * becomes a dead letter for an operator, and is never sent again.
  *
  *   claim ── send ── answer                    adjusted, or refused
  *   claim ── send ── ✗                         dead letter; the order counts as refused and returns the money
@@ -105,7 +105,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
 
 const IN_DOUBT = {
   code: STOCK_IN_DOUBT,
-  message: 'The stock did not answer, and an operator must check the inventory.',
+  message: 'The stock service did not answer, and an operator must check the inventory.',
 };
 
 /** Reads one location, to test whether BigCommerce is available and accepts the token. */

@@ -37,8 +37,8 @@ export interface Parties {
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
   /**
-   * The mode of orders: test mode if the sandbox simulates the parties. A live shop must not reserve goods for an order
-   * of test mode.
+   * The mode of orders: test mode if the sandbox simulates the parties. A live shop must not reserve goods for a
+   * test-mode order.
    */
   readonly ordersOf: Mode;
 }
@@ -53,11 +53,14 @@ export interface PartiesTools extends Queues, Secrets, Pick<Expiring, 'retention
   readonly send: SendRequest;
 }
 
-/** Timeout of one call. A healthy party answers much sooner, and a request has time for several calls. Milliseconds. */
+/**
+ * Timeout of one call. A healthy party answers much sooner, and a request has time for several such calls.
+ * Milliseconds.
+ */
 const CALL_TIMEOUT_MS = 5_000;
 
 /**
- * Makes the parties that `readPartiesConfig` found. Call it once per process: the parties have the state of breakers
+ * Creates the parties from their settings. Call it once per process, because the parties contain the state of breakers
  * and retry budgets. Tokens are read from Secrets Manager when they are needed.
  *
  * An e-mail or a credit that is given up is attempted for the last time by a delayed message, and then dead-lettered
@@ -84,8 +87,8 @@ function modeOf({ secrets }: PartiesConfig): Mode {
 }
 
 /**
- * Makes a function that counts an e-mail beyond the recipient's limit, and logs its tenant. (A metric per tenant would
- * be billed monthly for each tenant.) The recipient is not logged.
+ * Returns a function that counts an e-mail beyond the recipient's limit, and logs the e-mail's tenant. (A metric per
+ * tenant would be billed monthly for each tenant.) The recipient is not logged.
  */
 export function reportCapped(instruments: Instruments): (email: OrderEmail) => void {
   const logger = instruments.logger(OUTBOUND_SERVICE);
@@ -98,16 +101,16 @@ export function reportCapped(instruments: Instruments): (email: OrderEmail) => v
 /** The queue of dead letters, and the functions that repeat the call of a dead letter. */
 export interface Redrive {
   readonly deadLetters: DeadLetterStore;
-  /** Makes the call of a delayed message: one attempt. */
+  /** Attempts the call of a delayed message, for the last time. */
   readonly makeLast: Redrive['makeAgain'];
-  /** Records in the order that a call was given up. */
+  /** Records, in the order, that a call was given up. */
   readonly recordGivenUp: (deadLetter: DeadLetter, id: string) => Promise<void>;
   readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
 
 /**
- * Makes the tools of the function that redrives dead letters. A call that is given up again throws, and its dead letter
- * stays.
+ * Creates the tools of the function that redrives dead letters. If a redriven call fails, the function throws, and the
+ * dead letter stays.
  */
 export async function configuredRedrive(
   config: PartiesConfig,
@@ -205,10 +208,10 @@ function connect(
   };
 }
 
-/** The referral program of a BigCommerce shop, which has none. */
+/** Placeholder for the referral program, which a BigCommerce shop does not have. */
 export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
-/** Makes a function that reads the first value of a secret from Secrets Manager. */
+/** Returns a function that reads the first value of a secret from Secrets Manager. */
 function secretOf(secretId: string, { secretsManager, clock }: PartiesTools): () => Promise<string> {
   let secrets: ActiveSecrets | undefined;
   return async () => {

@@ -20,9 +20,10 @@ interface MailerOptions {
 }
 
 /**
- * Makes the mailer. The operation id is the message id, so repeated calls send an e-mail once. Only the sandbox sends
- * e-mails of test mode: a test key must not write to strangers from the operator's address. An e-mail is counted before
- * it is sent. An e-mail beyond the limit of its recipient is not sent, retried or dead-lettered.
+ * Creates the mailer. The operation id is the message id, so repeated calls send an e-mail once. Only the sandbox
+ * accepts test-mode e-mails, because a test API key must not send e-mails to strangers from the operator's address. An
+ * e-mail is counted before it is sent. An e-mail beyond the limit of its recipient is not sent, retried or
+ * dead-lettered.
  *
  * @param capped called with each e-mail beyond the limit
  * @param isSandbox @default false: the sender reaches real mailboxes

@@ -22,7 +22,8 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Errors of the account or the sender, not of the e-mail. The e-mail can be sent after an operator has fixed the error.
+ * Errors of the account or the sender, not of the e-mail. The same e-mail can be sent after an operator has fixed the
+ * error.
  */
 const ACCOUNT_ERRORS: ReadonlySet<number> = new Set([400, 401, 405, 412, 413]);
 

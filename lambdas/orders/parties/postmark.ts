@@ -40,8 +40,8 @@ export interface PostmarkOptions {
 
 export interface EmailSender {
   /**
-   * Sends an e-mail once, by its `messageId`. The payload of a dead letter is the e-mail, so a redrive sends the
-   * payload.
+   * Sends an e-mail exactly once, identified by its `messageId`. The payload of its dead letter is the whole e-mail,
+   * which a redrive sends.
    *
    * @throws as `sendOnce`
    */
@@ -57,7 +57,7 @@ const POSTMARK_URL = 'https://api.postmarkapp.com';
 export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
 
 /**
- * Makes a sender of e-mails through Postmark. Postmark accepts a message id but sends every request ("does not
+ * Creates a sender of e-mails through Postmark. Postmark accepts a message id but sends every request ("does not
  * currently support an idempotency key"). Payonce's id is sent twice: as the `Message-ID` header, which `X-PM-KeepID`
  * preserves, so that a mailbox can recognize a duplicate; and as metadata, by which Postmark's search can find the
  * e-mail.

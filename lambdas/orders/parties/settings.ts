@@ -12,7 +12,7 @@ import { PartiesEnvironment } from '../contract.ts';
 
 /** The settings of the parties of an order, as deployed. */
 export interface PartiesConfig {
-  /** Base address of stock and referrals, or of the BigCommerce store, without a trailing slash. */
+  /** Base address of the stock service and referral program, or of the BigCommerce store, without a trailing slash. */
   readonly shopUrl: string;
   /**
    * Ids in Secrets Manager: either the access secret of the sandbox, or the Postmark token together with the shop's
@@ -28,8 +28,8 @@ export interface PartiesConfig {
     /** The sender's address. */
     readonly from: string;
     /**
-     * Maximum delay until a sent request reaches a mailer with a strongly consistent search. Milliseconds.
-     * @default the search is Postmark's, which is not strongly consistent
+     * Maximum time until a sent request reaches a mailer whose search is strongly consistent. Milliseconds.
+     * @default the mailer is Postmark, whose search is not strongly consistent
      */
     readonly maxLagMs?: number;
   };

@@ -9,7 +9,7 @@ import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
-/** The options to call one of the shop's services (shop-api.ts). */
+/** The options for calls to one of the shop's services (shop-api.ts). */
 export interface ShopOptions {
   /** Base address of the shop, without a trailing slash. */
   readonly url: string;
@@ -17,7 +17,7 @@ export interface ShopOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** The handling of a call that was given up and can be repeated at any later time. @default throw */
+  /** The handling of calls that were given up and can be repeated at any later time. @default throw */
   readonly givenUp?: GivenUp;
 }
 
@@ -44,8 +44,8 @@ export async function postOnce(
 }
 
 /**
- * Makes a call with an effect, under its key. The shop keeps keys permanently, so a repeated call returns the first
- * result.
+ * Sends a call that has an effect, under its idempotency key. The shop keeps keys permanently, so a repeated call
+ * returns the first result.
  */
 export async function postToShop<T>(
   options: Omit<ShopOptions, 'givenUp'>,
@@ -98,7 +98,7 @@ const REFUSALS: ReadonlySet<number> = new Set([409, 422]);
  *
  * | status                           | meaning                                                        |
  * |----------------------------------|----------------------------------------------------------------|
- * | 409, 422, read                   | refused, with the shop's code                                  |
+ * | 409, 422                         | refused, with the shop's code, if the body can be read         |
  * | 422 `idempotency_key_mismatch`   | TerminalError `<vendor>_key_mismatch`: a bug on either side    |
  * | everything else                  | as in `vendorFault`                                            |
  */

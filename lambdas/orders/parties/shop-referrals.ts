@@ -41,8 +41,9 @@ interface ReferralOptions extends ShopOptions {
 }
 
 /**
- * Makes the referral program of a shop from its HTTP contract. The shop keeps idempotency keys permanently, so a credit
- * can be resent under its key. The sending claim still exists after the worker is killed after its send:
+ * Implements the referral program through the HTTP API of a shop. The shop keeps idempotency keys permanently, so a
+ * credit can be resent under its key. If a worker is killed after its send, the sending claim remains, and a later
+ * failed attempt counts as unknown:
  *
  *   worker   claim ── send ✓ (killed)
  *   later                     claim: before ── send: 429, 429, … ── given up: unknown, not failed

@@ -23,7 +23,7 @@ const reservation = z.object({
   status: z.enum(['reserved', 'released']),
 });
 
-/** Makes the stock of a shop from its HTTP contract. The shop keeps idempotency keys permanently. */
+/** Implements the stock service through the HTTP API of a shop. The shop keeps idempotency keys permanently. */
 export function createShopStock(options: ShopOptions): StockKeeper {
   const { policy, givenUp = 'throw' } = options;
   const { vendor } = policy;
@@ -41,7 +41,7 @@ export function createShopStock(options: ShopOptions): StockKeeper {
       const outcome = await postToShop(options, request, (answer, nowMs) =>
         readReservation(vendor, orderId, answer, nowMs),
       );
-      invariant(!('mayBeApplied' in outcome), 'a reservation was dead-lettered');
+      invariant(!('mayBeApplied' in outcome), 'a reservation request was dead-lettered');
       return outcome;
     },
     release: async ({ reservationId }, limit) => {

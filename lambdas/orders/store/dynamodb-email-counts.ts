@@ -10,8 +10,8 @@ import type { EmailCounts, OrderEmail } from '../use/order-parties.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /**
- * Retention of a row after its day. Exceeds the longest retry time of any e-mail: three days for orders and 14 for
- * receipts. Days.
+ * Number of days for which a row is kept after its day. It exceeds the longest retry time of any e-mail: three days for
+ * orders, and 14 days for receipts.
  */
 const KEPT_DAYS = 30;
 const COUNT = 'count';
@@ -19,8 +19,8 @@ const COUNT = 'count';
 const countItem = z.looseObject({ [COUNT]: z.int().min(1), [IdempotencyTable.timeToLiveAttribute]: z.int() });
 
 /**
- * Counts e-mails in one row for each tenant, mode, recipient and day. The row has the number of e-mails and one
- * attribute for each e-mail. One conditional write counts an e-mail; it takes one write unit while the row has at most
+ * Counts e-mails in one row for each tenant, mode, recipient and day. The row contains the number of e-mails, and one
+ * attribute for each e-mail. One conditional write counts an e-mail, and takes one write unit while the row has at most
  * 25 e-mails.
  *
  *   A ── counts 1, at 19 of 20 ✓ ── crash ──────────── counts 1 again ✗: it is in the row, so it is sent
@@ -84,8 +84,8 @@ export class DynamoDbEmailCounts implements EmailCounts {
 }
 
 /**
- * Normalizes an address. At most mail services, addresses that differ only in case, or in a tag after `+`, reach one
- * mailbox.
+ * Normalizes an address. Most mail services deliver addresses that differ only in case, or in a tag after `+`, to the
+ * same mailbox.
  */
 function mailboxOf(address: string): string {
   return address.toLowerCase().replace(/^([^+@]*)\+[^@]*@/, '$1@');

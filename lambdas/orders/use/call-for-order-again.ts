@@ -18,7 +18,7 @@ interface CallAgain {
   readonly orderId: OrderId;
   readonly cause: Cause;
   readonly call: () => Promise<CallMadeAgain>;
-  /** The fact that records that the call took effect. */
+  /** The kind of fact that records the success of the call. */
   readonly applied: 'email_sent' | 'credited';
   readonly refused: 'email_refused' | 'credit_refused';
 }
@@ -26,7 +26,7 @@ interface CallAgain {
 /**
  * Repeats a call that the order's driver gave up, and records the outcome in the order. The call is skipped if the
  * order was reversed, its money is missing, or the order records that the call took effect. An e-mail is also skipped
- * after an erasure. The call stays dead-lettered while the parties are of the other mode. A redrive that was
+ * after an erasure. The call stays dead-lettered while the deployed parties have the other mode. A redrive that was
  * interrupted before the outcome was recorded repeats the call under the same key and finds the call's record.
  *
  * @throws RetryableError when the outcome could not be recorded: the dead letter stays, and the next redrive records it

@@ -74,7 +74,7 @@ type Refusal =
 /** The outcome of a first execution is `unknown` when the order did not end in time. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
-/** Reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
+/** Time reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
 const COMMIT_RESERVE_MS = 3_000;
 /** Time limit of one drive of an order, by a request or a run. Milliseconds. */
 export const DRIVE_FOR_MS = REQUEST_BUDGET_SECONDS * 1000 - COMMIT_RESERVE_MS;

@@ -44,7 +44,7 @@ export interface OrderTools extends ChangePaymentTools {
 }
 
 function notThere(): never {
-  invariant(false, 'a party was called that is not configured');
+  invariant(false, 'a party that is not configured was called');
 }
 
 /** Placeholders for the parties of a deployment without a shop. */
@@ -67,8 +67,8 @@ export interface OrderCallContext {
 }
 
 /**
- * Timeout of a call to the stock: as long as the timeout of a processor, because the order depends on its answer.
- * Milliseconds.
+ * Timeout of a call to the stock service: as long as the timeout of a processor, because the order depends on the
+ * answer. Milliseconds.
  */
 const STOCK_TIMEOUT_MS = 8_000;
 /** Timeout of an e-mail or a credit, which may be late. Milliseconds. */
@@ -76,7 +76,7 @@ const LATE_TIMEOUT_MS = 4_000;
 /** The tag of confirmation e-mails in the mailer's statistics. */
 const CONFIRMATION_TAG = 'order-confirmation';
 
-/** Thrown if the payment was provably not begun: the claim may be released, and the key may be reused. */
+/** Thrown if the payment was provably not begun: the claim may be released, and the idempotency key may be reused. */
 export class NothingBegun extends Error {
   override readonly name = 'NothingBegun';
   override readonly cause: RetryableError;
@@ -88,9 +88,9 @@ export class NothingBegun extends Error {
 }
 
 /**
- * Makes the call of one step, under the step's key.
+ * Makes the call of one step, under the step's idempotency key.
  *
- * @returns the fact that became known; undefined if there is none, so that a later turn repeats the call
+ * @returns the fact that became known; undefined if nothing became known, so that a later turn repeats the call
  * @throws NothingBegun when the payment could not be begun
  */
 export async function callForOrder(
@@ -109,7 +109,7 @@ export async function callForOrder(
       case 'reserve':
         return await reserve(tools, order, details, context);
       case 'find_reservation': {
-        // The order is being reversed, so the shop's order gets no note as paid.
+        // The order is being reversed, so the shop's order is not noted as paid.
         const { shopOrder: _unnoted, ...rest } = details;
         return await reserve(tools, order, rest, context);
       }
@@ -169,7 +169,7 @@ async function askForPayment(
 ): Promise<OrderFact | undefined> {
   const { store, clock } = tools;
   const ageMs = clock.nowMs() - order.createdAtMs;
-  // A new order has no payment yet. This saves one read before the charge.
+  // A new order has no payment yet, so the read before the charge is skipped.
   const isFresh = context.nothingSent && ageMs <= CHARGE_WINDOW_MS;
   let chain = isFresh ? undefined : await readChain(store, order.paymentId);
   if (chain === undefined && ageMs > CHARGE_WINDOW_MS) {
@@ -278,7 +278,7 @@ async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<b
   return (await store.readPayment(paymentId)) === undefined;
 }
 
-/** Refunds or cancels the payment. Each attempt has its own key. */
+/** Refunds or cancels the payment. Each attempt has its own idempotency key. */
 async function reverse(
   tools: OrderTools,
   order: Order,
@@ -314,8 +314,8 @@ async function reverse(
 }
 
 /**
- * Returns whether the attempt failed, or returned only the remainder while a refund by another actor was pending that
- * has failed since.
+ * Returns whether a further attempt is needed: this attempt failed, or it returned only the remainder, and another
+ * actor's refund, which was pending then, has failed since.
  */
 function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
   const change = changeOf(state, operationId);

@@ -33,14 +33,14 @@ export interface ReservationOrder {
 
 export type ReservationOutcome =
   | { readonly kind: 'reserved'; readonly reservationId: string }
-  /** The stock refused: nothing is reserved. */
+  /** The stock service refused: nothing is reserved. */
   | { readonly kind: 'refused'; readonly failure: Failure };
 
 export interface StockKeeper {
   reserve(order: ReservationOrder, limit: CallLimit): Promise<ReservationOutcome>;
   /** Releases a reservation. Idempotent: a released reservation stays released. */
   release(reservation: Reservation, limit: CallLimit): Promise<void>;
-  /** Adds a note whose call was dead-lettered to the shop's order. @default the shop has no notes */
+  /** Adds a note to the shop's order, after its first call was dead-lettered. @default the shop has no notes */
   note?(note: ShopNote, limit: CallLimit): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ interface ShopNote {
 /** A reservation to release, with its items. */
 interface Reservation extends Pick<ReservationOrder, 'items' | 'shopOrder'> {
   readonly reservationId: string;
-  /** Absent in dead letters of a stock that needs only the reservation. */
+  /** Absent in dead letters of a stock service that needs only the reservation. */
   readonly orderId?: OrderId;
 }
 
@@ -84,15 +84,15 @@ export interface OrderEmail {
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
   /**
-   * The payment of a receipt. The payment is reread before an attempt by a message.
+   * The payment of a receipt. The payment is reread before an attempt that a queued message makes.
    * @default none: an order's e-mail
    */
   readonly paymentId?: PaymentId;
   /** The tenant, whose daily number of e-mails to one recipient is limited. */
   readonly tenantId: TenantId;
-  /** An e-mail of test mode does not reach a real mailer. */
+  /** A test-mode e-mail does not reach a real mailer. */
   readonly mode: Mode;
-  /** Defines the day on which the e-mail counts: the same for every attempt. Unix milliseconds. */
+  /** The time that decides on which day the e-mail counts, the same for every attempt. Unix milliseconds. */
   readonly dueAtMs: number;
   readonly to: string;
   readonly subject: string;

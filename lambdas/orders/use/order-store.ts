@@ -35,8 +35,8 @@ export interface OrderTransitionReader {
 }
 
 /**
- * The chains of orders. Orders use the idempotency records of all operations; `PaymentStore` takes them over, releases
- * and reads them.
+ * The chains of orders. Orders use the idempotency records of all operations; `PaymentStore` takes over, releases and
+ * reads these records.
  */
 export interface OrderStore {
   /** Writes the record and the first transition in one transaction. */
@@ -55,7 +55,8 @@ export interface OrderStore {
    */
   postponeOrder(open: OpenOrder, dueAtMs: number): Promise<void>;
   /**
-   * Deletes the queue entry if it is unchanged: an order that was reopened since the entry was read stays in the queue.
+   * Deletes the queue entry if it is unchanged: an order stays in the queue if it was reopened since the entry was
+   * read.
    */
   closeOrder(open: OpenOrder): Promise<void>;
 }
