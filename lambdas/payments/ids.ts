@@ -5,12 +5,12 @@ import type { OperationId, OrderId, PaymentId } from '../kernel/ids.ts';
 
 export const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
 
-/** Parses a payment id. @returns undefined when `text` is not of the form of a payment id */
+/** Parses a payment id. @returns undefined when `text` does not have the form of a payment id */
 export function parsePaymentId(text: string): PaymentId | undefined {
   return PAYMENT_ID.test(text) ? (text as PaymentId) : undefined;
 }
 
-/** The chain of transitions in the Ledger that a row is derived from. */
+/** The id of a chain of transitions in the Ledger. */
 export type ChainId = PaymentId | OrderId;
 
 export function isOrderId(id: ChainId): id is OrderId {
@@ -18,16 +18,16 @@ export function isOrderId(id: ChainId): id is OrderId {
 }
 
 /**
- * Derives the id of the payment that this request makes. Because the id is derived, the idempotency record, the payment
- * and the processor's key are found without an index, and a lost record cannot become a second charge.
+ * Derives the id of the payment that this request creates. Because the id is derived, the idempotency record, the
+ * payment and the processor's key are found without an index, and a lost record cannot become a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
   return `${OperationPrefix.charge}${derivedLetters(digest, scopeParts(scope))}` as PaymentId;
 }
 
 /**
- * Derives the id of the payment that an event requests, the same over every transport. An HTTP request that uses the
- * event id as its key makes another payment.
+ * Derives the id of the payment that an event requests, the same over every transport. An HTTP request with the event
+ * id as its idempotency key creates a different payment.
  */
 export function paymentOfEvent(
   digest: Digest,
@@ -37,18 +37,19 @@ export function paymentOfEvent(
   return `${OperationPrefix.charge}${derivedLetters(digest, ['payment_request', tenant, mode, eventId])}` as PaymentId;
 }
 
-/** Returns the operation that charges a payment. It has the payment's id. */
+/** Returns the id of the operation that charges a payment, which is the payment's id. */
 export function chargeOperation(paymentId: PaymentId): OperationId {
   return paymentId as string as OperationId;
 }
 
 export type ChangeKind = 'capture' | 'cancel' | 'refund';
 
-/** 130 bits. */
+/** Number of base32 characters from the digest, which contain 130 bits. */
 const CHANGE_LETTERS = 26;
 
 /**
- * Derives the id of a change of a payment. It contains the payment's id, so that both are found without an index.
+ * Derives the id of a change of a payment. The id contains the payment's id, so that change and payment are found
+ * without an index.
  *
  * @param parts the values that the id is derived from
  */
@@ -62,13 +63,13 @@ export function changeIdOf(
   return `${OperationPrefix[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
-/** Derives the id of the capture, cancellation or refund that this request makes. */
+/** Derives the id of the capture, cancellation or refund that this request begins. */
 export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: PaymentId, scope: KeyScope): OperationId {
   return changeIdOf(digest, kind, paymentId, scopeParts(scope));
 }
 
 const PART_PREFIXES = { refund: OperationPrefix.refund, dispute: 'dsp_' } as const;
-/** Ends with the processor's id. */
+/** The form of a dispute's id, which ends with the processor's id. */
 export const DISPUTE_ID = /^dsp_[a-z2-7]{32}_.{1,255}$/;
 const PART_ID = /^(?:cap|can|ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
 
@@ -84,9 +85,8 @@ export function partId(kind: keyof typeof PART_PREFIXES, paymentId: PaymentId, i
 }
 
 /**
- * Returns the payment that a part belongs to.
- * @returns the payment of a capture, a cancellation, a refund or a dispute; undefined when `text` does not have the
- * form of such an id
+ * Returns the payment id in the id of a capture, a cancellation, a refund or a dispute.
+ * @returns undefined when `text` does not have the form of such an id
  */
 export function paymentOfPart(text: string): PaymentId | undefined {
   const payment = PART_ID.exec(text)?.groups?.['payment'];
@@ -100,7 +100,7 @@ export function isOwnRefund(operation: string | undefined): operation is string 
   return operation !== undefined && OWN_REFUND.test(operation);
 }
 
-/** Returns whether Payonce made the refund for this payment. Refund ids of a processor can have any form. */
+/** Returns whether Payonce made the refund for this payment. A processor's own refund ids can have any form. */
 export function isRefundOf(refundId: string, paymentId: PaymentId): boolean {
   return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
 }
@@ -111,7 +111,8 @@ export function isReturn(refundId: string): boolean {
 }
 
 /**
- * Derives the operation that determines the outcome of a payment or change whose request was answered with 202.
+ * Derives the id of the operation that determines the outcome of a payment or change whose request was answered with
+ * 202.
  *
  * @param written the hash of the first transition that the operation writes. After a restore, the record of an earlier
  * inquiry can exist without its transition; a different transition then takes that position in the chain under a
@@ -122,7 +123,7 @@ export function inquiryOperation(digest: Digest, asked: OperationId, written: Ui
 }
 
 /**
- * Derives the operation that reports one contradiction between a processor's books and a payment to operators.
+ * Derives the id of the operation that reports a contradiction between a processor's books and a payment to operators.
  * @param shown what the books show
  */
 export function contradictionOperation(digest: Digest, paymentId: PaymentId, shown: string): OperationId {

@@ -13,7 +13,7 @@ export interface Booked {
   readonly account?: 'refunds' | 'late_receipts';
 }
 
-/** Makes the double entries of a booking. */
+/** Builds the postings of a booking. */
 export function book(posts: Posts | undefined, booked: Booked): readonly Posting[] {
   const { amountMinor, currency, fees = [], account = 'refunds' } = booked;
   switch (posts) {

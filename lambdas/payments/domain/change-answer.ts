@@ -34,7 +34,7 @@ export function holdChangeNoun({ kind }: Pick<HoldChange, 'kind'>): 'capture' | 
 /**
  * Renders a capture or a cancellation as the API shows it; the amount in minor units, the time in Unix seconds.
  *
- * @param createdAtMs when it was requested; Unix milliseconds
+ * @param createdAtMs time of the request; Unix milliseconds
  */
 export function holdChangeObject(
   change: HoldChange,
@@ -62,7 +62,7 @@ function holdChangeStatus(change: HoldChange, state: PaymentState): (typeof HOLD
   const { status } = state.payment;
   if (change.status === 'failed') return 'failed';
   if (status === reachedBy(change)) return 'succeeded';
-  // The processor charged another amount than requested. Money was taken, so the capture has not failed.
+  // The processor captured a different amount than requested, so the capture has not failed.
   return status === 'needs_review' || isUnderWay(change, state) ? 'pending' : 'failed';
 }
 
@@ -71,8 +71,8 @@ function reachedBy({ kind }: HoldChange): 'succeeded' | 'canceled' {
 }
 
 /**
- * Renders the answer to the request for this change. The answer depends on the payment's state alone, so the owner, a
- * retry and the resolver render the same answer.
+ * Renders the answer to the request that began this change. The answer depends on the payment's state alone, so the
+ * owner, a retry and the resolver render the same answer.
  *
  * @param requestId the id of the request, for the body of a refusal
  */
@@ -121,7 +121,7 @@ function holdAnswer(change: HoldChange, state: PaymentState, details: FirstDetai
   const { payment } = state;
   const body = paymentObject(payment, details);
   const isReached = payment.status === reachedBy(change);
-  // The processor charged another amount than requested. Money was taken, so the capture has not failed.
+  // The processor captured a different amount than requested, so the capture has not failed.
   const isInReview = payment.status === 'needs_review';
   if (isReached || isInReview || isUnderWay(change, state)) {
     return {

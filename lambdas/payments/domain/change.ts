@@ -16,7 +16,7 @@ export type ChangeCommand =
   /** `amountMinor` defaults to the remaining amount. */
   | { readonly kind: 'refund'; readonly amountMinor?: number; readonly reason?: string };
 
-/** The refusals, in order of precedence. A refusal is not stored: the same key may succeed later. */
+/** The refusals, in order of precedence. A refusal is not stored: the same idempotency key may succeed later. */
 export type ChangeRefusal =
   | { readonly kind: 'wrong_status'; readonly status: Payment['status'] }
   /** A capture or cancellation of the payment is in progress. */
@@ -26,14 +26,15 @@ export type ChangeRefusal =
   | { readonly kind: 'exceeds'; readonly leftMinor: number };
 
 /**
- * Maximum number of refunds of one payment, failed ones included. Below the limits of the processors' look-ups (1,000
- * at Stripe) and of the length of a payment's chain, so that a look-up always finds a refund whose answer was lost.
+ * Maximum number of refunds of one payment, including failed refunds. It is below the limits of the processors'
+ * look-ups (1,000 at Stripe) and of the length of a payment's chain, so that a look-up always finds a refund whose
+ * answer was lost.
  */
 export const MAX_REFUNDS = 500;
 
 export type ChangeDecision = { readonly kind: 'begin'; readonly draft: TransitionDraft } | ChangeRefusal;
 
-/** A change without an outcome, with all data that a later attempt needs. */
+/** A change that has no outcome yet, with all data that a later attempt needs. */
 export type PendingChange = (HoldChange | Refund) & { readonly status: 'pending' };
 
 /**
@@ -81,7 +82,7 @@ function decideCancel(
   return begin('void.pending', payment, reason === undefined ? subject : { ...subject, reason });
 }
 
-/** Returns whether a capture or a cancellation is in progress, which excludes other changes of the hold. */
+/** Returns whether a capture or a cancellation is in progress, so that no other change of the hold may begin. */
 export function isHoldChanging({ holdChanges }: PaymentState): boolean {
   return [...holdChanges.values()].some(({ status }) => status === 'pending');
 }
@@ -111,7 +112,7 @@ function decideRefund(
   return begin('refund.pending', payment, reason === undefined ? refund : { ...refund, reason });
 }
 
-/** Returns the current state of the operation's change. @returns undefined when the change never began */
+/** Returns the current state of the change that this operation began. @returns undefined when the change never began */
 export function changeOf(state: PaymentState, operationId: OperationId): HoldChange | Refund | undefined {
   return state.refunds.get(operationId) ?? state.holdChanges.get(operationId);
 }
@@ -166,7 +167,7 @@ export function isBegunBy(change: HoldChange | Refund, command: ChangeCommand): 
 }
 
 /**
- * Makes the transition that marks a change as answered with 202. It is written in the transaction that stores the
+ * Creates the transition that marks a change as answered with 202. It is written in the transaction that stores the
  * answer, so that a different answer is never given later, even if the record is lost.
  */
 export function answeredAsPending(change: PendingChange, { payment }: PaymentState): TransitionDraft {
@@ -174,7 +175,7 @@ export function answeredAsPending(change: PendingChange, { payment }: PaymentSta
   return { type, payment, postings: [], subject: { ...change, answered: true } };
 }
 
-/** Makes the transition that marks a pending refund as accepted by the processor. */
+/** Creates the transition that marks a pending refund as accepted by the processor. */
 export function acceptedAsPending(refund: Refund, { payment }: PaymentState): TransitionDraft {
   return { type: 'refund.pending', payment, postings: [], subject: { ...refund, accepted: true } };
 }

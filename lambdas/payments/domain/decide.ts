@@ -16,11 +16,14 @@ export type Decision =
   | {
       readonly kind: 'append';
       readonly draft: TransitionDraft;
-      /** The fact is posted although it contradicts an earlier answer to the merchant. An alarm reports it. */
+      /**
+       * The fact is posted although it contradicts an earlier answer to the merchant. An alarm reports the
+       * contradiction.
+       */
       readonly contradicts?: string;
     }
   | { readonly kind: 'nothing'; readonly because: string }
-  /** The fact is impossible. Nothing is posted, and an alarm reports it. */
+  /** The fact is impossible. Nothing is posted, and an alarm reports the fact. */
   | { readonly kind: 'review'; readonly because: string };
 
 type Append = Extract<Cell, { does: 'append' }>;
@@ -78,7 +81,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
 function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
   if (fact.kind === 'rejected') return 'declined';
   if (fact.kind === 'not_attempted' && payment.chargeId !== undefined) return 'vanished';
-  // The processor has the charge and reports its result later. Until then, an operator could not find out more.
+  // The processor has the charge and reports its result later. Until then, an operator could not find out more either.
   if (fact.kind === 'undecidable' && payment.chargeId !== undefined) return 'unknown';
   if (fact.kind === 'declined' && fact.chargeId !== undefined && fact.chargeId === payment.chargeId) return 'revoked';
   return fact.kind === 'succeeded' && !isAsOrdered(fact, payment) ? 'wrong_amount' : fact.kind;
@@ -86,7 +89,10 @@ function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
 
 type Succeeded = Extract<ChargeFact, { kind: 'succeeded' }>;
 
-/** Returns whether currency and amount match: the full amount, a part of a hold, or the amount captured before. */
+/**
+ * Returns whether currency and amount are as expected: the full amount, a part of a hold, or the amount captured
+ * before.
+ */
 function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): boolean {
   if (currency !== undefined && currency !== payment.currency) return false;
   const captured = capturedMinor ?? payment.amountMinor;
@@ -136,14 +142,14 @@ function addsInformation(fact: ChargeFact, { payment, isProcessingRecorded }: Pa
   return !isProcessingRecorded || (fact.kind === 'pending' && payment.chargeId === undefined);
 }
 
-/** Adds the reason for a void of an expired hold. Only Payonce's pending transition has the reason. */
+/** Adds the reason to the void of an expired hold. Only Payonce's pending transition has this reason. */
 function interpreted(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFact {
   if (fact.kind !== 'voided' || fact.reason !== 'requested') return fact;
   const isOurs = [...holdChanges.values()].some(({ status, reason }) => status === 'pending' && reason === 'expired');
   return isOurs ? { ...fact, reason: 'expired' } : fact;
 }
 
-/** Returns the payment after the fact, without the fields that apply only to its previous status. */
+/** Returns the payment as it is after the fact, without the fields that apply only to its previous status. */
 function settled(payment: Payment, { status = payment.status }: Append, fact: ChargeFact): Payment {
   const { actionUrl: _actionUrl, cancelReason: _cancelReason, failure: _failure, ...lasting } = payment;
   const chargeId = 'chargeId' in fact && fact.chargeId !== undefined ? { chargeId: fact.chargeId } : {};
@@ -181,7 +187,7 @@ const VANISHED: Failure = {
 };
 const CAPTURED_WRONG_AMOUNT: Failure = {
   code: WRONG_AMOUNT,
-  message: 'The processor charged another amount than requested.',
+  message: 'The processor charged a different amount than requested.',
 };
 const UNDECIDABLE: Failure = {
   code: 'outcome_undecidable',
@@ -259,7 +265,8 @@ function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   if (money === undefined) return review('the refunded charge has no captured money');
   const { account, capturedMinor, refundedMinor, currency } = money;
   const { amountMinor } = fact;
-  // Only the captured amount limits a fact. Pending refunds and disputes limit the changes that Payonce begins.
+  // A reported refund is limited only by the captured amount. Pending refunds and disputes limit the refunds that
+  // Payonce begins.
   if (cell.posts === 'give_back' && amountMinor > capturedMinor - refundedMinor) {
     return review('the refund exceeds the captured amount');
   }
@@ -283,7 +290,7 @@ function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   });
 }
 
-/** Returns the time of the first transition about the refund or dispute, which later transitions keep. */
+/** Returns the recording time of a refund or dispute. Later transitions keep the time of the first transition. */
 function timeOf({ createdAtMs }: RefundFact | DisputeFact): number {
   invariant(createdAtMs !== undefined, 'a fact about a new refund or dispute has no time');
   return createdAtMs;

@@ -15,7 +15,7 @@ export type ChargeFact =
   | { readonly kind: 'voided'; readonly chargeId: string; readonly reason: CancelReason }
   /** The processor was called and did not answer in time. */
   | { readonly kind: 'unknown' }
-  /** Proven: no request was sent, or none has arrived and none can arrive later. */
+  /** Proven: no request was sent, or the processor has received none and can receive none later. */
   | { readonly kind: 'not_attempted' }
   /** Neither the charge nor its absence can be proven: an operator decides. */
   | { readonly kind: 'undecidable' };
@@ -29,7 +29,7 @@ interface SucceededFact extends Fees {
   readonly currency?: string;
 }
 
-/** A charge with the payment's id in its metadata that the payment's own operation did not make. */
+/** A charge whose metadata name the payment, but which the payment's own operation did not create. */
 export interface ForeignChargeFact {
   readonly kind: 'foreign_charge';
   readonly chargeId: string;

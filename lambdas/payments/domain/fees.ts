@@ -16,7 +16,7 @@ export interface Fees {
   readonly otherFees?: readonly Fee[];
 }
 
-/** Sums up fees. @param currency of the charge */
+/** Sums up fees. @param currency the currency of the charge */
 export function sumFees(fees: readonly Fee[], currency: string): Fees {
   const sums = new Map<string, number>();
   for (const fee of fees) sums.set(fee.currency, (sums.get(fee.currency) ?? 0) + fee.amountMinor);
@@ -38,7 +38,7 @@ export function feesOf({ feeMinor, otherFees }: Fees): Fees {
   };
 }
 
-/** Returns one fee for each currency. @param currency of the charge */
+/** Returns one fee for each currency. @param currency the currency of the charge */
 export function feeList({ feeMinor, otherFees = [] }: Fees, currency: string): readonly Fee[] {
   return [...(feeMinor === undefined ? [] : [{ amountMinor: feeMinor, currency }]), ...otherFees];
 }
@@ -47,7 +47,7 @@ export function isFeeReported({ feeMinor, otherFees }: Fees): boolean {
   return feeMinor !== undefined || otherFees !== undefined;
 }
 
-/** Returns the increase of each fee that has changed; negative for a decrease. @param currency of the charge */
+/** Returns the increase of each changed fee, negative for a decrease. @param currency the currency of the charge */
 export function increaseOfFees(known: Fees, now: Fees, currency: string): readonly Fee[] {
   const decrease = feeList(known, currency).map((fee) => ({ ...fee, amountMinor: -fee.amountMinor }));
   const increase = sumFees([...feeList(now, currency), ...decrease], currency);

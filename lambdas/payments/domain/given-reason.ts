@@ -6,8 +6,8 @@ import type { Annotation, Correction, GivenReason, OperatorDecision, Refund, Sub
 type Reasoned = Refund | Correction | OperatorDecision | Annotation;
 
 /**
- * Lists the parts of a subject that can have a reason, each with its id: the subject itself, and the decision in a
- * change.
+ * Lists the parts of a subject that can have a reason, each with the part's id: the subject itself, and the decision in
+ * a change.
  */
 export function reasonsOf(subject: Subject | undefined): readonly { readonly id: string; readonly given: Reasoned }[] {
   switch (subject?.kind) {
@@ -54,7 +54,7 @@ function decided(
   return decision === undefined ? {} : { decision: map(decision) };
 }
 
-/** Adds a seal to each new reason. @param salt fresh for each transition */
+/** Adds a salt and a commitment (seal) to each new reason. @param salt fresh for each transition */
 export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
   digest: Digest,
   draft: Draft,
@@ -94,7 +94,10 @@ export function reasonFields(given: GivenReason): string | undefined {
   return given.commitment === undefined ? undefined : jsonFields(shownReason(given));
 }
 
-/** Returns an answer as it is stored. @param fields JSON text of the fields with personal data, if there are any */
+/**
+ * Returns an answer as it is stored, without its personal data. @param fields JSON text of the fields with personal
+ * data, if there are any
+ */
 export function storedWithout(answer: Answer, fields: string | undefined): Answer {
   return fields === undefined ? answer : leaveOut(answer, fields);
 }

@@ -1,7 +1,7 @@
 /**
- * Detects refunds by Payonce whose operation was removed from their metadata. Every user of the processor's account can
- * remove it. The books then show the refund under the processor's id, so it cannot be distinguished from a refund that
- * another user made.
+ * Detects refunds by Payonce whose metadata no longer name their operation. Every user of the processor's account can
+ * change metadata. The books then show the refund under the processor's id, so it cannot be distinguished from a refund
+ * that another user made.
  */
 import { isRefundOf, isReturn } from '../ids.ts';
 import type { RefundFact } from './facts.ts';
@@ -16,7 +16,7 @@ type Known = Pick<PaymentState, 'payment' | 'refunds'>;
  * Lists the refunds of the charge that Payonce has made and recorded, and that the processor's books do not show under
  * their operations.
  *
- * @param status their recorded status
+ * @param status the recorded status of the refunds
  */
 export function missingRefunds(
   { chargeId, refunds: shown }: Shown,
@@ -34,9 +34,9 @@ export function missingRefunds(
 }
 
 /**
- * Lists the refunds whose requests may have taken effect without an answer. The books may show such a refund under the
- * processor's id: until its outcome is known, a new refund that matches it is not recorded, because it could be posted
- * twice.
+ * Lists the refunds whose requests may have taken effect although no answer arrived. The books may show such a refund
+ * under the processor's id. Until its outcome is known, a new refund that looks the same is not recorded, because it
+ * could be posted twice.
  */
 export function unansweredRefunds(charge: Shown, state: Known): readonly Refund[] {
   return missingRefunds(charge, state, 'pending').filter(({ refundId, accepted }) => !accepted && !isReturn(refundId));

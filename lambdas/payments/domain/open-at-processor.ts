@@ -1,4 +1,7 @@
-/** Objects at the processor without a result. Each object stays in a queue until an inquiry finds its result. */
+/**
+ * Finds objects at the processor that have no result yet. Each such object stays in a queue until an inquiry finds its
+ * result.
+ */
 import { isAlike, unansweredRefunds } from './nameless-refunds.ts';
 import { isAwaited } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
@@ -6,8 +9,8 @@ import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-c
 
 /**
  * Returns whether the charge has an open object that the chain does not show as open: the charge itself, if the payment
- * does not wait for it; a refund or a dispute that the chain shows as ended or does not have; or a refund that may be
- * Payonce's own refund whose answer was lost. An object that the chain shows as open was queued with its transition.
+ * does not wait for it; a refund or a dispute that the chain shows as ended or does not contain; or a refund that may
+ * be Payonce's own refund whose answer was lost. An object that the chain shows as open was queued with its transition.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;
@@ -44,8 +47,8 @@ export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentSt
 }
 
 /**
- * Returns whether the charge needs an entry of its own. The payment waits for its own charge, and authorized charges
- * are in the queues of holds and of returns.
+ * Returns whether the charge needs a queue entry of its own. The payment waits for its own charge, and authorized
+ * charges are in the queues of holds and of returns.
  */
 function isChargeOpen({ chargeId, status }: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   const isOwn = chargeId === payment.chargeId;

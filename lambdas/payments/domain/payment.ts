@@ -30,7 +30,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** The failure code of a payment or a change that the processor provably never received. */
+/** The failure code of a payment or a change whose request the processor provably never received. */
 export const NOT_ATTEMPTED = 'not_attempted';
 
 /** The failure code of a payment or a change that an operator decided as failed. */
@@ -39,12 +39,12 @@ export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 /** The failure code of a payment whose captured amount or currency differs from the request. */
 export const WRONG_AMOUNT = 'wrong_amount';
 
-/** Returns whether Payonce itself concluded the failure. A processor reported all other failures. */
+/** Returns whether Payonce itself determined the failure. All other failures were reported by a processor. */
 export function isOwnFailure({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
 }
 
-/** Prefixes a processor's failure code that equals a code of Payonce, so that the two stay distinct. */
+/** Prefixes a processor's failure code that equals one of Payonce's own codes, so that the two stay distinct. */
 export function ofProcessor(failure: Failure): Failure {
   return isOwnFailure(failure) ? { ...failure, code: `processor_${failure.code}` } : failure;
 }
@@ -73,7 +73,7 @@ export interface PaymentNotes {
   readonly returnUrl?: string;
 }
 
-/** The notes as answers show them. */
+/** The notes as the API shows them. */
 export interface ShownNotes extends PaymentNotes {
   /** Present after the details row was erased. */
   readonly detailsErased?: true;
@@ -94,9 +94,9 @@ export interface Payment extends PaymentTerms, Fees {
   readonly failure?: Failure;
   /** Present only while the status is `canceled`. */
   readonly cancelReason?: CancelReason;
-  /** The page where the payer approves or refuses. Present only while the status is `requires_action`. */
+  /** The page where the payer approves or refuses the charge. Present only while the status is `requires_action`. */
   readonly actionUrl?: string;
-  /** The disputes of all of its charges, oldest first. Absent when there are none. */
+  /** The disputes of all charges of the payment, oldest first. Absent when there are none. */
   readonly disputes?: readonly Dispute[];
   /** Number of annotations by operators. Absent when there are none. */
   readonly annotations?: number;
@@ -138,8 +138,8 @@ export function notesFields(notes: ShownNotes): string {
 }
 
 /**
- * A payment as the API shows it; amounts in minor units, times in Unix seconds. Fields that only few payments have are
- * omitted where they are empty, because every stored answer must stay below one kilobyte.
+ * A payment as the API shows it; amounts in minor units, times in Unix seconds. Rarely used fields are omitted if they
+ * are empty, because every stored answer must stay below one kilobyte.
  */
 const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   id: shown(['id'], ({ id }) => id),
@@ -175,13 +175,13 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
 
 export type PaymentField = (typeof PAYMENT_OBJECT)['names'][number];
 
-/** Renders a payment as the API shows it. @param notes of the first transition */
+/** Renders a payment as the API shows it. @param notes the notes on the first transition */
 export function paymentObject(payment: Payment, notes: ShownNotes): Record<string, unknown> {
   const { detailsErased } = notes;
   return PAYMENT_OBJECT.render({ ...payment, ...notesOf(notes), ...(detailsErased && { detailsErased }) });
 }
 
-/** Renders a fee in a different currency than the payment's, as the API shows it. Minor units. */
+/** Renders a fee in a currency other than the payment's, as the API shows it. Minor units. */
 export function feeObject({ amountMinor, currency }: Fee): Record<string, unknown> {
   return { amount: amountMinor, currency };
 }
@@ -222,7 +222,7 @@ export const TRANSITION_TYPES = [
   'payment.failed',
   'payment.canceled',
   'payment.review_required',
-  /** A stray charge was found. It is recorded, returned, and reported by an alarm. */
+  /** A stray charge was found. The charge is recorded, its money is returned, and an alarm reports it. */
   'payment.late_success',
   'payment.fee_reported',
   'capture.pending',
@@ -263,7 +263,7 @@ export interface GivenReason extends Partial<Seal> {
 
 export interface Refund extends GivenReason {
   readonly kind: 'refund';
-  /** Payonce's id, or the processor's for a refund that was made at the processor. */
+  /** Payonce's id of the refund, or the processor's id if the refund was made at the processor. */
   readonly refundId: string;
   /** The refunded charge. */
   readonly chargeId: string;
@@ -275,12 +275,12 @@ export interface Refund extends GivenReason {
   readonly failure?: Failure;
   /** Time of the request or, for a refund that was made at the processor, of its recording. Unix milliseconds. */
   readonly createdAtMs: number;
-  /** The request named no amount. */
+  /** The request contained no amount. */
   readonly wholeAmount?: true;
   /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
   /**
-   * Set on a pending refund after a read of the processor has shown it under its operation. If the processor no longer
+   * Set on a pending refund after the processor has shown the refund under its operation. If the processor no longer
    * shows the refund, an operator investigates.
    */
   readonly accepted?: true;
@@ -288,17 +288,17 @@ export interface Refund extends GivenReason {
   readonly decision?: OperatorDecision;
 }
 
-/** A requested capture or cancellation. While it is pending, no other capture or cancellation can begin. */
+/** A requested capture or cancellation. While this change is pending, no other capture or cancellation can begin. */
 export interface HoldChange {
   readonly kind: 'capture' | 'void';
   readonly operationId: string;
   /** The amount to capture, or for a void the amount of the hold. Minor units. */
   readonly amountMinor: number;
   readonly status: 'pending' | 'failed';
-  /** Present on a void by Payonce of a hold that was not captured in time. @default requested */
+  /** Present if Payonce voids a hold that was not captured in time. @default requested */
   readonly reason?: 'expired';
   readonly failure?: Failure;
-  /** The request named no amount. */
+  /** The request contained no amount. */
   readonly wholeAmount?: true;
   /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
@@ -318,13 +318,13 @@ export interface Dispute {
   /** The currency of a stray charge, if it differs from the payment's. */
   readonly currency?: string;
   readonly status: (typeof DISPUTE_STATUSES)[number];
-  /** Time of its recording. Unix milliseconds. */
+  /** Time when the dispute was recorded. Unix milliseconds. */
   readonly createdAtMs: number;
 }
 
 /**
- * A charge that its payment must not have: captured or authorized after the payment ended, or in addition to the
- * payment's own charge.
+ * A charge that its payment should not have: it was captured or authorized after the payment ended, or in addition to
+ * the payment's own charge.
  */
 export interface StrayCharge {
   readonly kind: 'stray_charge';
@@ -342,7 +342,7 @@ export interface Correction extends GivenReason {
   readonly correctionId: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
-  /** The sequence of the transition whose postings the correction reverses. */
+  /** The sequence number of the transition whose postings the correction reverses. */
   readonly reverses?: number;
 }
 
@@ -365,7 +365,7 @@ export interface Annotation extends GivenReason {
   readonly annotationId: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
-  /** The sequence of the annotated transition. @default the payment as a whole */
+  /** The sequence number of the annotated transition. @default the payment as a whole */
   readonly annotates?: number;
 }
 
@@ -395,7 +395,7 @@ export function freesReference(payment: Payment): boolean {
   return payment.status === 'failed' || payment.status === 'canceled';
 }
 
-/** Makes the first transition. It is written before the processor is called, and reserves the payment's id. */
+/** Creates the first transition. It is written before the processor is called, and reserves the payment's id. */
 export function create(
   payment: Omit<Payment, 'status' | 'amountCapturedMinor' | 'amountRefundedMinor'>,
 ): TransitionDraft {

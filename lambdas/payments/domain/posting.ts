@@ -62,7 +62,7 @@ export function reversed(postings: readonly Posting[]): readonly Posting[] {
   return postings.map((posting) => ({ ...posting, direction: posting.direction === 'debit' ? 'credit' : 'debit' }));
 }
 
-/** Computes debits minus credits of an account in these postings. Minor units. */
+/** Computes the debits minus the credits of an account in these postings. Minor units. */
 export function netDebitMinor(account: Account, currency: string, postings: readonly Posting[]): number {
   return postings
     .filter((posting) => posting.account === account && posting.currency === currency)

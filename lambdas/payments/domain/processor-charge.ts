@@ -5,7 +5,7 @@ import { type Fees, feesOf, isFeeReported } from './fees.ts';
 import type { CancelReason, Failure, Payment } from './payment.ts';
 import { ofProcessor } from './payment.ts';
 
-/** The name of a processor's books: the processor, and the mode and the account of its credentials. */
+/** Identifies a processor's books: by the processor, and by the mode and the account of its credentials. */
 export interface BooksName {
   readonly name: string;
   readonly mode: Mode;
@@ -31,7 +31,7 @@ export function refundName(
 /** A charge in the processor's books, converted to Payonce's terms. Amounts in minor units. */
 export interface ProcessorCharge extends Fees {
   readonly chargeId: string;
-  /** The payment that the charge's metadata name; undefined when Payonce did not make the charge. */
+  /** The payment that the charge's metadata name; undefined when Payonce did not create the charge. */
   readonly paymentId?: PaymentId;
   /** The operation id in the charge's metadata. */
   readonly operationId?: string;
@@ -51,7 +51,7 @@ export interface ProcessorCharge extends Fees {
 /**
  * Returns the payment that a charge's metadata name: by its id, or by the operation that charges it. Both are checked,
  * because another user of the processor's account may have removed one of them. A charge that names no payment counts
- * as a charge of another program, so no event would report what happens to its money.
+ * as another program's charge, and no event reports its money.
  */
 export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
   return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');
@@ -84,7 +84,7 @@ export function isOwnCharge(
  * Lists all facts of a charge about its payment, in the order in which they happened. After a decision on each fact,
  * the payment has the processor's state, even if callbacks were lost, repeated or out of order.
  *
- * @param nowMs the time given to refunds and disputes that are not recorded yet; Unix milliseconds
+ * @param nowMs the creation time to set on refunds and disputes that are not recorded yet; Unix milliseconds
  */
 export function factsOf(
   charge: ProcessorCharge,
@@ -100,8 +100,8 @@ export function factsOf(
 }
 
 /**
- * Identifies refunds. A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the
- * same refund. Every user of the processor's account can write metadata: a refund with the operation of another
+ * Gives refunds their ids. A refund by Payonce has the id of its operation, so its answer and its callbacks refer to
+ * the same refund. Every user of the processor's account can write metadata: a refund with the operation of another
  * payment, and a second refund with the same operation, keep the processor's id.
  */
 function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): readonly RefundFact[] {

@@ -22,9 +22,8 @@ export interface ProcessorAbilities {
    */
   readonly keyRetentionMs: number;
   /**
-   * Set if claims were lost with a table. A new claim may then follow a lost claim whose owner has sent under a key
-   * that the processor no longer remembers. Nothing is sent before a look-up finds no charge, so the processor must
-   * have a look-up.
+   * Set if claims were lost with a table. The owner of a lost claim may have sent under a key that the processor no
+   * longer remembers. Nothing is sent before a look-up has found no charge, so the processor must have a look-up.
    * @default false
    */
   readonly claimsLost?: boolean | undefined;
@@ -33,12 +32,15 @@ export interface ProcessorAbilities {
 /** Milliseconds. */
 export const SEND_WINDOW_MS = SEND_WINDOW_SECONDS * 1000;
 
-/** Time after the send window from which absence proves "not attempted". Longer than any clock skew. Milliseconds. */
+/**
+ * Time after the send window after which an absent charge proves "not attempted". Longer than any clock skew.
+ * Milliseconds.
+ */
 const ABSENCE_PROOF_MS = 30 * 60_000;
 
 /**
- * Time after the claim within which a processor with a strong look-up has reported an outcome. After it, an operator
- * may decide. Milliseconds.
+ * Time after the claim within which a processor with a strong look-up has reported an outcome. After this time, an
+ * operator may decide. Milliseconds.
  */
 export const OUTCOME_KNOWN_WITHIN_MS = SEND_WINDOW_MS + ABSENCE_PROOF_MS;
 
@@ -52,16 +54,16 @@ export interface SettlementState {
   readonly nowMs: number;
   readonly claimedAtMs: number;
   readonly abilities: ProcessorAbilities;
-  /** Whether a request of any owner of this claim may have reached the processor. */
+  /** Whether any owner of this claim may have sent a request that reached the processor. */
   readonly sent: 'nothing' | 'maybe';
   /** The number of sends by this owner. */
   readonly sends: number;
-  /** The result of the look-up since the last send; undefined without a look-up. */
+  /** The result of the look-up since the last send; undefined if there was no look-up since. */
   readonly lookedUp: 'absent' | 'unavailable' | undefined;
   /** Whether the remaining time allows one more send before the client must be answered. */
   readonly timeLeft: boolean;
   /**
-   * Whether the chain still allows the operation. If false, nothing more is sent, as after the send window.
+   * Whether the chain still allows the operation. If false, nothing more is sent, as if the send window had closed.
    * @default true
    */
   readonly allowed?: boolean;

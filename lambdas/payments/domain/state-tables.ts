@@ -13,12 +13,15 @@ export type Cell =
       readonly status?: PaymentStatus;
       /** The kind of posting. @default nothing is posted */
       readonly posts?: Posts;
-      /** The fact is posted although it contradicts an earlier answer to the merchant. An alarm reports it. */
+      /**
+       * The fact is posted although it contradicts an earlier answer to the merchant. An alarm reports the
+       * contradiction.
+       */
       readonly contradicts?: string;
     }
   /** The fact is already known, or older than the known state. */
   | { readonly does: 'nothing'; readonly because: string }
-  /** The fact is impossible. Nothing is posted, and an alarm reports it. */
+  /** The fact is impossible. Nothing is posted, and an alarm reports the fact. */
   | { readonly does: 'review'; readonly because: string };
 
 /** The postings of a cell. The debited account is named first. */
@@ -54,10 +57,7 @@ const FAILED = append('payment.failed', 'failed');
 const CANCELED = append('payment.canceled', 'canceled');
 const REVIEW = append('payment.review_required', 'needs_review');
 const LATE = append('payment.late_success', undefined, 'late_receipt');
-/**
- * The outcome is known now, but the money arrived too late to be kept. The merchant is informed that the payment
- * failed.
- */
+/** The outcome is known now, but the money arrived too late to be kept. The merchant learns that the payment failed. */
 const LATE_SETTLES = append('payment.failed', 'failed', 'late_receipt');
 
 const KNOWN = nothing('already known');
@@ -104,7 +104,7 @@ export const CHARGE_ROW_MEANINGS: Readonly<Record<ChargeRow, string>> = {
   stray_nothing: 'another charge for this payment has no money',
 };
 
-/** fact × state of the payment → effect. */
+/** The effect of each fact, by the state of the payment. */
 export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentStatus, Cell>>>> = {
   pending: {
     processing: PROCESSING,
@@ -248,13 +248,15 @@ export type RefundStatus =
   | 'pending'
   | 'succeeded'
   | 'failed'
-  /** Failed by Payonce's conclusion (not attempted, or decided by an operator), not reported by the processor. */
+  /**
+   * Recorded as failed by Payonce (not attempted, or decided by an operator), not reported as failed by the processor.
+   */
   | 'given_up';
 
 const REFUND_FAILED = append('refund.failed');
 const GIVEN_UP_DONE = 'a refund that Payonce had recorded as failed succeeded';
 
-/** reported status of the refund × known status → effect. */
+/** The effect of each reported status of a refund, by its known status. */
 export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readonly<Record<RefundStatus, Cell>>>> = {
   pending: {
     none: append('refund.pending'),
@@ -288,7 +290,7 @@ export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readon
 
 export type DisputeStatus = 'none' | 'open' | 'won' | 'lost';
 
-/** reported status of the dispute × known status → effect. */
+/** The effect of each reported status of a dispute, by its known status. */
 export const DISPUTE_TABLE: Readonly<Record<Exclude<DisputeStatus, 'none'>, Readonly<Record<DisputeStatus, Cell>>>> = {
   open: { none: append('dispute.opened', undefined, 'dispute'), open: KNOWN, won: OLDER, lost: OLDER },
   won: {

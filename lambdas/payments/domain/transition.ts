@@ -33,9 +33,9 @@ export interface StoredDetails {
   readonly processor: { readonly account: string; readonly endpoint: string; readonly apiVersion: string };
   /** The order in Payonce that the payment belongs to. */
   readonly orderId?: OrderId;
-  /** The `event_id` of the event that requested the payment. The payment's events contain it. */
+  /** The `event_id` of the event that requested the payment. The payment's events contain this id. */
   readonly causationId?: string;
-  /** The commitment (salted hash) to the notes. Absent when there are none. */
+  /** Commitment to the notes: their salted hash. Absent when there are no notes. */
   readonly commitment?: Seal['commitment'];
 }
 
@@ -44,13 +44,13 @@ export interface StoredDetails {
  * notes.
  */
 export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Seal, 'salt'>> {
-  /** The keyed hash of the `receipt_email` of a new payment, by which the details row is indexed. */
+  /** Keyed hash of the `receipt_email` of a new payment, by which the details row is indexed. */
   readonly emailHash?: string;
 }
 
-/** One row of the Ledger: the payment after it, its postings, its event and its link in the hash chain. */
+/** One row of the Ledger: the payment after the transition, the postings, the event and the link in the hash chain. */
 export interface Transition {
-  /** 1 for the first. */
+  /** The position in the chain, from 1. */
   readonly sequence: number;
   readonly type: TransitionType;
   readonly occurredAtMs: number;
@@ -65,7 +65,7 @@ export interface Transition {
   readonly hash: Uint8Array;
 }
 
-/** Makes a draft the first transition of a new chain. */
+/** Turns a draft into the first transition of a new chain. */
 export function firstTransition(
   digest: Digest,
   draft: TransitionDraft,
@@ -116,7 +116,7 @@ function covered(subject: Subject): object {
 /**
  * Checks one payment's transitions, oldest first.
  *
- * @param before the transition that precedes them @default none: they begin the chain
+ * @param before the preceding transition @default none: `transitions` begin the chain
  * @returns the sequence of the first transition with a wrong link, hash or sequence, or undefined when all are correct
  */
 export function firstBrokenLink(digest: Digest, transitions: readonly Transition[], before?: Link): number | undefined {
@@ -132,7 +132,7 @@ export function storedDetails({ requestId, processor, orderId, causationId, comm
   return everyField<StoredDetails>({ requestId, processor, orderId, causationId, commitment });
 }
 
-/** Adds a seal to the notes, if there are any. @param salt fresh for each payment */
+/** Adds a salt and a commitment (seal) to the notes, if there are any. @param salt fresh for each payment */
 export function sealedNotes(digest: Digest, notes: PaymentNotes, salt: Uint8Array): PaymentNotes & Partial<Seal> {
   const { description, metadata = {}, returnUrl } = notes;
   if (description === undefined && returnUrl === undefined && Object.keys(metadata).length === 0) return {};
@@ -171,7 +171,7 @@ export function isRequestedBy(
 }
 
 /**
- * Returns the fields with personal data in an answer that shows the payment, as JSON text; undefined when there are
+ * Renders the personal data in an answer that shows the payment: its fields, as JSON text. Undefined when there are
  * none.
  */
 export function personalFields(first: FirstDetails): string | undefined {
@@ -179,8 +179,8 @@ export function personalFields(first: FirstDetails): string | undefined {
 }
 
 /**
- * Makes the notes of a payment that belongs to an order. They contain the order id and no personal data, so they need
- * no details row.
+ * Creates the notes of a payment that belongs to an order. The notes contain the order id and no personal data, so they
+ * need no details row.
  */
 export function notesOfOrder({ orderId }: Pick<StoredDetails, 'orderId'>): PaymentNotes {
   return orderId === undefined ? {} : { metadata: { order: orderId } };
@@ -191,7 +191,7 @@ export function notesOfOrder({ orderId }: Pick<StoredDetails, 'orderId'>): Payme
  * @throws InvariantViolation when `transition` is not a payment's first transition
  */
 export function detailsOf(transition: Transition): FirstDetails {
-  invariant(transition.first !== undefined, `transition ${transition.sequence} has no first details`);
+  invariant(transition.first !== undefined, `transition ${transition.sequence} has no details of a first transition`);
   return transition.first;
 }
 

@@ -130,7 +130,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     await setAttributes(this.#queues, waitingOrphanKey(orphan), now, IS_WAITING);
   }
 
-  /** Keeps an orphan without further retries. Has no effect on an adopted orphan, which the index can still list. */
+  /** Keeps an orphan, but ends its retries. Has no effect on an adopted orphan, which the index can still list. */
   async giveUp(orphan: OrphanedCallback): Promise<void> {
     const { registry } = this.#tables;
     await transactOnce(this.#client, this.#pacing, [

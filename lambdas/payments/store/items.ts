@@ -219,7 +219,7 @@ export function outcomeAttributes(
   };
 }
 
-/** Returns a partition of the index of outcomes: a shard of the UTC day of `atMs`. */
+/** Returns the partition key of a shard in the index of outcomes, for the UTC day of `atMs`. */
 export function outcomesPartition(shard: number, atMs: number): string {
   return `${shard}#${new Date(atMs).toISOString().slice(0, 'yyyy-mm-dd'.length)}`;
 }

@@ -20,7 +20,7 @@ import {
 import { outcomesPartition, parseTransition, paymentPartition, transitionSort, withDetails } from './items.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Maximum number of days in one range of outcomes. An empty day costs one query for each shard. */
+/** Maximum length of a range of outcomes, in days. A day without outcomes still costs one query for each shard. */
 const MAX_DAYS = 31;
 
 const { name: INDEX, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
@@ -31,7 +31,7 @@ type Outcome = OutcomePage['outcomes'][number];
 /** Placeholder for a day that only the next page reads. */
 const NOT_READ: OutcomePage = { outcomes: [], isLast: false };
 
-/** Reads single transitions, and lists outcomes in the order of time. */
+/** Reads single transitions, and lists outcomes in chronological order. */
 export class LedgerTransitions implements TransitionReader, RecentOutcomes {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -78,7 +78,8 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
   }
 
   /**
-   * Merges the shards of a day. If a shard has more rows than were read, the result ends at the last row read from it.
+   * Merges the shards of a day. If a shard has more rows than were read, the result ends at the last row that was read
+   * from this shard.
    */
   async #outcomesOfDay(dayMs: number, after: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage> {
     const shards = Array.from({ length: OUTCOME_SHARDS }, (_, shard) => outcomesPartition(shard, dayMs));

@@ -24,9 +24,9 @@ import {
 
 // ---------------------------------------------------------------------------------------------------------------- orphans
 
-/** Orphans are rare. The shards spread the writes when many arrive at once. */
+/** Number of shards. Orphans are rare, but many can arrive at once, and the shards spread their writes. */
 export const ORPHAN_SHARDS = 4;
-/** Milliseconds since 1970 have 13 digits until the year 2286. */
+/** Number of digits of a time in a sort key. Unix milliseconds have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
 
 const orphanItem = itemSchema<OrphanedCallback>()({
@@ -55,7 +55,7 @@ export function waitingOrphanKey(orphan: OrphanedCallback): Item {
   return keyOf(waitingOrphansPartition(orphanShard(orphan)), orphan);
 }
 
-/** Returns the key of an orphan that was given up: it is never retried and never deleted. */
+/** Returns the row key of an orphan that was given up and is kept for operators. */
 export function keptOrphanKey(orphan: OrphanedCallback): Item {
   return keyOf(`${RegistryRow.keptOrphan}${orphanShard(orphan)}`, orphan);
 }
@@ -73,7 +73,7 @@ export function waitingOrphanRow(orphan: OrphanedCallback): Item {
   return { ...waitingOrphanKey(orphan), ...orphan, ...orphanQueued(orphan, firstLookMs(orphanSchedule(orphan))) };
 }
 
-/** Returns the attributes that list a waiting orphan. */
+/** Returns the attributes that put a waiting orphan into its queue. */
 export function orphanQueued({ operationId, isForeign }: OrphanedCallback, dueAtMs: number): Item {
   return queuedFor(isForeign === true ? QueueRow.foreignOrphan : QueueRow.orphan, shardOf(operationId), dueAtMs);
 }
@@ -104,15 +104,15 @@ export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item
 }
 
 /**
- * Builds the put of a charge to return. A charge that was found authorized and later captured has one entry, which the
- * later write replaces.
+ * Builds the put of the queue entry for a charge to return. A charge that was found authorized and later captured has
+ * only one entry, which the later write replaces.
  */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
   const queued = returnQueued(charge, firstLookMs(returnSchedule(charge)));
   return { Put: { TableName: registry, Item: { ...chargeToReturnKey(charge), ...charge, ...queued } } };
 }
 
-/** Returns the attributes that list a charge to return. */
+/** Returns the attributes that put a charge to return into its queue. */
 export function returnQueued({ paymentId }: ChargeToReturn, dueAtMs: number): Item {
   return queuedFor(QueueRow.return, shardOf(paymentId), dueAtMs);
 }
@@ -134,8 +134,9 @@ function inquiriesPartition(shard: number): string {
 }
 
 /**
- * Returns the key of an inquiry's entry. It contains the payment's id. The entry with `waitsFor: 'books'`, which reads
- * all charges of a payment, is separate from the entry of a single charge and ends independently.
+ * Returns the row key of an inquiry's queue entry, which contains the payment's id. An inquiry with `waitsFor: 'books'`
+ * reads all charges of a payment. Its entry is separate from the entries of single charges, and is deleted
+ * independently.
  */
 export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item {
   return {
@@ -150,8 +151,8 @@ export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): Transa
 }
 
 /**
- * Returns the attributes that list an inquiry. Inquiries that wait for a payer or a bank, and inquiries that wait for
- * an operator, have queues of their own, so that they do not delay other inquiries.
+ * Returns the attributes that put an inquiry into its queue. Inquiries that wait for a payer or a bank, and inquiries
+ * that wait for an operator, have queues of their own, so that they do not delay other inquiries.
  */
 export function inquiryQueued(inquiry: Inquiry, dueAtMs: number): Item {
   const { unknownOutcome, routineInquiry, undecidable } = QueueRow;
@@ -205,7 +206,7 @@ export function openOrderRow(open: OpenOrder): Item {
   return { ...openOrderKey(open), ...open, ...openOrderQueued(open, firstLookMs(orderSchedule(open))) };
 }
 
-/** Returns the attributes that list an open order. */
+/** Returns the attributes that put an open order into its queue. */
 export function openOrderQueued({ orderId }: Pick<OpenOrder, 'orderId'>, dueAtMs: number): Item {
   return queuedFor(QueueRow.openOrder, shardOf(orderId), dueAtMs);
 }

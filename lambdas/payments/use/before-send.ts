@@ -9,14 +9,14 @@ import { READ_TIMEOUT_MS, type RecordChargeTools, recordCharge } from './record-
 export interface ReadCharge {
   /** The charge as its processor's books show it. */
   readonly charge: ProcessorCharge;
-  /** The payment's chain, with every fact of `charge`. */
+  /** The payment's chain, which contains every fact of `charge`. */
   readonly chain: PaymentChain;
 }
 
 /**
- * Reads the charge from its processor's books and records it. Every sender of a capture, a cancellation, a refund or a
- * return calls it right before each send and decides on the result by {@link maySend}, because callbacks can be lost or
- * late.
+ * Reads the charge from its processor's books and records its facts. Every sender of a capture, a cancellation, a
+ * refund or a return calls this function right before each send and passes the result to {@link maySend}, because
+ * callbacks can be lost or late.
  *
  * @param known the newest chain, if the caller has read it @default the chain is read
  * @throws as `recordCharge`

@@ -70,7 +70,7 @@ export interface ChangePayment {
 
 type Refusal =
   | { readonly kind: 'not_found' }
-  /** The change cannot begin. Nothing is stored, so the same key may succeed later. */
+  /** The change cannot begin. Nothing is stored, so the same idempotency key may succeed later. */
   | { readonly kind: 'refused'; readonly refusal: ChangeRefusal }
   | { readonly kind: 'key_expired'; readonly paymentId: PaymentId };
 
@@ -95,7 +95,7 @@ export async function changePayment(
 }
 
 interface Work {
-  /** Decides on the determined outcome, given the current chain. Undefined if no inquiry was needed. */
+  /** Decides how the outcome that was found changes the current chain. Undefined if no inquiry was needed. */
   readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;
   readonly chain: PaymentChain;
 }
@@ -127,7 +127,8 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const nowMs = clock.nowMs();
     const decision = decideChange(command, operationId, chain.state, nowMs);
     if (decision.kind !== 'begin') return { kind: 'refused', outcome: { kind: 'refused', refusal: decision } };
-    // The breaker is checked before the claim: a request that cannot reach the processor does not use up its key.
+    // The breaker is checked before the claim: a request that cannot reach the processor does not use up its
+    // idempotency key.
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) throw elsewhere();
     await processor.ready();
@@ -215,7 +216,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return { decideOutcome, chain: await this.read() };
   }
 
-  /** Returns the draft if it ends this change. A callback records every other fact. */
+  /** Returns the draft if it ends this change. All other facts are recorded by callbacks. */
   #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
     if (decision?.kind !== 'append') return undefined;
     const after = evolve(before, decision.draft);

@@ -65,7 +65,10 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
    * @default now
    */
   readonly receivedAtMs?: number;
-  /** Claim time of the enclosing order; sends stop 15 minutes after it. Unix milliseconds. @default now */
+  /**
+   * Claim time of the enclosing order. Nothing is sent later than 15 minutes after this time. Unix milliseconds.
+   * @default now
+   */
   readonly claimedAtMs?: number;
   /** The keyed hash of the `receipt_email`. */
   readonly emailHash?: string;
@@ -82,8 +85,8 @@ type Refusal =
 export type CreatePaymentOutcome = Executed<Refusal>;
 
 /**
- * Creates a payment, exactly once in effect. A repeated call with the same key never charges again, whether it is
- * concurrent or years later.
+ * Creates a payment, exactly once in effect. A repeated call with the same idempotency key never charges again, whether
+ * it is concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -99,8 +102,8 @@ export async function createPayment(
 }
 
 /**
- * Adds personal data to a replayed answer, which is stored without it. After an erasure, the answer shows that the data
- * was erased.
+ * Adds personal data to a replayed answer, which is stored without this data. After an erasure, the answer shows that
+ * the data was erased.
  *
  * @param fields reads the payment and renders the fields again, as JSON text
  */
@@ -123,7 +126,10 @@ export function isReplay(outcome: {
   return outcome.kind === 'replay';
 }
 
-/** The processor's answer, and the chain that it is applied to. Without an inquiry, there is no fact. */
+/**
+ * The processor's answer, and the chain to which the answer is applied. If the processor was not asked, there is no
+ * fact.
+ */
 interface Work {
   readonly fact: ChargeFact | undefined;
   readonly chain: PaymentChain;

@@ -44,8 +44,8 @@ export function decideAll(
       contradictions.push('the metadata of a refund no longer name its operation');
       continue;
     }
-    // The new refund may be a refund whose call is unanswered. If it is a different refund, an inquiry records it after
-    // that call has ended.
+    // The new refund may be one of Payonce's refunds whose request was not answered. If it is a different refund, an
+    // inquiry records it after the outcome of that request is known.
     if (isNew && unanswered.some((refund) => isAlike(refund, fact))) {
       isWhole = false;
       continue;
@@ -59,7 +59,7 @@ export function decideAll(
     transitions.push(newest);
   }
   if (isWhole && contradictions.length === 0 && !isAsPosted(charge, state)) {
-    contradictions.push('the charge shows other amounts than were posted');
+    contradictions.push('the charge shows different amounts than were posted');
   }
   return { transitions, contradictions, state };
 }

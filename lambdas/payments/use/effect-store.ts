@@ -45,7 +45,7 @@ export interface Effect {
   readonly toReturn?: readonly ChargeToReturn[];
   readonly inquiries?: readonly Inquiry[];
   readonly hold?: Hold;
-  /** An order that must be driven further, because money of its payment returned. */
+  /** An order to reopen because of these transitions of its payment. */
   readonly reopened?: OpenOrder;
   /** The entry of an operator's action in the activity log. */
   readonly activity?: ActivityDraft;
@@ -55,14 +55,14 @@ export interface Effect {
 export type EffectOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
-  /** A rival has appended to the payment's chain or to the activity log. */
+  /** A rival has taken the position in the payment's chain or in the activity log. */
   | { readonly kind: 'transition_exists' };
 
-/** Effects that need no claim: the effect record and the effect are one conditional transaction. */
+/** Stores effects that need no claim. An effect and its record are written in one conditional transaction. */
 export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
   /** Writes the effect and its record in one transaction. */
   recordEffect(effect: Effect): Promise<EffectOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** Writes queue entries, except those that exist. */
+  /** Writes queue entries, except entries that already exist. */
   queueIfAbsent(entries: Required<Pick<Effect, 'toReturn' | 'inquiries'>>): Promise<void>;
 }

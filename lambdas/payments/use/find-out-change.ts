@@ -24,9 +24,9 @@ export interface FindOutChangeTools extends RecordChargeTools {
 }
 
 /**
- * Determines the outcome of a pending change at the processor. The processor's books are recorded before each send;
- * after a refusal, because a capture is refused when another user of the processor's account has captured; and before
- * the change is recorded as not attempted.
+ * Determines the outcome of a pending change at the processor. The processor's books are recorded before each send, and
+ * before the change is recorded as not attempted. They are also recorded after a refusal, because a capture is refused
+ * when another user of the processor's account has already captured.
  *
  * @returns a function that decides on the outcome, given the current state; undefined when there is nothing to record
  * @throws RetryableError when no owner of the claim has sent a request

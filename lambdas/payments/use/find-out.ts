@@ -5,16 +5,18 @@ import type { ChargeFact } from '../domain/facts.ts';
 import { nextStep, type ProcessorAbilities, type SettlementStep } from '../domain/settlement.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from './processor.ts';
 
-/** Timeout of one send: two sends, a look-up and the commit fit into a request. Milliseconds. */
+/**
+ * Timeout of one send. It leaves enough time for two sends, a look-up and the commit within a request. Milliseconds.
+ */
 const SEND_TIMEOUT_MS = 8_000;
 const LOOKUP_TIMEOUT_MS = 2_000;
-/** Reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
+/** Time reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
 const COMMIT_RESERVE_MS = 3_000;
 /** Minimum remaining time for a send to begin. Milliseconds. */
 const SHORTEST_SEND_MS = 1_000;
 /** Maximum wait before the first retry, with full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 500;
-/** The longest sequence: look up, send, look up, send, look up, conclude. */
+/** The longest sequence: look up, send, look up, send, look up, return the outcome. */
 const MAX_STEPS = 6;
 
 export interface FindOutTools {
@@ -29,7 +31,7 @@ export interface Underway {
   readonly sent: 'nothing' | 'maybe';
   /** Deadline of the answer to the caller. Unix milliseconds. */
   readonly answerByMs: number;
-  /** Called with each call and its result. @default calls are not noted */
+  /** Called with each processor call and its result. @default calls are not noted */
   readonly note?: (call: NotedCall) => void;
 }
 
@@ -45,7 +47,7 @@ export interface Question<Answer> {
   mayBeSent?(): Promise<boolean>;
   send(limit: CallLimit): Promise<Answer>;
   lookUp(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
-  /** Returns whether the processor refused. A refusal may concern only one attempt. */
+  /** Returns whether the answer is a refusal, which may concern only one attempt. */
   isRefusal(answer: Answer): boolean;
 }
 
@@ -54,8 +56,8 @@ export type Found<Answer> =
   | { readonly kind: 'unknown' | 'not_attempted' | 'undecidable' };
 
 /**
- * Determines the outcome of an operation: sends it, looks it up, and sends it a second time with the same key. When the
- * time is up, the outcome is `unknown`; it is never guessed.
+ * Determines the outcome of an operation: sends the operation, looks it up, and sends it a second time with the same
+ * idempotency key. When the time is up, the outcome is `unknown`. An outcome is never guessed.
  *
  * @throws RetryableError when no owner of the claim has sent a request, so that the claim may be released
  */

@@ -16,9 +16,12 @@ export interface PaymentChain {
   readonly state: PaymentState;
 }
 
-/** Transitions per query. Nearly every chain fits into one query result, which stays below DynamoDB's limit of 1 MB. */
+/**
+ * Number of transitions per query. Nearly every chain fits into one query result, which stays below DynamoDB's limit of
+ * 1 MB.
+ */
 const PAGE = 250;
-/** Limits a chain to 10,000 transitions. A payment with 500 refunds needs at least 1,000. */
+/** Limits a chain to 10,000 transitions. A payment with 500 refunds needs at least 1,000 transitions. */
 const MAX_PAGES = 40;
 
 export function chainOf(transitions: readonly Transition[]): PaymentChain {

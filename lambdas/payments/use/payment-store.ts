@@ -38,7 +38,7 @@ export interface Commit {
   readonly expects: ExpectedRecord;
   /** The outcome. Omitted when the payment already has the answered state. */
   readonly transition?: Transition;
-  /** The queue entries that go with the outcome. */
+  /** The queue entries to write together with the outcome. */
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
   /**
@@ -55,10 +55,11 @@ export interface PaymentHistory {
 
 /** One port for idempotency records and transitions, because one transaction writes both. */
 export interface PaymentStore extends RecordStore {
-  /** Makes the first durable write: record, pending transition and reference in one transaction. */
+  /** Performs the first durable write: record, pending transition and reference in one transaction. */
   claim(claim: Claim): Promise<ClaimOutcome>;
   /**
-   * Makes the second durable write: stored answer and outcome in one transaction, only while the owner holds the claim.
+   * Performs the second durable write: stored answer and outcome in one transaction, only while the owner holds the
+   * claim.
    */
   commit(commit: Commit): Promise<CommitOutcome>;
   /** Reads with strong consistency. */
@@ -78,13 +79,14 @@ export interface ChargeToReturn {
   readonly undecidable?: boolean;
 }
 
-/** Returns the schedule of attempts, which is the schedule of inquiries of the same age. */
+/** Returns the schedule of attempts to return a charge, which is the schedule of inquiries of the same age. */
 export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookSchedule {
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
 
 /**
- * The queue entry for an authorized payment, written with its transition. If it is not captured, the hold is voided.
+ * The queue entry for an authorized payment, written with its transition. If the payment is not captured, the hold is
+ * voided.
  */
 export interface Hold {
   readonly paymentId: PaymentId;
@@ -95,7 +97,7 @@ export interface Hold {
 
 /**
  * The queue entry for an operation that was answered 202, for a payment that waits for its payer, or for a charge that
- * is without a result at the processor, or whose refund or dispute is without a result.
+ * has no result at the processor yet, or has a refund or dispute without a result.
  */
 export interface Inquiry {
   /** The operation; for an inquiry about a charge, the processor's id of the charge. */
@@ -104,9 +106,9 @@ export interface Inquiry {
   /** Time of the operation's claim. The send window ends 15 minutes later. Unix milliseconds. */
   readonly claimedAtMs: number;
   /**
-   * `payer` or `bank` if only the action of the payer or of a bank is outstanding: such inquiries are made less often.
-   * With `books`, all charges of the payment are read and recorded, because an operator has decided about the payment,
-   * or an inquiry recorded only a part of a charge's facts.
+   * `payer` or `bank` if the inquiry waits only for the payer or for a bank: such inquiries are made less often. With
+   * `books`, all charges of the payment are read and recorded, because an operator has decided about the payment, or an
+   * inquiry recorded only a part of a charge's facts.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
   /**
@@ -120,7 +122,7 @@ export function inquirySchedule({ operationId, claimedAtMs, waitsFor }: Inquiry)
   return { kind: waitsFor ?? 'answer', name: operationId, sinceMs: claimedAtMs };
 }
 
-/** Returns whether only the action of the payer, or of a bank, is outstanding. */
+/** Returns whether the inquiry waits only for the payer or for a bank. */
 export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
   return waitsFor === 'payer' || waitsFor === 'bank';
 }
@@ -134,8 +136,8 @@ export interface OpenOrder {
    */
   readonly createdAtMs: number;
   /**
-   * The sequence of the transition that left the order open; for an order that its payment reopened, a time in Unix
-   * milliseconds. An entry is deleted only while this value is unchanged.
+   * The sequence number of the transition that left the order open; for an order that its payment reopened, a time in
+   * Unix milliseconds. An entry is deleted only while this value is unchanged.
    */
   readonly sequence: number;
 }

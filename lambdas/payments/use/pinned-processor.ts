@@ -10,7 +10,7 @@ export type NoProcessor =
   | 'no_processor_configured'
   /** The payment is in live mode, and the deployment calls processors in test mode only. */
   | 'livemode_not_available'
-  /** The order is in test mode, but the shop would reserve real goods. */
+  /** The order is in test mode, but its shop is a live shop, which would reserve real goods. */
   | 'testmode_not_available'
   /** No routing rule matches. */
   | 'no_processor_for_payment';

@@ -32,13 +32,16 @@ export type ChargeOutcome =
 
 /** A change of an existing charge. */
 export type ChargeChange =
-  /** Captures the authorized amount or a part of it. The rest is released. Minor units. */
+  /** Captures the authorized amount or a part of it. The remaining hold is released. Minor units. */
   | { readonly kind: 'capture'; readonly amountMinor: number }
   | { readonly kind: 'void' }
   | { readonly kind: 'refund'; readonly amountMinor: number };
 
 export interface ChangeOrder {
-  /** The idempotency key at the processor and the refund's id in its metadata, the same for every attempt. */
+  /**
+   * The idempotency key at the processor, and the id of a refund in the processor's metadata. The same for every
+   * attempt.
+   */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   readonly chargeId: string;
@@ -67,7 +70,7 @@ interface HoldAbilities {
 /** The form of `source` (the payment token) that a processor accepts. */
 export interface SourceForm {
   readonly pattern: RegExp;
-  /** Completes the message `source must be …`. */
+  /** Describes the form in the error message `source must be <allowed>`. */
   readonly allowed: string;
 }
 
@@ -83,20 +86,20 @@ export interface Processor {
   /** The form of `source` that the processor accepts. @default every form that the API accepts */
   readonly source?: SourceForm;
   /**
-   * Checks the circuit breaker before the claim. It makes no call while the breaker is closed. While the breaker is
-   * half open, `ready` makes one read, never a charge.
+   * Checks the circuit breaker before the claim. While the breaker is closed, `ready` makes no call. While the breaker
+   * is half open, `ready` makes one read, never a charge.
    *
    * @throws RetryableError while the breaker is open
    */
   ready(): Promise<void>;
   /**
-   * @throws RetryableError when nothing was applied (401, 403, 429, unreachable, open breaker)
-   * @throws AmbiguousError when it may have been applied (timeout, 5xx, 409, unreadable answer)
+   * Sends a charge. @throws RetryableError when nothing was applied (401, 403, 429, unreachable, open breaker)
+   * @throws AmbiguousError when the charge may have been applied (timeout, 5xx, 409, unreadable answer)
    */
   charge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome>;
   /** Looks up a charge by Payonce's own key. @throws RetryableError or AmbiguousError when the look-up failed */
   findCharge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome | { readonly kind: 'absent' }>;
-  /** Captures, voids or refunds. @throws as `charge` */
+  /** Captures, voids or refunds a charge. @throws as `charge` */
   change(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome>;
   /**
    * Looks up whether the change was applied, by any attempt or by another user of the processor's account.

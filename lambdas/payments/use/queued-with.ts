@@ -53,9 +53,10 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
 }
 
 /**
- * Returns the inquiries for new refunds and disputes that began at the processor. A callback ends them; an inquiry
- * reads the charge in case the callback is lost. Excluded are refunds by Payonce, which are recorded before they are
- * sent, and returns of stray charges, which are in the queue of returns. Metadata alone prove neither kind.
+ * Returns the inquiries for new refunds and disputes that began at the processor. A callback usually reports their
+ * result; an inquiry reads the charge in case the callback is lost. Excluded are refunds by Payonce, which are recorded
+ * before they are sent, and returns of stray charges, which are in the queue of returns. Metadata alone prove neither
+ * kind.
  */
 function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {
   const { refunds, strayCharges } = before.state;
@@ -75,12 +76,12 @@ function undecidedAtBank(before: Before, transitions: readonly Transition[]): re
   return [...new Set(charges)].map((chargeId) => inquiryForCharge(id, chargeId, newest.occurredAtMs));
 }
 
-/** Makes the inquiry that reads all charges of the payment from the processor's books and records them. */
+/** Creates the inquiry that reads all charges of the payment from the processor's books and records them. */
 export function booksInquiry(paymentId: PaymentId, claimedAtMs: number): Inquiry {
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs, waitsFor: 'books' };
 }
 
-/** Makes the inquiry that reads a charge until the charge, its refunds and its disputes have a result. */
+/** Creates the inquiry that reads a charge until the charge, its refunds and its disputes have a result. */
 export function inquiryForCharge(paymentId: PaymentId, chargeId: string, claimedAtMs: number): Inquiry {
   return { operationId: storedOperationId(chargeId), paymentId, claimedAtMs, waitsFor: 'bank' };
 }
@@ -97,8 +98,8 @@ export function holdToEnd(transitions: readonly Transition[]): { readonly hold?:
 
 /**
  * Returns the queue entry that reopens an order, for one of two reasons. Either the order was canceled because its
- * money was refunded or disputed, and the money returned: a bank can reject a refund days later, and a dispute can be
- * won. Or the payment was in review for longer than the order was driven, and has now been decided.
+ * money was refunded or disputed, and the merchant has the money again: a bank can reject a refund days later, and a
+ * dispute can be won. Or the payment was in review for longer than the order was driven, and has now been decided.
  *
  * @returns undefined when neither happened, or the payment does not belong to an order
  */
@@ -109,7 +110,8 @@ function orderToReopen({ first, state }: Before, transitions: readonly Transitio
     (each, index) => isMoneyBack(each) || endsReview(transitions[index - 1]?.payment ?? state.payment, each),
   );
   if (changed === undefined) return undefined;
-  // A time cannot equal a sequence of the order's chain, so a worker that read an older entry cannot delete this one.
+  // A time cannot equal a sequence number of the order's chain, so a worker that read an older entry cannot delete this
+  // entry.
   return { orderId, createdAtMs: changed.occurredAtMs, sequence: changed.occurredAtMs };
 }
 

@@ -33,16 +33,16 @@ export function alarmLateSuccess(
 }
 
 /**
- * Minimum time between two alarms about one contradiction. The events of one change arrive together, and an operator
- * who was alerted this recently is still investigating. Milliseconds.
+ * Minimum time between two alarms about one contradiction. The processor's events about one change arrive together, and
+ * an operator who was alerted minutes ago is still investigating. Milliseconds.
  */
 const ONE_CALL_MS = 10 * 60_000;
 
 /**
  * Raises the alarm for contradictions once per state of books and chain; further inquiries that find the same state
  * raise no alarm. A new event that finds the same state raises another alarm, at most every ten minutes, because the
- * books may have been correct in between and the operator may have closed the case. The alarm precedes its record, so
- * it may be raised twice, but a crash does not lose it.
+ * books may have been correct in between, and the operator may have closed the earlier case. The alarm precedes its
+ * record, so it may be raised twice, but a crash does not lose it.
  *
  * @param because the contradictions; if empty, nothing is done
  * @param shown what the processor's books show. Plain JSON.

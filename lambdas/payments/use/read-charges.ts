@@ -18,7 +18,7 @@ export type ReadChargesOutcome =
   | { readonly kind: 'found'; readonly payment: Payment; readonly charges: readonly ProcessorCharge[] };
 
 /**
- * Reads the current books of the payment's processor, oldest charge first. The read changes nothing.
+ * Reads the current books of the payment's processor, oldest charge first. Changes nothing.
  * @throws as `ProcessorBooks` and the store
  */
 export async function readCharges(tools: ReadChargesTools, caller: Owner, id: string): Promise<ReadChargesOutcome> {

@@ -25,8 +25,8 @@ export interface RecordChargeTools extends ContradictionTools {
 export const READ_TIMEOUT_MS = 5_000;
 
 /**
- * Transitions per transaction. DynamoDB allows a hundred items per transaction (Amazon DynamoDB developer guide,
- * "TransactWriteItems"), and a transition can require an additional queue entry.
+ * Maximum number of transitions per transaction. DynamoDB allows a hundred items per transaction (Amazon DynamoDB
+ * developer guide, "TransactWriteItems"), and a transition can require an additional queue entry.
  */
 const MAX_TRANSITIONS_PER_WRITE = 40;
 
@@ -41,7 +41,7 @@ export async function readCharge(books: ProcessorBooks, chargeId: string): Promi
  * Appends all facts of a charge in the processor's books, as a callback would, in as many transactions as necessary.
  * The chain is read before the charge, so that the facts are never older than the state that they are applied to.
  *
- * @param asked the operation whose outcome is to be determined
+ * @param asked the operation whose outcome the caller needs
  * @param known the newest chain, if the caller has read it @default the chain is read
  * @returns the charge, and the chain with all of its facts
  * @throws RetryableError when a rival was faster in every round
@@ -58,7 +58,7 @@ export async function recordCharge(
   return part;
 }
 
-/** Records the facts of one transaction. Each call appends new facts, so the number of calls is finite. */
+/** Records as many facts as fit into one transaction. Each call appends new facts, so the number of calls is finite. */
 async function recordPart(
   tools: RecordChargeTools,
   paymentId: PaymentId,

@@ -44,7 +44,7 @@ export interface RecentOutcomes {
    * Lists the next outcomes after a position and before `untilMs`, from an index that may lag by seconds. The cost
    * grows with the number of outcomes and of days.
    *
-   * @param limit maximum number of outcomes; every page but the last has at least one
+   * @param limit maximum number of outcomes; every page except the last has at least one outcome
    */
   outcomesAfter(position: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage>;
 }

@@ -3,7 +3,7 @@ import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
-/** The next inquiry about an entry that stays in its queue. */
+/** The time and kind of the next inquiry about an entry that stays in its queue. */
 export interface Postponement {
   /** Unix milliseconds. */
   readonly dueAtMs: number;
@@ -12,9 +12,9 @@ export interface Postponement {
 }
 
 /**
- * The queues of the resolver. Each entry was written in the transaction that caused the work. Reads return due
- * entries, longest overdue first. Each processed entry, including failed ones, leaves the queue or gets its next time,
- * so that no entry starves another.
+ * The queues of the resolver. Each entry was written in the transaction that caused the work. Reads return due entries,
+ * longest overdue first. Each processed entry, even one that failed, leaves the queue or gets a later due time, so that
+ * no entry starves the others.
  */
 export interface UnfinishedWork {
   /** Lists claims whose lease has ended or, after a release, whose send window has ended. */
@@ -26,10 +26,11 @@ export interface UnfinishedWork {
   /** Lists inquiries that wait for a payer, a bank or an operator. */
   routineInquiries(due: Due): Promise<readonly Inquiry[]>;
   /**
-   * Lists the entries that the metrics count, due or not: unknown outcomes, and inquiries that wait for an operator.
+   * Lists the entries that the metrics count, whether due or not: unknown outcomes, and inquiries that wait for an
+   * operator.
    */
   undetermined(limit: number): Promise<readonly Inquiry[]>;
-  /** Deletes the entry if it is unchanged: an inquiry that was requeued since the read stays. */
+  /** Deletes the entry if it is unchanged: an inquiry stays if it was requeued since the read. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
   /** Sets the time of the next inquiry. Has no effect on an entry that was closed or requeued since the read. */
   postponeInquiry(inquiry: Inquiry, next: Postponement): Promise<void>;
@@ -39,7 +40,7 @@ export interface UnfinishedWork {
    * since the read.
    */
   postponeReturn(charge: ChargeToReturn, next: Postponement): Promise<void>;
-  /** Deletes the entry if it is unchanged: a hold that was captured and requeued since the read stays. */
+  /** Deletes the entry if it is unchanged: a hold stays if it was captured and requeued since the read. */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 

@@ -11,8 +11,8 @@ interface Shown {
 }
 
 /**
- * Returns the queue entries for objects that are open in the books but not in the chain: the charge is read until it
- * has a result, and a stray hold is voided, even if it had ended before.
+ * Returns the queue entries for objects that are open in the books but not in the chain: the charge is then read until
+ * it has a result, and a stray hold is voided, even if the chain shows that the hold had ended.
  *
  * @param nowMs the time at which the books were read. Unix milliseconds
  */
