@@ -64,7 +64,7 @@ export function chargeUnknown(): RetryableError {
   );
 }
 
-/** Faults that do not indicate an outage: the processor is reachable and gave this answer to one call. */
+/** Faults that do not indicate an outage: the processor is reachable, and only this call failed. */
 const HEALTHY_FAULTS: ReadonlySet<string> = new Set([
   'processor_rate_limited',
   'processor_busy',
@@ -82,7 +82,9 @@ export function isProcessorUnhealthy(error: unknown): boolean {
   return (error instanceof RetryableError || error instanceof AmbiguousError) && !HEALTHY_FAULTS.has(error.code);
 }
 
-/** Maximum length; a longer text would cost another write unit for each declined payment. UTF-16 code units. */
+/**
+ * Maximum lengths, in UTF-16 code units. Longer texts would cost an additional write unit for each declined payment.
+ */
 const MAX_CODE_LENGTH = 64;
 const MAX_MESSAGE_LENGTH = 200;
 

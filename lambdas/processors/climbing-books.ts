@@ -19,10 +19,13 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
-/** Total wait between the attempts of a read, in addition to their time limits. Milliseconds. */
+/** Total wait between the attempts of a read, in addition to the time limits of the attempts. Milliseconds. */
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
-/** Reads do not count for the breaker of charges, because a job can read for hours and has a time limit of its own. */
+/**
+ * Replaces the circuit breaker of charges, which these reads do not use: a job can read for hours, and has a time limit
+ * of its own.
+ */
 const NO_BREAKER: CallGuard = {
   isClosed: () => true,
   refusal: () => new RetryableError('processor_circuit_open', 'Reads of the books have no circuit breaker.'),
@@ -32,7 +35,7 @@ const NO_BREAKER: CallGuard = {
 };
 
 /**
- * Wraps books so that their reads are retried like calls of vendors: after half a second, two and five seconds, within
+ * Wraps books so that their reads are retried like calls to vendors: after half a second, two and five seconds, within
  * the retry budget of the processor. Used by jobs, whose reads no client waits for; after the last retry, the next run
  * of the job reads again. Requests and callbacks read only once.
  */

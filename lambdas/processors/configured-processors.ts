@@ -30,7 +30,7 @@ export interface ConfiguredProcessor {
 export interface ProcessorsConfig {
   readonly processors: readonly ConfiguredProcessor[];
   readonly routes: readonly RoutingRule[];
-  /** As in {@link ProcessorAbilities}. */
+  /** As in `ProcessorAbilities`. */
   readonly claimsLost?: boolean | undefined;
 }
 
@@ -82,7 +82,7 @@ export async function configuredProcessors(
 /**
  * Loads the code of each configured processor and connects it. Deployed code loads processors only here.
  *
- * @throws from `choose`, as `routing`
+ * @throws as `routing`, when `choose` is called
  */
 export async function connectProcessors(
   { processors, routes, claimsLost }: ProcessorsConfig,
@@ -99,7 +99,7 @@ export async function connectProcessors(
 }
 
 /**
- * Makes the function that selects the processor of a new payment by the first matching rule. There is no default. An
+ * Returns a function that selects the processor of a new payment by the first matching rule. There is no default. An
  * existing payment stays at its processor.
  *
  * @throws when a rule names a processor that is not called in its mode (from the returned function)

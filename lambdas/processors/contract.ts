@@ -3,8 +3,8 @@ import type { Processor, SourceForm } from '../payments/use/processor.ts';
 
 /**
  * The declaration of a processor, without its code. CDK synthesis derives settings, secrets, environment variables,
- * permissions and callback sources from the contract; the functions read their environment by it. Each processor's
- * folder has one contract.
+ * permissions and callback sources from the contract; the functions use the contract to read their environment. Each
+ * processor's folder has one contract.
  */
 export interface ProcessorContract {
   /**
@@ -16,7 +16,10 @@ export interface ProcessorContract {
   readonly modes: readonly Mode[];
   /** Settings per deployment and mode. A deployment calls a processor in the modes whose settings it has. */
   readonly settings: Readonly<Record<string, ProcessorSetting>>;
-  /** Secrets that its client needs. The operator sets the values in Secrets Manager; no template contains them. */
+  /**
+   * Secrets that the processor's client needs. The operator sets the values in Secrets Manager; no template contains
+   * them.
+   */
   readonly secrets: Readonly<Record<string, ProcessorSecretSetting>>;
   readonly callbacks: ProcessorCallbacks;
   /** The abilities of the processor. Payonce decides by these values, never by the processor's name. */
@@ -26,8 +29,8 @@ export interface ProcessorContract {
    */
   readonly source: SourceForm;
   /**
-   * The setting by which Payonce deploys this processor as a stack of its own. The stack provides the settings, so they
-   * are not settings of the deployment.
+   * Set if Payonce deploys this processor as a stack of its own: the CDK setting that enables the stack. The stack then
+   * provides the processor's settings, so the deployment does not have them.
    *
    * @default the processor is an external system
    */
@@ -68,11 +71,11 @@ interface ProcessorCallbacks {
   /** The name of the signature scheme: the processor's own, or a general scheme. */
   readonly scheme: string;
   /**
-   * The name in CDK context, after `payonce:`, of the setting that selects another scheme.
+   * The name in CDK context, after `payonce:`, of the setting that selects a different scheme.
    * @default the scheme is fixed
    */
   readonly schemeSetting?: string;
-  /** The construct id of the signing secret, as for a client's. */
+  /** The construct id of the signing secret, as in {@link ProcessorSecretSetting}. */
   readonly secret: string;
   /** As in {@link ProcessorSecretSetting}. */
   readonly issued?: true;
@@ -93,7 +96,7 @@ export interface CallbackSource {
   readonly secretId: string;
 }
 
-/** Signature schemes that belong to no processor. Every processor may use one of them. */
+/** Signature schemes that belong to no processor, and that every processor may use. */
 export const GENERAL_SCHEMES = ['standard-webhooks'] as const;
 
 /** Lists the names of all signature schemes that a callback source may use. */
@@ -108,7 +111,7 @@ export function callbackPath({ name }: Pick<ProcessorContract, 'name'>, mode: Mo
 
 /**
  * Returns the name of a setting, an environment variable or a construct in a mode. The names in a contract are those of
- * live mode; in test mode they begin with `test`: `testStripeAccount`, `TEST_STRIPE_ACCOUNT`, `TestStripeKey`.
+ * live mode; in test mode, these names begin with `test`: `testStripeAccount`, `TEST_STRIPE_ACCOUNT`, `TestStripeKey`.
  */
 export function inMode(name: string, mode: Mode): string {
   if (mode === 'live') return name;

@@ -39,7 +39,7 @@ interface Configured {
   readonly onBreakerOpened: () => void;
 }
 
-/** `Configured` for one contract: each setting and each secret is a property under its name. */
+/** The fields of `Configured` for one contract: each setting and each secret is a property of its own. */
 export type Connection<Contract extends ProcessorContract> = SettingValues<Contract['settings']> & {
   readonly [Name in keyof Contract['secrets']]: () => Promise<string>;
 } & Pick<Configured, 'mode' | 'clock' | 'send' | 'onBreakerOpened'> & {
@@ -53,7 +53,7 @@ type SettingValues<Settings extends Readonly<Record<string, ProcessorSetting>>> 
   readonly [Name in keyof Settings as Settings[Name] extends { readonly optional: true } ? Name : never]?: string;
 };
 
-/** The parts of a processor's code. Each is a dynamic import. */
+/** The parts of a processor's code. Each part is a dynamic import. */
 export interface ProcessorCode<Contract extends ProcessorContract, ClientOptions, BooksOptions> {
   readonly client: () => Promise<(options: ClientOptions) => Processor>;
   readonly books: () => Promise<(options: BooksOptions) => ProcessorBooks>;
@@ -61,7 +61,7 @@ export interface ProcessorCode<Contract extends ProcessorContract, ClientOptions
   readonly readEvent: () => Promise<(source: EventSource, body: Uint8Array) => ReadEvent>;
 }
 
-/** The names of settings and secrets in the contract that neither the client nor the books use. Must be `never`. */
+/** The names of the contract's settings and secrets that neither the client nor the books use. Must be `never`. */
 type Unread<Contract extends ProcessorContract, ClientOptions, BooksOptions> = Exclude<
   keyof Contract['settings'] | keyof Contract['secrets'],
   keyof ClientOptions | keyof BooksOptions

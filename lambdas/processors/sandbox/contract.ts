@@ -1,6 +1,6 @@
 import type { ProcessorContract } from '../contract.ts';
 
-/** The sandbox (sandbox-api.ts). It holds no real money, so it accepts test payments only. */
+/** The sandbox processor (sandbox-api.ts). It holds no real money, so it accepts test payments only. */
 export const sandboxContract = {
   name: 'sandbox',
   modes: ['test'],
@@ -19,7 +19,7 @@ export const sandboxContract = {
     secret: 'CallbackSecret',
   },
   abilities: {
-    // Reads of the sandbox's books are strongly consistent. It recognizes an idempotency key for a day.
+    // Reads of the sandbox's books are strongly consistent. The sandbox recognizes an idempotency key for a day.
     lookup: { kind: 'strong' },
     keyRetentionMs: 24 * 60 * 60 * 1_000,
     partialCapture: true,
@@ -34,7 +34,10 @@ export const sandboxContract = {
   deployedBy: 'sandbox',
 } as const satisfies ProcessorContract;
 
-/** A processor of the operator's own that implements the sandbox's API (sandbox-api.ts). Its calls are signed. */
+/**
+ * The operator's own processor, which implements the sandbox's API (sandbox-api.ts). Payonce signs its calls to this
+ * processor.
+ */
 export const externalContract = {
   name: 'external',
   modes: ['test', 'live'],

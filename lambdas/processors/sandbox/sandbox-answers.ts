@@ -28,7 +28,7 @@ export function chargeMetadata(order: ChargeOrder): Readonly<Record<string, stri
  * | 5xx                             | AmbiguousError `processor_error`                                    |
  * | 409                             | AmbiguousError `processor_conflict`                                 |
  * | 2xx or 4xx that cannot be read  | AmbiguousError `processor_answer_unreadable`                        |
- * | 201 with another charge         | AmbiguousError `processor_answer_mismatch`                          |
+ * | 201 with a different charge     | AmbiguousError `processor_answer_mismatch`                          |
  * | everything else                 | AmbiguousError `processor_answer_unexpected`                        |
  */
 export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: number): ChargeOutcome {

@@ -16,10 +16,10 @@
  *   GET  /events?charge=<id>       EventList, oldest first, with the number of its sends and acknowledgements
  *   GET  /health                   200 { "status": "ok" }; a read, used as the circuit breaker's probe
  *
- * Calls to a processor that the operator runs are signed by Standard Webhooks 1.0.0 over the raw body (README.md,
- * "Signed calls").
+ * Payonce signs the raw body of its calls to a processor that the operator runs, as in Standard Webhooks 1.0.0
+ * (README.md, "Signed calls").
  *
- * For tests and demonstrations; a real processor has none of these:
+ * For tests and demonstrations. A real processor has none of these routes:
  *
  *   PUT  /control/failures              SwitchedFailures → 200; the next `count` calls of POST /charges behave like `source`
  *   GET  /control/failures              SwitchedFailures
@@ -33,11 +33,11 @@
  *   POST /control/charges/{id}/expire   → 200 Charge, voided with the reason `expired`; only an authorized charge, or one
  *                                       that waits for its payer (then `abandoned`)
  *
- * Keys are optional, as at large processors; a call without a key takes effect each time, so a naive caller charges
- * twice. A known key is answered with its object, or with 422 `idempotency_key_mismatch` if the body differs. A key is
- * honored for 24 hours; after that it makes a new charge (`?key=` then lists both) or a new change. A refused capture,
- * void or refund is 400 and does not use up its key. A refund of an amount that is in an open or lost dispute is
- * refused as `charge_disputed`.
+ * Idempotency keys are optional, as at large processors; a call without a key takes effect each time, so a naive caller
+ * charges twice. A known key is answered with its object, or with 422 `idempotency_key_mismatch` if the body differs. A
+ * key is honored for 24 hours; after that, a call with the key creates a new charge (`?key=` then lists both) or a new
+ * change. A refused capture, void or refund is 400 and does not use up its key. A refund of an amount that is in an
+ * open or lost dispute is refused as `charge_disputed`.
  *
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
  * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was done), 422 `idempotency_key_mismatch`.
@@ -68,8 +68,8 @@ export interface Charge {
   readonly amount_refunded: number;
   readonly currency: string;
   /**
-   * As requested. The answer to the call that made the charge depends on this value, not on later changes of the
-   * charge.
+   * The value in the request. The answer to the call that created the charge depends on this value, not on later
+   * changes of the charge.
    */
   readonly capture: 'automatic' | 'manual';
   readonly status: ChargeStatus;
@@ -89,7 +89,8 @@ export interface Charge {
   readonly metadata: Readonly<Record<string, string>>;
   readonly return_url?: string | undefined;
   /**
-   * Whether the charge moves real money. Answers whose mode differs from that in the processor's settings are rejected.
+   * Whether the charge moves real money. Answers whose mode differs from the mode in the processor's settings are
+   * rejected.
    */
   readonly livemode: boolean;
   /** Unix seconds. */
@@ -114,7 +115,7 @@ export interface Refund {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** The payer's bank takes the money back. If the dispute is won, the money returns. */
+/** A dispute: the payer's bank takes the money back. If the dispute is won, the merchant gets the money back. */
 export interface Dispute {
   readonly id: string;
   readonly object: 'dispute';
@@ -137,8 +138,8 @@ export interface SwitchedFailures {
 }
 
 /**
- * `t=<Unix seconds>,v1=<lower-case hexadecimal HMAC-SHA256 of "<t>.<raw body>" under the secret>`: one of each, in this
- * order.
+ * `t=<Unix seconds>,v1=<lower-case hexadecimal HMAC-SHA256 of "<t>.<raw body>" under the secret>`: exactly one time and
+ * one signature, in this order.
  */
 export const SIGNATURE_HEADER = 'sandbox-signature';
 

@@ -28,13 +28,13 @@ export interface SandboxAccess {
 }
 
 /**
- * Patterns that find an object of the other mode in a body, by the expected mode. They match neither inside a string,
- * where quotes are escaped, nor in metadata, whose values are strings.
+ * Patterns that find an object of the other mode in a body, by the expected mode. The patterns match neither inside a
+ * string, where quotes are escaped, nor in metadata, whose values are strings.
  */
 const MODES = { test: /"livemode"\s*:\s*true/, live: /"livemode"\s*:\s*false/ };
 
 /**
- * Makes a function that sends requests with the credentials of `access`. The returned function throws
+ * Returns a function that sends requests with the credentials of `access`. The returned function throws
  * `processor_answer_mismatch` for an answer of the other mode.
  */
 export function sandboxCalls({
@@ -55,12 +55,12 @@ export function sandboxCalls({
 }
 
 /**
- * Maximum size of a list. Bytes. Enough for a page of a hundred charges with many refunds each, or for one charge with
- * thousands of refunds.
+ * Maximum size of a list, in bytes: enough for a page of a hundred charges with many refunds each, or for one charge
+ * with thousands of refunds.
  */
 const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
 
-/** Makes a reader of the sandbox's books over HTTP. Each read is one call; the caller decides whether to retry. */
+/** Creates a reader of the sandbox's books over HTTP. Each read is one call; the caller decides whether to retry. */
 export function createSandboxBooks(access: SandboxAccess): ProcessorBooks {
   const { name = sandboxContract.name, mode = 'test', url, clock } = access;
   const send = sandboxCalls(access);

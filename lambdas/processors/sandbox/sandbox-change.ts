@@ -88,7 +88,10 @@ function appliedFact(order: ChangeOrder, answer: HttpAnswer): Fact {
   return fact;
 }
 
-/** Returns the change as the charge shows it, regardless of its requester; undefined if it was not made. */
+/**
+ * Returns the change as the charge shows it, even if another client requested it; undefined if the charge does not show
+ * the change.
+ */
 function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
   const { id: chargeId, status, amount_captured: capturedMinor } = charge;
   switch (order.change.kind) {

@@ -7,7 +7,7 @@ import type { Charge, ChargeList, Dispute, Refund } from './sandbox-api.ts';
 
 /** Schema of a processor's id. The id is part of keys and rows, so its length and characters are limited. */
 const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
-/** Maximum length of a URL. Limits the size of a row, and longer URLs do not work in all browsers. Characters. */
+/** Maximum length of a URL, in characters. It limits the size of a row, and longer URLs do not work in all browsers. */
 const MAX_URL_LENGTH = 2_048;
 
 export const refundAnswer = z.object({

@@ -11,15 +11,15 @@ import { createSandboxBooks, type SandboxAccess, sandboxCalls } from './sandbox-
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 
 export interface SandboxClientOptions extends SandboxAccess {
-  /** The circuit breaker's settings. @default five failures in a row open the breaker for 10 seconds */
+  /** The circuit breaker's settings. @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, also after a failed probe. */
   readonly onBreakerOpened?: () => void;
 }
 
 /**
- * Two requests with two failed attempts each and one more failure open the breaker. It stays open for less time than a
- * client waits.
+ * Two requests with two failed attempts each and one more failure open the breaker. The breaker stays open for less
+ * time than a client waits.
  */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
@@ -27,13 +27,13 @@ const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * Maximum size of a charge. Bytes. Enough for the maximum number of refunds, by Payonce and by other users of the
- * account.
+ * Maximum size of a charge, in bytes: enough for the maximum number of refunds by Payonce, and for refunds by other
+ * users of the account.
  */
 const MAX_CHARGE_BYTES = 1_024 * 1_024;
 
 /**
- * Makes a client of the sandbox processor over HTTP. Each method sends one request; the caller decides about retries.
+ * Creates a client of the sandbox processor over HTTP. Each method sends one request; the caller decides about retries.
  * The idempotency key is the operation id, the same for every attempt.
  */
 export function createSandboxClient(options: SandboxClientOptions): Processor {

@@ -11,8 +11,8 @@ export type SignatureVerdict = { readonly kind: 'valid' } | SignatureRefusal;
 export interface SignatureRefusal {
   readonly kind: 'refused';
   /**
-   * In order of precedence: if several apply, the first is reported. All reasons except `mismatch` are determined
-   * without a secret, so only after `mismatch` can another secret match.
+   * The reasons, in order of precedence: if several apply, the first is reported. All reasons except `mismatch` are
+   * determined without a secret, so a different secret can change the result only after `mismatch`.
    */
   readonly reason: 'missing' | 'repeated' | 'malformed' | 'expired' | 'ahead' | 'mismatch';
 }
@@ -35,8 +35,8 @@ export interface SignatureScheme<Name extends string = string> {
 }
 
 /**
- * Maximum difference between a signature's time and the clock, in either direction. Seconds. The default of Stripe
- * ("Resolve webhook signature verification errors") and of Standard Webhooks. A redelivered callback has a new
+ * Maximum difference between a signature's time and the clock, in either direction. Seconds. Stripe ("Resolve webhook
+ * signature verification errors") and Standard Webhooks have the same default. A redelivered callback has a new
  * signature.
  */
 const TOLERANCE_SECONDS = 300;

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from './signature.ts';
 
-/** Standard Webhooks 1.0.0, "Webhook headers". */
+/** The names of the headers (Standard Webhooks 1.0.0, "Webhook headers"). */
 const ID = 'webhook-id';
 const TIMESTAMP = 'webhook-timestamp';
 const SIGNATURE = 'webhook-signature';

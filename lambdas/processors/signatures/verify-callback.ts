@@ -23,8 +23,8 @@ export async function verifyCallback(
   source: CallbackSource,
   callback: SignedCallback,
 ): Promise<SignatureVerdict> {
-  invariant(scheme.name === source.scheme, 'the source of the callback uses another signature scheme');
-  // Taken before the secrets are read, so that a slow read does not make the callback late.
+  invariant(scheme.name === source.scheme, 'the source of the callback uses a different signature scheme');
+  // The time is taken before the secrets are read, so that a slow read does not make the callback late.
   const nowMs = clock.nowMs();
   const verdict = await scheme.verify(callback, await secrets.active(source.secretId), nowMs);
   if (verdict.kind === 'valid' || verdict.reason !== 'mismatch') return verdict;

@@ -4,7 +4,7 @@ export const stripeContract = {
   name: 'stripe',
   modes: ['test', 'live'],
   settings: {
-    /** The Stripe account of the API key. Payments are pinned to it. */
+    /** The Stripe account of the API key. Payments are pinned to this account. */
     account: {
       context: 'stripeAccount',
       variable: 'STRIPE_ACCOUNT',
@@ -29,8 +29,8 @@ export const stripeContract = {
   abilities: {
     /**
      * Stripe has no look-up by idempotency key. Charges are found by the operation id in their metadata, through
-     * Stripe's search. Its index lags by less than a minute, and during outages by up to an hour (Stripe API reference,
-     * "Search PaymentIntents").
+     * Stripe's search. The index of the search lags by less than a minute, and during outages by up to an hour (Stripe
+     * API reference, "Search PaymentIntents").
      */
     lookup: { kind: 'eventual', maxLagMs: 60 * 60 * 1_000 },
     /**

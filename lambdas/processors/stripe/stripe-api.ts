@@ -10,7 +10,8 @@ import { mismatch, presentable } from '../answers.ts';
 import { faultOfStatus, stripeTransport } from './stripe-transport.ts';
 
 /**
- * The API version that the package's types describe. An update of the package to another API version does not compile.
+ * The API version that the package's types describe. An update of the package to a different API version does not
+ * compile.
  */
 export const STRIPE_API_VERSION: Stripe.LatestApiVersion = '2026-10-28.endive';
 
@@ -22,9 +23,9 @@ export interface StripeOptions {
    * deployment.
    */
   readonly apiKey: () => Promise<string>;
-  /** The mode of the key and of every object in an answer. */
+  /** The mode of the API key and of every object in an answer. */
   readonly mode: Mode;
-  /** The account of the key (`acct_…`). Payments are pinned to it. */
+  /** The account of the API key (`acct_…`). Payments are pinned to this account. */
   readonly account: string;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Base URL without a trailing slash. @default https://api.stripe.com */
@@ -45,7 +46,7 @@ interface StripeRefusal {
 export type StripeAnswer<T> = { readonly kind: 'done'; readonly value: T } | StripeRefusal;
 
 /**
- * Makes one call with the package and classifies the result.
+ * Calls Stripe once through the package, and classifies the result.
  *
  * | what the package throws                                        | meaning                                            |
  * |----------------------------------------------------------------|----------------------------------------------------|
@@ -86,7 +87,7 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
     try {
       answer = await call(stripe);
     } catch (error) {
-      if (!isSent) throw new TerminalError('processor_request_invalid', 'The Stripe package cannot make the request.');
+      if (!isSent) throw new TerminalError('processor_request_invalid', 'The Stripe package cannot build the request.');
       return refusalIn(error, clock.nowMs());
     }
     const read = schema.safeParse(answer);
@@ -96,15 +97,15 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
 }
 
 /**
- * The allowed characters of a key. An invisible character can be pasted with a key; a request with such a key cannot be
- * sent, which is not the payment's fault.
+ * The allowed characters of an API key. A key that was pasted with an invisible character cannot be sent in a header,
+ * which is a fault of the settings and not of the payment.
  */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /**
- * Reads the key. A secret key or a restricted key names its mode (Stripe documentation, "API keys").
+ * Reads the API key. A secret key or a restricted key names its mode (Stripe documentation, "API keys").
  *
- * @throws RetryableError when it cannot be read, or is not a key of this mode; nothing was sent
+ * @throws RetryableError when the key cannot be read, or does not belong to this mode; nothing was sent
  */
 async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<string> {
   let cause: unknown;

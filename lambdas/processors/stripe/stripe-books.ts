@@ -20,15 +20,17 @@ import { disputeList, intentList, intentObject, type StripeIntent, type StripeLi
 import { refuseOtherPages } from './stripe-pages.ts';
 import { searchIntents } from './stripe-search.ts';
 
-/** Expanded in every read of an intent, so an intent without refunds and disputes needs a single call. */
+/**
+ * The fields that every read of an intent expands, so that an intent without refunds and disputes needs a single call.
+ */
 const WHOLE = [...WITH_FEE, ...WITH_REFUNDS];
 const WHOLE_IN_LIST = WHOLE.map((path) => `data.${path}`);
 
-/** Maximum page size of Stripe's lists. Objects. */
+/** Maximum number of objects on a page of Stripe's lists. */
 const PAGE = 100;
 
 /**
- * Makes a reader of Stripe's books. Each request is sent once; the caller decides whether to retry.
+ * Creates a reader of Stripe's books. Each request is sent once; the caller decides whether to retry.
  *
  * Reads by charge id and by time are consistent. Reads by payment are not: they use Stripe's search, whose index lags
  * by less than a minute, and during outages by up to an hour.
@@ -86,7 +88,7 @@ async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
 
 // ---------------------------------------------------------------------------------------------------------- the list by time
 
-/** Enough halvings to reduce any window to one second: 31 days need 22. */
+/** Maximum number of halvings. Reducing the longest window of 31 days to one second needs 22. */
 const MAX_HALVINGS = 25;
 /**
  * Maximum number of pages for one second. A single page holds more intents than Stripe's rate limit lets most accounts
@@ -104,9 +106,9 @@ const MAX_PAGES_OF_A_SECOND = 20;
  *            |-----------|                                        fits: answered, oldest first
  *   cursor               ^ start of the next interval, at most twice as long
  *
- * Disputes and refunds can cost an additional call per charge. When half of the time is used up, the answer ends before
- * the next charge that needs a call; otherwise, a page with many such charges would exceed its time limit at every
- * read. The cursor then contains the second and the id of the last answered intent:
+ * A charge with disputes or refunds can need an additional call. When half of the time is used up, the answer ends
+ * before the next charge that needs such a call; otherwise, a page with many such charges would exceed its time limit
+ * at every read. The cursor then contains the second and the id of the last answered intent:
  *
  *            |-----------|
  *   answered |------|
@@ -170,7 +172,7 @@ function needsCall(intent: StripeListedIntent): boolean {
   return typeof charge === 'object' && (charge.disputed || charge.refunds?.data.length !== 0);
 }
 
-/** Codes of faults in which Stripe answered but this charge cannot be read. */
+/** Codes of faults after which the list continues: Stripe has answered, but this charge cannot be read. */
 const CHARGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unreadable',
   'processor_answer_mismatch',

@@ -24,8 +24,8 @@ const MAX_PAGES = 10;
 type FoundChange = ChangeOutcome | { readonly kind: 'absent' };
 
 /**
- * Sends a capture, a void or a refund, once. Stripe also refuses a change that was already made, by an earlier request
- * whose answer was lost and whose key has expired, or by another client. Therefore, the intent is read after a refusal,
+ * Sends a capture, a void or a refund, once. Stripe also refuses a change that was already made: by another client, or
+ * by an earlier request whose answer was lost and whose key has expired. Therefore, the intent is read after a refusal,
  * and the change counts as refused only if the intent does not show the change.
  *
  * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key is of another
@@ -49,7 +49,10 @@ export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft:
   return found.kind === 'absent' ? { kind: 'refused', failure } : found;
 }
 
-/** Finds the change, regardless of its requester. The reads are consistent, because none uses the search index. */
+/**
+ * Finds the change, even if another client requested it. The reads are consistent, because they do not use the search
+ * index.
+ */
 export async function findChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<FoundChange> {
   const fact =
     order.change.kind === 'refund'
@@ -158,7 +161,7 @@ export async function refundsOf(
   throw new AmbiguousError('processor_answer_unexpected', `The charge has more than ${MAX_PAGES * PAGE} refunds.`);
 }
 
-/** Returns the capture or the cancellation as the intent shows it; undefined if it was not made. */
+/** Returns the capture or the cancellation as the intent shows it; undefined if the intent does not show it. */
 function factOfHold(order: ChangeOrder, intent: StripeIntent): Fact | undefined {
   const { change, chargeId, currency } = order;
   assertSameCharge(order, intent);

@@ -109,7 +109,7 @@ function standingOf({
 }: StripeIntent): Standing {
   switch (status) {
     case 'requires_payment_method':
-      // Without an error the intent was never confirmed, for example one that was created in the Stripe dashboard.
+      // An intent without an error was never confirmed. It was created in the Stripe dashboard, for example.
       return lastError === null ? { status: 'pending' } : { status: 'declined', failure: failureOf(lastError) };
     case 'requires_action': {
       const actionUrl = next_action?.redirect_to_url?.url ?? undefined;
@@ -159,7 +159,7 @@ const REFUND_STATUS: Readonly<Record<StripeRefund['status'], Refund['status']>> 
 };
 
 /**
- * The status of a dispute by Stripe's status. Undefined if no money is taken back: an inquiry (`warning_…`) or a
+ * The status of a dispute, by the status at Stripe. Undefined if no money is taken back: an inquiry (`warning_…`) or a
  * prevented dispute.
  */
 const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status'] | undefined>> = {

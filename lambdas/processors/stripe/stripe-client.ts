@@ -25,30 +25,30 @@ import { searchIntents } from './stripe-search.ts';
 
 export interface StripeClientOptions extends StripeOptions {
   /**
-   * The URL to which Stripe redirects a payer after an approval. Stripe requires it for redirects.
+   * The URL to which Stripe redirects a payer after an approval. Stripe requires this URL for redirects.
    *
    * @default payment methods that redirect are not accepted, and a charge that requires the payer's approval is
    * declined, because the payer could not approve it and the intent would stay open
    */
   readonly returnUrl?: string;
-  /** The circuit breaker's settings. @default five failures in a row open the breaker for 10 seconds */
+  /** The circuit breaker's settings. @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, also after a failed probe. */
   readonly onBreakerOpened?: () => void;
 }
 
 /**
- * Two requests with two failed attempts each and one more failure open the breaker. It stays open for less time than a
- * client waits.
+ * Two requests with two failed attempts each and one more failure open the breaker. The breaker stays open for less
+ * time than a client waits.
  */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Time limit of the probe, which lists one intent, so a slower answer indicates a problem. Milliseconds. */
+/** Time limit of the probe. It lists only one intent, so a slower answer indicates a problem. Milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 const probeAnswer = z.object({ object: z.literal('list') });
 
 /**
- * Makes a client of Stripe's PaymentIntents; the charge id is the intent's id. Each request is sent once; the caller
+ * Creates a client of Stripe's PaymentIntents; the charge id is the intent's id. Each request is sent once; the caller
  * decides about retries. The idempotency key is the operation id, the same for every attempt.
  */
 export function createStripeClient(options: StripeClientOptions): Processor {
@@ -148,9 +148,9 @@ const accountObject = z.object({ id: z.string().min(1), object: z.literal('accou
 
 /**
  * Verifies that the API key belongs to the configured account (Stripe API reference, "Retrieve account"). A search
- * proves the absence of a charge only in the account that charges are sent to; with another account's key it would find
- * nothing. Both modes of an account have the same id; a key of the other mode is detected by its prefix before it is
- * used.
+ * proves the absence of a charge only in the account that charges are sent to; with another account's API key, it would
+ * find nothing. Both modes of an account have the same id; a key of the other mode is detected by its prefix before it
+ * is used.
  *
  * @throws RetryableError `processor_account_other` if the key belongs to another account, or the fault of the call
  */

@@ -15,8 +15,8 @@ const aboutIntent = z.object({
 });
 
 /**
- * A charge, a refund or a dispute in an event, which names the intent of its charge. The intent is null if the charge
- * has none; Payonce did not make such a charge.
+ * The charge, the refund or the dispute in an event, with the id of its intent. The id is null if the charge has no
+ * intent, and was therefore not created by Payonce.
  */
 const aboutPart = z.object({
   data: z.object({
@@ -52,7 +52,7 @@ function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | n
 
 /**
  * Prefixes of the event types `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…` and
- * `charge.updated`. The latter is the only event if Stripe books the fee after the charge has succeeded. Other
+ * `charge.updated`. Stripe sends only `charge.updated` when it books the fee after the charge has succeeded. Other
  * `charge.…` events are ignored, because Stripe also sends a `payment_intent.…` event for them.
  */
 const PART_TYPES = ['charge.refund', 'charge.updated', 'charge.dispute.', 'refund.'];

@@ -29,7 +29,7 @@ export const refundObject = z.object({
   status: z.enum(['pending', 'requires_action', 'succeeded', 'failed', 'canceled']),
   failure_reason: z.string().nullish(),
   balance_transaction: booked,
-  /** The booking of the money that returned after the refund failed. */
+  /** The booking of the money that Stripe returned after the refund failed. */
   failure_balance_transaction: booked,
   metadata: metadata.nullable(),
 });

@@ -1,8 +1,8 @@
 import { AmbiguousError } from '../../kernel/faults.ts';
 
 /**
- * Checks a page of a filtered list. Pages are read as the package reads them: with the same parameters and
- * `starting_after`. Stripe documents the order and the cursor of a list, but not for filtered lists, so each page must
+ * Checks a page of a filtered list. The next page is requested as the package does it: with the same parameters and
+ * `starting_after`. Stripe documents the order and the cursor of lists, but not of filtered lists, so each page must
  * have only new items that match the filter.
  *
  * @param found all pages so far

@@ -3,7 +3,7 @@ import { Stripe } from 'stripe';
 import { invariant } from '../../kernel/invariant.ts';
 import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '../signatures/signature.ts';
 
-/** Stripe documentation, "Verify webhook signatures manually". */
+/** The name of the header (Stripe documentation, "Verify webhook signatures manually"). */
 const HEADER = 'stripe-signature';
 const TIME = new RegExp(`^t=(${UNIX_SECONDS})$`);
 /** The header may contain other schemes in addition to `v1`. Only `v1` signatures are accepted. */

@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import { mismatch, statusFault } from '../answers.ts';
 
-/** Maximum size of an answer. A page of a hundred charges with all expanded objects is far smaller. Bytes. */
+/** Maximum size of an answer, in bytes. A page of a hundred charges with all expanded objects is far smaller. */
 const MAX_ANSWER_BYTES = 4 * 1_024 * 1_024;
 
 export interface StripeTransportOptions {
@@ -20,7 +20,7 @@ export interface StripeTransportOptions {
 }
 
 /**
- * Makes the HTTP client of the Stripe package. The package's default client repeats a request after a broken
+ * Creates the HTTP client for the Stripe package. The package's default client repeats a request after a broken
  * connection, even with retries disabled, restarts its timeout with every received byte, and treats every answer
  * without an error as a success. This client sends each request once, has one time limit for the whole request, and
  * follows no redirect. It passes on only answers that Stripe can have sent: a JSON object with status 200, or a
@@ -38,7 +38,7 @@ export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: Strip
         ...(method === 'POST' ? { body } : {}),
         timeoutMs,
         maxAnswerBytes: MAX_ANSWER_BYTES,
-        // The request contains the account's API key.
+        // Causes are dropped, because the request contains the account's API key.
         causes: 'dropped',
       });
       const answerBody = readJson(answer, clock.nowMs());
@@ -95,7 +95,7 @@ function refuseOtherMode(answerBody: unknown, mode: Mode): void {
     if ('livemode' in value && value.livemode === (mode === 'test')) {
       throw mismatch(`The answer contains an object that is not in ${mode} mode.`);
     }
-    // JSON has no undefined, so a value of the answer cannot end the loop.
+    // JSON has no `undefined`, so a value in the answer cannot end the loop early.
     waiting.push(...Object.values<unknown>({ ...value }));
   }
 }
