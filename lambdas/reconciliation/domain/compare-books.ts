@@ -19,7 +19,7 @@ export const MISMATCH_KINDS = [
 
 /** A payment and currency for which processor and Ledger differ. Amounts in minor units. */
 export interface Mismatch {
-  /** The payment that the charge names, even if it does not exist; undefined when the charge names none. */
+  /** The payment that the charge names, even if it does not exist; undefined when the charge names no payment. */
   readonly paymentId?: PaymentId;
   readonly paymentStatus?: PaymentStatus;
   readonly currency: string;
@@ -49,8 +49,8 @@ export interface InLedger {
  * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are excluded, because
  *   the processor lists gross amounts. Corrections count, because operators use them to correct the Ledger's amounts.
  *
- * Where both figures agree, each charge is also compared: a dispute and another charge that are both missing in the
- * Ledger can cancel each other out, and a charge with money whose metadata also name another payment is a mismatch.
+ * Where both figures agree, each charge is also compared: a dispute and a stray charge, if both are missing in the
+ * Ledger, can cancel each other out, and a charge with money whose metadata also name another payment is a mismatch.
  * Where the charges also agree, the fees are compared.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
@@ -105,8 +105,8 @@ interface OwnFees {
 }
 
 /**
- * Returns the fees of the payment's own charge. The merchant does not pay the fees of another charge, because its money
- * is returned.
+ * Returns the fees of the payment's own charge. The merchant does not pay the fees of a stray charge, because the money
+ * of the charge is returned.
  *
  * @returns undefined when the fees are not posted, or not reported yet
  */
@@ -142,7 +142,7 @@ function compareFees(
 }
 
 /**
- * Returns whether the chain records a different amount for the charge. Operators' bookings on `processor_clearing`
+ * Returns whether the chain records a different amount for the charge. Operators' corrections on `processor_clearing`
  * count only in the total.
  */
 function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
@@ -156,7 +156,7 @@ function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }:
   return postedMinor !== keptMinor(charge);
 }
 
-/** Returns the kind of mismatch: `missing_…` when one side has no money at all, otherwise `amounts_differ`. */
+/** Returns the kind of mismatch: `missing_…` if one side shows no money at all, otherwise `amounts_differ`. */
 function kindOf(charges: readonly ProcessorCharge[], posted: readonly Posting[]): Mismatch['kind'] {
   if (posted.length === 0) return 'missing_in_ledger';
   return charges.some(({ capturedMinor }) => capturedMinor > 0) ? 'amounts_differ' : 'missing_at_processor';

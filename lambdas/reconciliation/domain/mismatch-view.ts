@@ -44,7 +44,7 @@ export interface OpenMismatch extends LookSubject {
  */
 export const STEADY_FOR_MS = 10 * 60 * 1000;
 
-/** Limit of charge ids per row, so that a row stays below 2 kB. */
+/** Maximum number of charge ids per row, so that a row stays below 2 kB. */
 const MAX_CHARGE_IDS = 20;
 
 /**
@@ -62,7 +62,7 @@ export function updatedMismatch(
   mismatch: Mismatch,
   nowMs: number,
 ): OpenMismatch {
-  // A comparison that started before the stored comparison is outdated.
+  // This comparison started before the stored comparison, so its result is outdated.
   if (found !== undefined && nowMs < found.lastSeenAtMs) return found;
   const isSteady = found !== undefined && differenceMinor(found.mismatch) === differenceMinor(mismatch);
   const steadySinceMs = isSteady ? found.steadySinceMs : nowMs;

@@ -37,7 +37,7 @@ export interface ListedCharge {
   readonly charge: ProcessorCharge;
 }
 
-/** The entries of processor and Ledger for a range of time. */
+/** One part of a run: the entries of the processors and of the Ledger for a range of time. */
 export interface TimePart {
   readonly from: OutcomePosition;
   readonly to: OutcomePosition;
@@ -61,7 +61,7 @@ export type ToCompare =
   /** The last item: count the open mismatches. */
   | { readonly kind: 'count' };
 
-/** The position of a comparison. The phases follow in this order. */
+/** The position of a run. The phases of a run follow in this order. */
 type Place =
   /** A position in the order of outcomes, and the length of the next lists of charges in seconds. */
   | { readonly phase: 'parts'; readonly from: OutcomePosition; readonly listSeconds: number }
@@ -80,18 +80,18 @@ const LIST_TIMEOUT_MS = 20_000;
  * Milliseconds.
  */
 const LISTS_MS = 20_000;
-/** Lists of consecutive times that are read concurrently. */
+/** Number of lists that are read concurrently, each for one of several consecutive ranges of time. */
 const LISTS = 4;
-/** Maximum number of pages of one list. The next part reads the rest. */
+/** Maximum number of pages of one list. The next part reads the remaining pages. */
 const MAX_LIST_PAGES = 4;
 /** Maximum number of pages of a list whose charges were all created in one second. */
 const MAX_PAGES_OF_A_SECOND = 50;
 /**
- * Target number of charges of a list, so that the list usually fits into one page of the processor (a hundred charges).
+ * Target number of charges in a list, so that the list usually fits into one page of the processor (a hundred charges).
  */
 const AIM = 80;
 /**
- * Maximum number of outcomes of a part. An outcome whose charge is in none of the lists costs a read at the processor.
+ * Maximum number of outcomes in a part. An outcome whose charge is in none of the lists costs a read at the processor.
  */
 const MAX_OUTCOMES = 500;
 /**
@@ -101,7 +101,8 @@ const MAX_OUTCOMES = 500;
 const CHARGED_BEFORE_SECONDS = 5;
 
 /**
- * Reads the next items: first the entries of processor and Ledger, part by part in the order of time, then the view.
+ * Reads the next items: first the entries of processor and Ledger, part by part in chronological order, then the open
+ * mismatches in the view.
  * @param cursor undefined at the beginning
  */
 export async function readPage(
@@ -220,7 +221,7 @@ async function chargesWithin(
     if (list.next === undefined) return { charges, unreadable };
     if (list.next === cursor) throw unexpected('the cursor of a page of the processor’s list points to the same page');
     cursor = list.next;
-    // A page may end within a second.
+    // A page may end in the middle of a second.
     const endsAtSeconds = Math.max(
       charges.at(-1)?.charge.createdAtSeconds ?? 0,
       unreadable.at(-1)?.createdAtSeconds ?? 0,

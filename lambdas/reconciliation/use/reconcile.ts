@@ -42,9 +42,9 @@ interface BooksObserver {
 }
 
 /**
- * Maximum number of concurrent comparisons. Most take one read of a chain. A comparison that calls the processor takes
- * half a second, so eight stay below the processor's limit of searches (Stripe documentation, "Rate limits": 20 per
- * second).
+ * Maximum number of concurrent comparisons. Most comparisons only read one chain. A comparison that calls the processor
+ * takes half a second, so eight stay below the processor's limit of searches (Stripe documentation, "Rate limits": 20
+ * per second).
  */
 const AT_ONCE = 8;
 /** Time limit of one read of the processor's books. Milliseconds. */
@@ -52,13 +52,14 @@ const READ_TIMEOUT_MS = 5_000;
 /** The id of the hourly job, under which its mark is stored. It must never change. */
 const JOB_ID = 'reconcile-recent';
 /**
- * Minimum lag of the mark behind the present. An outcome has the time of its writer's clock, and must not appear before
- * a mark that has passed it. The clocks of writer and worker may each be off by five minutes. Milliseconds.
+ * Minimum lag of the mark behind the present. An outcome has the time of its writer's clock, and must not appear at a
+ * position that the mark has already passed. The clocks of writer and worker may each be off by five minutes.
+ * Milliseconds.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 /**
- * Maximum age at which an hourly run begins: a payment that cannot be compared stops the mark, and a run must end.
- * Milliseconds.
+ * Maximum range that an hourly run compares. A payment that cannot be compared stops the mark, so without this limit
+ * the range would grow with every run. Milliseconds.
  */
 const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
@@ -72,8 +73,8 @@ const WHOLE_DAYS = 7;
 type WindowOf = (scheduledForMs: number) => ReconcileWindow;
 
 /**
- * Makes the job that compares everything that is new since the last run, up to the scheduled time of the run. The mark
- * advances part by part, past each part that was compared completely.
+ * Creates the job that compares everything that is new since the last run, up to the scheduled time of the run. The
+ * mark advances part by part, past each part that was compared completely.
  *
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
@@ -96,7 +97,7 @@ export function reconcileRecent(tools: ReconcileTools): Job<ToCompare> {
   });
 }
 
-/** Makes the job that compares the last whole days in UTC. */
+/** Creates the job that compares the last whole days in UTC. */
 export function reconcileDays(tools: ReconcileTools): Job<ToCompare> {
   const windowOf: WindowOf = (scheduledForMs) => {
     const untilMs = dayOf(scheduledForMs);
@@ -108,7 +109,7 @@ export function reconcileDays(tools: ReconcileTools): Job<ToCompare> {
 /**
  * Compares the processors' books with the Ledger in both directions, for all tenants: every charge that a processor
  * lists, and every payment with an outcome in the window. Then it compares each open mismatch that this run has not
- * compared yet, and removes those without a difference. At the end it counts the open mismatches.
+ * compared yet, and removes the mismatches without a difference. At the end it counts the open mismatches.
  *
  * @param compared called after a part that was compared completely
  */
@@ -128,7 +129,7 @@ function reconcile(
           return counts;
         }
         case 'open':
-          // This run or a later run has compared it.
+          // This run or a later run has already compared this mismatch.
           if (thing.open.lastSeenAtMs >= scheduledForMs) return NOTHING;
           return new Look(tools, deadlineMs).compareOpen(thing.open);
         case 'count':
@@ -205,7 +206,7 @@ function looksOf({
   ];
 }
 
-/** The newest outcome of a payment in a part, and the remaining range of time of the run, from that part on. */
+/** The newest outcome of a payment in a part, and the rest of the run's time range from that part on. */
 interface InPart {
   readonly sequence: number;
   /** Unix milliseconds; the end is exclusive. */
@@ -230,7 +231,7 @@ class Look {
    * Ledger, nothing else is read: another charge that names the payment is in the list for the time of that charge, and
    * is compared there.
    *
-   * @param listed the charges of the lists that name it
+   * @param listed the listed charges that name the payment
    */
   async compareListed(paymentId: PaymentId, listed: readonly ListedCharge[], outcome?: InPart): Promise<JobCounts> {
     const chain = await readChain(this.#tools.effects, paymentId);
@@ -350,8 +351,9 @@ class Look {
   }
 
   /**
-   * Handles a charge that cannot be read. If it names a payment of the Ledger, which cannot be compared without it, the
-   * mark does not advance. A charge that is not Payonce's is only reported, and the comparison continues.
+   * Handles a charge that cannot be read. If the charge names a payment of the Ledger, that payment cannot be compared
+   * without the charge, and the mark does not advance. A charge that is not Payonce's is only reported, and the
+   * comparison continues.
    *
    * @throws the fault of the charge of a payment
    */
