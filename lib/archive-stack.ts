@@ -33,7 +33,7 @@ export class ArchiveStack extends Stack {
   constructor(scope: Construct, id: string, props: ArchiveStackProps) {
     super(scope, id, { ...props, terminationProtection: true });
     const { archiveMode, archiveYears, archiveKeyArn, archiveColdAfterDays, archiveWriter } = props.settings;
-    // A locked year has 365 days. A trial deployment locks objects for one day.
+    // Objects are locked for 365 days per year of `archiveYears`, and in a trial deployment (0 years) for one day.
     const locked = Duration.days(archiveYears === 0 ? 1 : archiveYears * 365);
     this.bucket = new Bucket(this, 'Bucket', {
       versioned: true,
@@ -50,7 +50,7 @@ export class ArchiveStack extends Stack {
         : {
             encryption: BucketEncryption.KMS,
             encryptionKey: Key.fromKeyArn(this, 'Key', archiveKeyArn),
-            // Uses one KMS request for many objects.
+            // With a bucket key, S3 sends one KMS request for many objects.
             bucketKeyEnabled: true,
           }),
       ...(archiveColdAfterDays === undefined
@@ -100,7 +100,7 @@ export class ArchiveStack extends Stack {
     );
   }
 
-  /** Allows the archiver of another account to write. IAM of that account decides who may read. */
+  /** Allows the archiver of another account to write. The IAM policies of that account decide who may read. */
   #trust(account: string): void {
     const principals = [new AccountPrincipal(account)];
     this.bucket.addToResourcePolicy(

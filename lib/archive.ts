@@ -20,9 +20,12 @@ export interface ArchiveProps {
   readonly settings: Pick<Settings, 'archiveBatchSeconds' | 'archiveKeyArn' | 'archiveSigningKeyArn'>;
 }
 
-/** Maximum number of rows per batch, of a few kilobytes each. Lambda also ends a batch at 6 MB. */
+/** Maximum number of rows per batch. A row has a few kilobytes, and Lambda also ends a batch at 6 MB. */
 const BATCH = 5_000;
-/** The Stream keeps records for 24 hours. A batch that cannot be archived must be reported before that. */
+/**
+ * Maximum age of a record in a batch. The Stream deletes records after 24 hours, and a batch that cannot be archived
+ * must be reported earlier.
+ */
 const MAX_RECORD_AGE = Duration.hours(20);
 /** Retention of the queue of parked records. */
 export const ARCHIVE_PARKED = Duration.days(14);

@@ -1,6 +1,6 @@
 /**
- * Bundles with esbuild: reads a list of options as JSON from standard input. It is a separate process, because CDK
- * synthesis is synchronous and esbuild plugins are not.
+ * Bundles with esbuild: reads a list of options as JSON from standard input. The bundler is a separate process, because
+ * CDK synthesis is synchronous and esbuild plugins are asynchronous.
  */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';

@@ -71,7 +71,7 @@ export class DataStack extends Stack {
   readonly emailKeys: ProcessorSecret;
   /** The secret with which the executor signs its credentials for the job routes. */
   readonly jobCredential: ProcessorSecret;
-  /** Secrets by target name. Each signs the calls for one target and is shared with that target. */
+  /** Secrets by target name. Each secret signs the calls to one target, and is shared with that target. */
   readonly jobTargetCredentials: Readonly<Record<string, ProcessorSecret>>;
   /** The processors' signing secrets and API keys. The operator sets the values that a processor issues. */
   readonly processors: SecretsOfProcessors;
@@ -79,7 +79,7 @@ export class DataStack extends Stack {
   readonly deadLetters?: DeadLetterQueue;
   /** The token of the Postmark server. The operator sets the value that Postmark issues. Undefined without e-mails. */
   readonly postmarkToken?: ProcessorSecret;
-  /** Signs the calls to the shop. Undefined when no shop is configured. */
+  /** The secret that signs the calls to the shop. Undefined when no shop is configured. */
   readonly shopSigningKey?: ProcessorSecret;
   /** The token of the BigCommerce store, when that store is the shop. The operator sets the value. */
   readonly bigcommerceToken?: ProcessorSecret;
@@ -88,7 +88,7 @@ export class DataStack extends Stack {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
     const retain = props.settings.retainData;
     const { idempotency, ledger, registry, views } = restoredOf(props.settings.restoredTables);
-    // If no resource changed, CloudFormation may skip the deployment, and the outputs would not change.
+    // If no resource changed, CloudFormation may skip the deployment, and the outputs would keep their old values.
     for (const { name } of [idempotency, ledger, registry, views].flatMap((table) => table ?? []))
       new CfnWaitConditionHandle(this, `Restored${name.replaceAll(/[^A-Za-z0-9]/g, '')}`);
     this.idempotency = new Idempotency(this, 'Idempotency', { retain, restored: idempotency });
@@ -124,7 +124,7 @@ export class DataStack extends Stack {
       retain,
     });
     this.jobCredential = new ProcessorSecret(this, 'JobCredential', {
-      description: 'Signs requests for job runs. The first value signs; every value is accepted.',
+      description: 'Signs requests for job runs, with the first value. A signature with any of the values is accepted.',
       retain,
     });
     this.jobTargetCredentials = targetCredentials(this, Object.keys(props.settings.jobTargets ?? {}), retain);
@@ -135,7 +135,7 @@ export class DataStack extends Stack {
       new CfnOutput(this, StackOutput.deadLettersQueue, { value: this.deadLetters.queueUrl });
     }
     Object.assign(this, partySecrets(this, props.settings, retain));
-    // Deployed before the API stages, whose logs need it.
+    // This role is deployed before the API stages, whose logs need the role.
     if (props.settings.accountLogRole) new AccountLogRole(this, 'AccountLogRole');
     this.#makeDomain(props.settings);
     keepOutputs(this, props.settings.restoredTables);
@@ -207,7 +207,7 @@ function targetCredentials(
   const secretOf = (target: string): [string, ProcessorSecret] => [
     target,
     new ProcessorSecret(scope, `JobTarget-${target}`, {
-      description: `Signs job calls to the target ${target}, which verifies them. The first value signs.`,
+      description: `Signs job calls to the target ${target}, with the first value. The target verifies the signatures.`,
       retain,
     }),
   ];
@@ -232,7 +232,7 @@ function partySecrets(
       ? { bigcommerceToken: issued('BigCommerceToken', 'the BigCommerce store') }
       : {
           shopSigningKey: new ProcessorSecret(scope, 'ShopSigningKey', {
-            description: 'Signs the calls to the shop (Standard Webhooks). The first value signs.',
+            description: 'Signs the calls to the shop (Standard Webhooks), with the first value.',
             retain,
           }),
         };

@@ -30,18 +30,21 @@ export interface EventsProps {
   readonly lostAfter?: Duration;
 }
 
-/** Ten calls of the bus, with ten entries each. */
+/** Maximum number of records per batch: ten calls to the bus, with ten entries each. */
 const BATCH = 100;
 /**
- * Timeout of the relay. It retries for `RELAY_WAITS_SECONDS` while the bus is unavailable, and its last attempt takes
- * less than a minute.
+ * Timeout of the relay. The relay retries for `RELAY_WAITS_SECONDS` while the bus is unavailable, and its last attempt
+ * takes less than a minute.
  */
 const TIMEOUT = Duration.seconds(RELAY_WAITS_SECONDS + 60);
-/** The Stream keeps records for 24 hours. A record that cannot be published must be reported before that. */
+/**
+ * Maximum age of a record in a batch. The Stream deletes records after 24 hours, and a record that cannot be published
+ * must be reported earlier.
+ */
 const MAX_RECORD_AGE = Duration.hours(20);
 /**
- * The maximum of Lambda. The retries follow after one and two minutes (AWS Lambda developer guide, "Asynchronous
- * invocation").
+ * Number of retries of a failed redrive: the maximum of Lambda, after one and two minutes (AWS Lambda developer guide,
+ * "Asynchronous invocation").
  */
 const REDRIVE_RETRIES = 2;
 /** Age at which an alarm is raised. An event usually takes about a second from the commit to the bus. */

@@ -18,7 +18,7 @@ export interface ExportsProps {
   readonly memoryMb: number;
 }
 
-/** Enough for one part: its text, and the bytes that are sent. MB. */
+/** Memory in MB: enough for the text of one part, and for the bytes that are sent. */
 const WRITER_MEMORY_MB = 512;
 
 /** Data exports: the API, and the function that writes the files. The function continues by invoking itself. */

@@ -43,7 +43,7 @@ export class FollowUps extends Construct {
     registry.grantRows(worker, 'KeepCommissions', ['dynamodb:PutItem'], [COMMISSION, COMMISSION_OF_ORDER]);
   }
 
-  /** Creates the consumer for commissions. It reads no payment and makes no payout. */
+  /** Creates the consumer for commissions. The consumer reads no payment and makes no payout. */
   #commissions(): void {
     const { events, idempotency, registry } = this.#props.data;
     const consumer = this.#consumer('CommissionConsumer', {
@@ -61,7 +61,10 @@ export class FollowUps extends Construct {
     });
   }
 
-  /** Creates the consumer for receipts: it claims, reads the payment, sends the e-mail to the payer, and completes. */
+  /**
+   * Creates the consumer for receipts. It claims the event, reads the payment, sends the e-mail to the payer, and
+   * completes its claim.
+   */
   #receipts(parties: Parties): void {
     const { events, idempotency, ledger, registry } = this.#props.data;
     const consumer = this.#consumer('ReceiptConsumer', {

@@ -46,11 +46,11 @@ const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
  * charged.
  */
 const LONGEST_WAIT = Duration.minutes(30);
-/** The maximum of EventBridge (Amazon EventBridge user guide, "Retry policy"). */
+/** Time for which EventBridge retries a delivery: the maximum (Amazon EventBridge user guide, "Retry policy"). */
 const DELIVER_FOR = Duration.hours(24);
-/** Maximum size of an event bus policy (Amazon EventBridge user guide, "Amazon EventBridge quotas"). Characters. */
+/** Maximum size of an event bus policy, in characters (Amazon EventBridge user guide, "Amazon EventBridge quotas"). */
 const LONGEST_BUS_POLICY = 10_240;
-/** Maximum size of a statement of this policy without its source and principals, and of one principal. Characters. */
+/** Maximum size, in characters, of a statement in this policy without source and principals, and of one principal. */
 const STATEMENT = 360;
 const PRINCIPAL = 42;
 
@@ -116,7 +116,10 @@ export class Intake extends Construct {
     emailKeys.grantReadTo(this.function);
   }
 
-  /** Maps each sender by its name, and creates the queues of single senders. */
+  /**
+   * Returns the settings of the function: the name, tenant and mode of each sender. Also creates the queues of single
+   * senders.
+   */
   #settings(): IntakeSettings {
     const { oldestHours, senders } = this.#props.requests;
     const queues: { readonly arn: string; readonly sender: string }[] = [];
@@ -197,7 +200,7 @@ export class Intake extends Construct {
     for (const { source, account = Aws.ACCOUNT_ID } of senders) {
       const name = account === Aws.ACCOUNT_ID ? source : `${source}-${account}`;
       new Rule(this, `Rule-${name}`, {
-        // The class and its interface differ in an optional property, so the types do not match.
+        // A cast, because CDK's class and its interface differ in an optional property.
         eventBus: bus as unknown as IEventBus,
         eventPattern: { source: [source], account: [account], detailType: [PAYMENT_REQUESTED] },
         targets: [target],

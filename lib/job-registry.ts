@@ -5,7 +5,7 @@ import { JOBS_RUN } from '../lambdas/kernel/contract/api.ts';
 /** The form of job ids. They are parts of run-ids, and a run-id is an idempotency key of at most 128 characters. */
 export const JOB_ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 export const JOB_ID_ALLOWED = 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter';
-/** Maximum duration of a run: a nightly run must end before the next one is due. Seconds. */
+/** Maximum duration of a run: a nightly run must end before the next nightly run is due. Seconds. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
 /**
  * Maximum interval of a schedule. Runs are kept for some weeks, and the check for overdue jobs must find them. Seconds.

@@ -37,7 +37,7 @@ export interface JobsProps {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The environment variable that contains the queue of each worker. */
+/** The environment variables that contain the queues of the workers, by worker. */
 const QUEUE_VARIABLES = {
   payments: Environment.paymentJobsQueueUrl,
   upkeep: Environment.upkeepJobsQueueUrl,

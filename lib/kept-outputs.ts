@@ -5,7 +5,7 @@ import type { RestoredTables } from './restored-tables.ts';
 /** Value of outputs whose resources are not deployed with these settings. */
 const NOT_DEPLOYED = 'not-deployed';
 
-/** The secrets that depend on settings, with the CDK names of the outputs of their ARNs. */
+/** The secrets that depend on settings, each with the CDK name of the output that contains its ARN. */
 const SECRETS: Readonly<Record<string, string>> = {
   BigCommerceToken: 'BigCommerceToken1D77AA9AIdAE2BBC59',
   PostmarkToken: 'PostmarkTokenF70DB93DId4D4034F8',
@@ -41,9 +41,9 @@ interface Tables extends Readonly<Record<'idempotency' | 'registry' | 'views', D
 /**
  * Declares the outputs that the service reads only with other settings, so that no output is ever removed. When an
  * update of the service fails, its rollback may read the outputs of the previous settings again, and would fail, too,
- * if one were missing.
+ * if an output were missing.
  *
- * @param restored the tables that replace the declared ones
+ * @param restored the tables that replace declared tables
  */
 export function keepOutputs(stack: Stack & Tables, restored: RestoredTables = {}): void {
   const keep = (name: string, value: string) =>

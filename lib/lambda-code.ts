@@ -61,8 +61,8 @@ const OPTIONS = {
   target: 'node24',
   mainFields: ['module', 'main'],
   minify: true,
-  // External, without a link in the code, because Node would read linked source maps at each start. `withSourcePlaces`
-  // reads them after an error.
+  // Source maps are separate files without a link in the code, because Node would read linked source maps at each
+  // start. `withSourcePlaces` reads them after an error.
   sourcemap: 'external',
   sourcesContent: false,
   // Lambda provides credentials in the environment. The other credential providers would take up a quarter of the
@@ -113,7 +113,7 @@ export function lambdaCode(node: Node, name: string): Code {
 /**
  * Bundles each function into its own folder of `directory`.
  *
- * @param names of the functions
+ * @param names the names of the functions
  * @default all functions
  */
 export function bundle(directory: string, names: readonly unknown[] = [...sourcesOfFunctions().keys()]): void {
@@ -153,7 +153,7 @@ export function buildConsole(directory: string, page: 'console' | 'console/lab' 
   const words = [vite, 'build', join(ROOT, page), '--config', config, '--outDir', directory];
   const { status } = spawnSync(process.execPath, words, {
     stdio: ['ignore', 'ignore', 'inherit'],
-    // Without this setting, Vite would leave a compile cache in the temporary folder.
+    // Without this variable, Vite would leave a compile cache in the temporary folder.
     env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
   });
   if (status !== 0) throw new Error('the console cannot be built');

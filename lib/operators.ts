@@ -36,7 +36,7 @@ export interface OperatorsProps {
 /** Period of metrics that are reported every night. */
 const NIGHTLY = Duration.days(1);
 
-/** The API of operators: keys, limits, corrections, decisions and their approvals, and queues. */
+/** The API of operators: API keys, limits, corrections, decisions and their approvals, and queues. */
 export class Operators extends Construct {
   readonly api: EngineFunction;
   readonly #data: OperatorsProps['data'];
@@ -103,8 +103,8 @@ export class Operators extends Construct {
   }
 
   /**
-   * Lets operators count the messages of these queues, which are listed by their names for operators, and read and
-   * redrive messages that no function receives.
+   * Lets operators count the messages of these queues, and read and redrive the messages of queues that no function
+   * reads. The API lists the queues by their names for operators.
    *
    * @param at a queue of this stack
    * @param redrivers functions that process such messages again

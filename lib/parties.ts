@@ -39,7 +39,7 @@ type RealShop =
        * slash.
        */
       readonly shopUrl: string;
-      /** Signs the calls to the shop. */
+      /** The secret that signs the calls to the shop. */
       readonly shopSigningKey: ProcessorSecret;
     }
   | {
@@ -55,8 +55,8 @@ const POSTMARK_URL = 'https://api.postmarkapp.com';
 const SANDBOX_SENDER = 'shop@payonce.example';
 
 /**
- * Time after which the sandbox has stored a message: before its function times out, and its search is strongly
- * consistent. Seconds.
+ * Time after which the sandbox's search finds every e-mail that it accepted: its function has ended by then, and the
+ * search is strongly consistent. Seconds.
  */
 const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 
@@ -64,7 +64,7 @@ const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 export class Parties extends Construct {
   /** The queue of calls to the parties that were given up. */
   readonly deadLetters: DeadLetterQueue;
-  /** The queue of calls whose process gave up; half a minute later they get a last attempt. */
+  /** The queue of calls whose process gave up. Each call gets a last attempt half a minute later. */
   readonly delayedCalls: Queue;
   readonly #props: PartiesProps;
 

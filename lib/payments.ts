@@ -24,7 +24,10 @@ export interface PaymentsProps {
   readonly reservedConcurrency?: number;
 }
 
-/** Alarm threshold, per five minutes. A client that retries last week's requests by mistake causes fewer. */
+/**
+ * Number of missed replays per five minutes at which an alarm is raised. A client that retries last week's requests by
+ * mistake causes fewer.
+ */
 const MISSED_REPLAYS = 20;
 
 /** The requests that change payments. The function claims, calls the processor and commits. */

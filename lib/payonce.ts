@@ -50,7 +50,7 @@ export class Payonce extends Construct {
   /** @throws Error for an invalid setting, with the given and the allowed values */
   constructor(scope: Construct, id: string, { env, ...settings }: PayonceProps = {}) {
     super(scope, id);
-    // Keeps the templates equal to those that Payonce's tests deploy, whatever feature flags the app sets.
+    // Keeps the templates equal to the templates that Payonce's tests deploy, whatever feature flags the app sets.
     for (const [name, value] of Object.entries(flags())) this.node.setContext(name, value);
     for (const [name, value] of Object.entries(settings))
       if (value !== undefined) this.node.setContext(`${PREFIX}${name}`, value);

@@ -37,7 +37,7 @@ export function processorSecrets(
       {
         callbacks: made(
           callbacks.secret,
-          `Signs the callbacks of ${name}. Every value is accepted.`,
+          `Signs the callbacks of ${name}. A signature with any of the values is accepted.`,
           mode,
           callbacks.issued,
         ),
@@ -161,7 +161,10 @@ export class Processors extends Construct {
     }
   }
 
-  /** Allows `grantee` to verify callbacks: sets the processors and allows it to read their signing secrets. */
+  /**
+   * Allows `grantee` to verify callbacks: sets the callback sources, and allows `grantee` to read their signing
+   * secrets.
+   */
   grantVerifyCallbacks(grantee: PayonceFunction): void {
     const { called, secrets } = this.#props;
     const sources = called.map(({ processor, mode, scheme }): CallbackSource => {

@@ -13,7 +13,7 @@ export interface ReconciliationProps {
   readonly processors: Processors;
 }
 
-/** Time without a comparison after which an alarm is raised. The books are compared at least every hour. */
+/** Time without a comparison after which an alarm is raised. Normally, the books are compared at least every hour. */
 const COMPARED = Duration.hours(2);
 
 /** Compares the books of processors with the Ledger, and raises an alarm when they differ. */

@@ -11,7 +11,7 @@ import type { Parties } from './parties.ts';
 export interface ResolvingProps {
   readonly data: Pick<DataStack, 'idempotency' | 'registry'>;
   /**
-   * Set if orders are finished, too.
+   * The parties of orders. If set, the resolver finishes orders, too.
    * @default no orders are deployed
    */
   readonly parties?: Parties;

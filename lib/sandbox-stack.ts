@@ -15,7 +15,7 @@ import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import { TaskQueue } from './constructs/task-queue.ts';
 import type { Settings } from './settings.ts';
 
-/** Number of tasks per batch. A slow callback delays at most this many. */
+/** Number of tasks per batch. A slow callback delays at most the other tasks of its batch. */
 const TASKS_AT_ONCE = 5;
 /**
  * Maximum number of concurrent executions for tasks, which leaves the rest of the account's concurrency to the sandbox
@@ -118,7 +118,7 @@ function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
       maxConcurrency: WORKERS,
     }),
   );
-  // Bounded: a charge changes a few times, and a callback is attempted a few times.
+  // The chain of messages is bounded: a charge changes a few times, and a callback is attempted a few times.
   allowRecursiveLoop(processor.function);
   Validations.of(processor.function).acknowledge({
     id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',

@@ -171,7 +171,7 @@ function archiveOf(
 }
 
 /**
- * Creates the intake and the NATS bridge. Without the settings, events cannot request payments and are not sent to
+ * Creates the intake and the NATS bridge. Without their settings, events cannot request payments and are not sent to
  * NATS.
  */
 function takeRequests(

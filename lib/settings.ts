@@ -36,8 +36,9 @@ export interface Settings
     PaymentRequestSettings,
     RetentionSettings {
   /**
-   * The name of this deployment, to distinguish it from others in the same account and region, for example `staging`.
-   * It is part of the names of the stacks, of everything that is named after them, and of the metric namespace.
+   * The name of this deployment, to distinguish it from other deployments in the same account and region, for example
+   * `staging`. It is part of the names of the stacks, of everything that is named after them, and of the metric
+   * namespace.
    * @default the deployment has no name
    */
   readonly environment?: string;
@@ -61,12 +62,15 @@ export interface Settings
   /** Keep tables and logs when a stack is deleted, and enable deletion protection of the tables. @default true */
   readonly retainData: boolean;
   /**
-   * The ARN of a KMS key of this account and region that encrypts the tables, the queues and the bucket of exports. Its
-   * policy must allow all of them to use it (docs/data-key.md).
+   * The ARN of a KMS key of this account and region that encrypts the tables, the queues and the bucket of exports. The
+   * policy of the key must allow all these uses (docs/data-key.md).
    * @default the AWS managed key for tables, and keys managed by SQS and S3 for queues and buckets
    */
   readonly dataKeyArn?: string;
-  /** Keep the events of the last two weeks in an archive for replays, which is charged per gigabyte. @default true */
+  /**
+   * Keep the events of the last two weeks in an archive for replays. AWS charges for the archive per gigabyte. @default
+   * true
+   */
   readonly eventArchive: boolean;
   /**
    * Send all events to a queue for the NATS bridge (docs/nats-bridge.md), and create the policy that the bridge needs.
@@ -85,7 +89,7 @@ export interface Settings
    * @default false
    */
   readonly firewall: boolean;
-  /** Record traces of requests and executions in AWS X-Ray. They are charged by trace. @default false */
+  /** Record traces of requests and executions in AWS X-Ray. AWS charges for each trace. @default false */
   readonly tracing: boolean;
   /**
    * Set the role with which API Gateway writes logs for the account. A role is required once per region before a stage
@@ -94,15 +98,16 @@ export interface Settings
    */
   readonly accountLogRole: boolean;
   /**
-   * Restored tables that replace the declared ones: JSON, an object of `idempotency`, `ledger`, `registry` and `views`
-   * with table names, and `ledgerStream`, the ARN of the Stream of the restored Ledger. `payonce tables restore` prints
-   * this object. The declared tables stay declared but unused.
+   * Restored tables that replace the declared tables: JSON, an object of `idempotency`, `ledger`, `registry` and
+   * `views` with table names, and `ledgerStream`, the ARN of the Stream of the restored Ledger. `payonce tables
+   * restore` prints this object. The declared tables stay declared but unused.
    * @default the declared tables are used
    */
   readonly restoredTables?: RestoredTables;
   /**
    * Whether claims were lost when tables were restored. If so, every first charge and change is looked up at the
-   * processor before it is sent. Set it with the deployment that adopts restored tables, and keep it for 30 days.
+   * processor before it is sent. Set `claimsLost` with the deployment that adopts restored tables, and keep it for 30
+   * days.
    * @default false
    */
   readonly claimsLost: boolean;
@@ -113,7 +118,7 @@ export interface Settings
   /**
    * Maximum requests per second of one tenant in one mode, 1 to 10000. The limit applies to payments and reads
    * separately; a tenth of it applies to administration, and a tenth to reads that call the processor. `payonce limits
-   * set` gives a tenant another limit.
+   * set` gives a tenant a different limit.
    * @default 100
    */
   readonly tenantRate: number;
@@ -135,15 +140,18 @@ export interface Settings
   /** Retention of logs in days; one of the values that CloudWatch Logs allows. @default 90 */
   readonly logRetentionDays: number;
   /**
-   * The e-mail address for alarms. An SNS topic is created, and its subscription must be confirmed once. Its key costs about 1 USD
-   * a month. @default no notification is sent
+   * The e-mail address for alarms. An SNS topic is created, and its subscription must be confirmed once. The key of the
+   * topic costs about 1 USD a month. @default no notification is sent
    */
   readonly alarmEmail?: string;
   /** The ARN of an existing SNS topic for alarms; it must allow CloudWatch to publish. @default no notification is sent */
   readonly alarmTopicArn?: string;
 }
 
-/** Maximum length of a recorded setting, because all settings are in the environment of one function. Characters. */
+/**
+ * Maximum length of a recorded setting, in characters. It is limited because all settings are in the environment of one
+ * function.
+ */
 const LONGEST_RECORDED = 200;
 
 /** Replaces a long text by a digest, so that a change of the text remains visible. */
@@ -197,7 +205,7 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   logRetentionDays: 90,
 };
 
-/** The retention values of CloudWatch Logs (PutRetentionPolicy) up to a year, and ten years. Days. */
+/** Allowed retention in days: the values of CloudWatch Logs (PutRetentionPolicy) up to a year, and ten years. */
 const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
 
 const RULES = {
@@ -265,7 +273,7 @@ export function environmentOf(node: Node): string | undefined {
   return read(node, 'environment', RULES.environment);
 }
 
-/** Whether functions and the API record traces. @throws as {@link readSettings} */
+/** Returns whether functions and the API record traces. @throws as {@link readSettings} */
 export function tracingOf(node: Node): boolean {
   return read(node, 'tracing', RULES.tracing) ?? DEFAULTS.tracing;
 }

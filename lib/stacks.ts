@@ -26,7 +26,7 @@ interface PayonceStacks {
 /**
  * Creates the stacks that the context of a scope selects.
  *
- * @param env their account and region.
+ * @param env the account and region of the stacks
  * @default the account and region of the credentials used to deploy
  * @param processors the available processors
  * @returns undefined with `archiveWriter`, which creates only the archive stack

@@ -19,8 +19,8 @@ export interface ViewsProps {
 }
 
 /**
- * The read models of lists and balances. One function writes them from events. Other functions may read the rows that
- * they list.
+ * The read models of lists and balances. One function writes the read models from events. Other functions may read only
+ * the rows that they list.
  */
 export class Views extends Construct {
   readonly projector: PayonceFunction;
@@ -60,7 +60,7 @@ export class Views extends Construct {
     // Balances and reports of volumes sum the totals of closed days, and the rows of open days.
     this.#grantList(api.reads, [payment, reference, dispute, event, book, total]);
     views.grantRowsOfIndex(api.reads, 'ListByStatusOrType', index, [payment, event]);
-    // A look-up by reference finds payments through these rows.
+    // Payments are found by reference through these rows.
     views.grantRows(api.reads, 'ReadHeads', ['dynamodb:GetItem'], [payment]);
     this.#grantEmails(api.reads, EmailRow.payment);
     if (api.orders !== undefined) {

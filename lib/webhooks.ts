@@ -25,21 +25,21 @@ export interface WebhooksProps {
   readonly allowLoopback?: boolean;
 }
 
-/** Tasks that one execution handles concurrently. Most of the time is spent waiting for receivers. */
+/** Number of tasks that one execution handles concurrently. Most of the time is spent waiting for receivers. */
 const BATCH = 10;
 /**
- * Maximum number of concurrent senders. Each handles a batch of ten, so slow servers delay others only if there are ten
- * times this many.
+ * Maximum number of concurrent senders. Each sender handles a batch of ten tasks, so slow servers delay other servers
+ * only if ten times this many are slow.
  */
 const SENDERS = 20;
 /**
- * Maximum number of concurrent runs of lanes and pages of replays: more than a tenant has endpoints in a mode. A run
- * makes up to ten concurrent calls.
+ * Maximum number of lane runs and replay pages that are processed concurrently: more than the endpoints of a tenant in
+ * one mode. A run makes up to ten concurrent calls.
  */
 const LANE_WORKERS = 20;
 
 /**
- * Threads for DNS look-ups. The system's resolver occupies one of Node's threads for each look-up (Node.js:
+ * Number of threads for DNS look-ups. The system's resolver occupies one of Node's threads for each look-up (Node.js:
  * "dns.lookup", implementation considerations). With the default of four, a few unanswered look-ups would delay all
  * other calls. This number is enough for two batches, because a look-up that has timed out continues in its thread.
  */
@@ -153,7 +153,8 @@ export class Webhooks extends Construct {
     own.addEventSource(
       new SqsEventSource(this.#lanes.queue, { ...source, batchSize: 1, maxConcurrency: LANE_WORKERS }),
     );
-    // Bounded: a replay continues page by page to the end of its range, and a delivery ends with its last attempt.
+    // The chain of messages is bounded: a replay continues page by page to the end of its range, and a delivery ends
+    // with its last attempt.
     allowRecursiveLoop(own);
     Validations.of(own).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',

@@ -9,12 +9,12 @@ import { RunbookAlarm } from './runbook-alarm.ts';
 
 /** Either the e-mail address to notify, or an existing SNS topic. */
 export type AlarmTopicProps =
-  /** Create a topic with a subscription of this e-mail address. */
+  /** Create a topic, and subscribe this e-mail address to it. */
   | { readonly email: string }
   /** Use an existing topic. It must allow CloudWatch to publish. */
   | { readonly topicArn: string };
 
-/** Notifies a topic when an alarm of the stack is raised or ends. */
+/** Notifies a topic when an alarm of the stack begins or ends. */
 export class AlarmTopic extends Construct {
   constructor(scope: Construct, id: string, props: AlarmTopicProps) {
     super(scope, id);

@@ -6,7 +6,7 @@ import { CfnFunction, type Function, RecursiveLoop } from 'aws-cdk-lib/aws-lambd
  * loop detection to prevent infinite loops"). A run of two thousand items, or a run that waits for five minutes, would
  * then be dead-lettered.
  *
- * Only for functions whose chains are bounded.
+ * Call this only for functions whose chains of messages are bounded.
  */
 export function allowRecursiveLoop({ node }: Function): void {
   const { defaultChild: resource } = node;

@@ -23,7 +23,7 @@ export interface ArchiveAuditorProps {
 
 /**
  * Runs a function each hour that lists the new objects of the archive in a manifest, and verifies a slice of the
- * archive. The function may write manifests and records of verifications, but no lines.
+ * archive. The function may write manifests and records of verifications, but no archived rows.
  */
 export class ArchiveAuditor extends Construct {
   readonly auditor: PayonceFunction;
@@ -86,7 +86,7 @@ export class ArchiveAuditor extends Construct {
     const role = schedulerRole(this);
     Validations.of(role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::<${invoked.stack.getLogicalId(invoked.node.defaultChild as never)}.Arn>:*]`,
-      reason: 'The wildcard covers versions and aliases of the function. It has no versions and aliases.',
+      reason: 'The wildcard covers versions and aliases of the function, which has none.',
     });
     new Schedule(this, 'EveryHour', {
       description: 'Lists the new objects of the archive in a manifest.',

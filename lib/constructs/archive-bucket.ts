@@ -1,7 +1,7 @@
 import { Aws, Validations } from 'aws-cdk-lib';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 
-/** The bucket of the archive, in this or another account. */
+/** The bucket of the archive, in this account or a different one. */
 export interface ArchiveBucket {
   readonly name: string;
   /** The bucket name in the form that cdk-nag prints. */

@@ -75,7 +75,7 @@ export class AuditingRole extends Construct {
 
 /**
  * The role with which an operator restores a row of the Ledger (`payonce tables restore-row`). In addition to an
- * auditor's permissions, it has those that appends need.
+ * auditor's permissions, the role has the permissions that appends need.
  */
 export class RowRestoreRole extends AuditingRole {
   constructor(scope: Construct, id: string, props: AuditingRoleProps) {

@@ -6,7 +6,7 @@ import { QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { dataKeyOf } from '../settings.ts';
 
-/** Returns the encryption of a table: with the key of the setting `dataKeyArn`, if there is one. */
+/** Returns the encryption of a table, with the key of the setting `dataKeyArn` if it is set. */
 export function tableEncryption(scope: Construct): Pick<TableProps, 'encryption' | 'encryptionKey'> {
   const encryptionKey = dataKey(scope);
   if (encryptionKey === undefined) return { encryption: TableEncryption.AWS_MANAGED };
@@ -26,7 +26,7 @@ export function bucketEncryption(
 ): Pick<BucketProps, 'encryption' | 'encryptionKey' | 'bucketKeyEnabled'> {
   const encryptionKey = dataKey(scope);
   if (encryptionKey === undefined) return { encryption: BucketEncryption.S3_MANAGED };
-  // Uses one KMS request for many objects.
+  // With a bucket key, S3 sends one KMS request for many objects.
   return { encryption: BucketEncryption.KMS, encryptionKey, bucketKeyEnabled: true };
 }
 

@@ -15,7 +15,7 @@ export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveA
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
   /**
-   * A table to use instead of the declared one, which then remains declared but unused.
+   * A table to use instead of the declared table, which then remains declared but unused.
    * @default the declared table is used
    */
   readonly restored?: RestoredTable | undefined;
@@ -45,7 +45,7 @@ export class DataTable extends Construct {
       // A protected table cannot be deleted, so the rollback of a failed first deployment leaves it behind.
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
-    // The class and its interface differ in an optional property, so the types do not match.
+    // A cast, because CDK's class and its interface differ in an optional property.
     this.table = restored === undefined ? (this.#declared as unknown as ITable) : adopted(this, restored);
   }
 
@@ -62,7 +62,7 @@ export class DataTable extends Construct {
     return this.table.tableArn;
   }
 
-  /** Adds an index to the declared table. A restored table has the indexes that it had when it was backed up. */
+  /** Adds an index to the declared table. A restored table keeps the indexes that it had at the time of the backup. */
   addIndex(index: GlobalSecondaryIndexProps): void {
     this.#declared.addGlobalSecondaryIndex(index);
   }
@@ -76,7 +76,7 @@ export class DataTable extends Construct {
    * Allows actions only on rows of some kinds. For example, the payments function cannot create API keys, even if it is
    * compromised.
    *
-   * @param rows prefixes or complete values of partition keys (kernel/contract/rows.ts); at least one
+   * @param rows prefixes or complete values of partition keys (lambdas/kernel/contract/rows.ts); at least one
    */
   grantRows(grantee: IGrantable, sid: string, actions: readonly string[], rows: readonly string[]): void {
     allow(grantee, { sid, actions: [...actions], resources: [this.tableArn], conditions: rowConditions(sid, rows) });
@@ -90,7 +90,7 @@ export class DataTable extends Construct {
    */
   grantUpdateOf(grantee: IGrantable, sid: string, row: string, attributes: readonly string[]): void {
     const names = [KeyAttribute.partition, KeyAttribute.sort, ...attributes];
-    // An update without attributes satisfies the condition but changes nothing.
+    // An update without attributes also satisfies this condition, but changes nothing.
     const conditions = { ...rowConditions(sid, [row]), 'ForAllValues:StringEquals': { 'dynamodb:Attributes': names } };
     allow(grantee, { sid, actions: ['dynamodb:UpdateItem'], resources: [this.tableArn], conditions });
   }

@@ -2,8 +2,8 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnFunction, type Function } from 'aws-cdk-lib/aws-lambda';
 
 /**
- * The quota for all variables of a function, names and values together (AWS Lambda developer guide, "Lambda quotas").
- * Bytes.
+ * Lambda's quota for all names and values of a function's variables together, in bytes (AWS Lambda developer guide,
+ * "Lambda quotas").
  */
 const MAX_BYTES = 4_096;
 /** Maximum length of a queue URL without the queue name, or of an ARN without the resource name. */

@@ -19,7 +19,8 @@ export interface EventConsumerProps {
   /** The events that the consumer receives. Its handler must name the same events. */
   readonly events: readonly EventName[];
   /**
-   * Delivers only payment events with this name in their metadata, and order events with this field.
+   * The name of an entry in metadata. Only payment events with this entry, and order events with a field of this name,
+   * are delivered.
    * @default all events
    */
   readonly metadata?: string;
@@ -28,7 +29,7 @@ export interface EventConsumerProps {
 }
 
 const DEFAULT_CONCURRENCY = 10;
-/** Messages per execution, handled concurrently, each with one transaction. */
+/** Number of messages per execution. They are handled concurrently, with one transaction each. */
 const BATCH = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 /**
@@ -36,7 +37,7 @@ const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
  * know much earlier that the consumer is behind.
  */
 const LONGEST_WAIT = Duration.minutes(30);
-/** The maximum of EventBridge (Amazon EventBridge user guide, "Retry policy"). */
+/** Time for which EventBridge retries a delivery: the maximum (Amazon EventBridge user guide, "Retry policy"). */
 const DELIVER_FOR = Duration.hours(24);
 
 /**
@@ -52,14 +53,14 @@ export class EventConsumer extends Construct {
     const seconds = consumer.function.timeout?.toSeconds() ?? 0;
     if (seconds > CONSUMER_TIMEOUT_SECONDS) {
       throw new Error(
-        `${id}: the timeout of its function is ${seconds} s, but must be at most ${CONSUMER_TIMEOUT_SECONDS} s, because a claim can then be taken over`,
+        `${id}: the timeout of its function is ${seconds} s, but must be at most ${CONSUMER_TIMEOUT_SECONDS} s, because a claim can be taken over after that time`,
       );
     }
     this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS) });
     const { queue, deadLetters } = this.tasks;
     for (const [ruleId, { detailType, detail }] of Object.entries(patternsOf(events, metadata))) {
       new Rule(this, ruleId, {
-        // The class and its interface differ in an optional property, so the types do not match.
+        // A cast, because CDK's class and its interface differ in an optional property.
         eventBus: bus as unknown as IEventBus,
         eventPattern: { source: [EVENT_SOURCE], detailType, ...defined({ detail }) },
         targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
@@ -73,7 +74,8 @@ export class EventConsumer extends Construct {
       reason:
         "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
-    // The function itself moves unreadable messages there, with the reason, and re-enqueues failed messages.
+    // The function itself moves unreadable messages to the dead-letter queue, with the reason, and re-enqueues failed
+    // messages.
     consumer.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     consumer.role.addToPrincipalPolicy(
       new PolicyStatement({

@@ -18,7 +18,7 @@ const PERIOD = Duration.minutes(5);
  * retry.
  */
 const MANY_ERRORS = 3;
-/** Number of consecutive periods. Throttling in two of them is more than a burst. */
+/** Number of consecutive periods with throttling: two periods are more than a burst. */
 const THROTTLED_PERIODS = 2;
 /**
  * Matches failed executions. Lambda logs this line after every execution; `status` is success, error, failure or
@@ -31,7 +31,7 @@ const NOT_SUCCESSFUL = FilterPattern.all(
 
 /**
  * Alarms for failing and for throttled functions, summed over all functions. Lambda's own metrics cover one function or
- * the whole account, and an alarm over several metrics costs as much as one alarm for each.
+ * the whole account, and an alarm over several metrics costs as much as one alarm for each metric.
  */
 export class FunctionAlarms extends Construct {
   constructor(scope: Construct, id: string, { functions }: FunctionAlarmsProps) {

@@ -33,8 +33,8 @@ const INTERNAL_ERROR: GatewayProblem = {
 };
 
 /**
- * The answers that API Gateway generates. The two defaults also set the status, because a template cannot read the
- * status that the gateway chose, and the body must match it.
+ * The answers that API Gateway generates. The two default answers also set the status, because a template cannot read
+ * the status that the gateway chose, and the body must match it.
  */
 const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   [

@@ -72,7 +72,7 @@ export class HttpApi extends Construct {
       retain: settings.retainData,
     });
     const api = new RestApi(this, 'Api', {
-      // The gateway's metrics have this name as a dimension, so it must be unique in the account.
+      // The name must be unique in the account, because the gateway's metrics have it as a dimension.
       restApiName: Stack.of(this).stackName,
       description,
       endpointTypes: [EndpointType.REGIONAL],
@@ -101,10 +101,10 @@ export class HttpApi extends Construct {
     const resource = api.node.defaultChild as CfnRestApi;
     resource.securityPolicy = SECURITY_POLICY;
     resource.endpointAccessMode = 'BASIC';
-    // Removes the construct's output of the address. The stacks declare their own, without a trailing slash.
+    // Removes CDK's own output of the address. The stacks declare an output without a trailing slash instead.
     this.api.node.tryRemoveChild('Endpoint');
     this.api.root.addMethod('ANY');
-    // Requests that match no other route match this one, at any depth (Amazon API Gateway, greedy path variables).
+    // Requests that match no other route match this route, at any depth (Amazon API Gateway, greedy path variables).
     this.api.root.addProxy({ anyMethod: true });
     answerWithProblems(this.api);
     acknowledge(this.api);

@@ -18,7 +18,7 @@ const PERIOD = Duration.minutes(5);
 const FAILED_PERIODS: Readonly<Record<Pace, number>> = { minutes: 3, hours: 1 };
 /**
  * Number of periods without a report after which an alarm is raised. Overdue jobs are reported every five minutes, and
- * a run of the reporting job takes at most ten.
+ * a run of the reporting job takes at most ten minutes.
  */
 const SILENT_PERIODS = 3;
 

@@ -20,7 +20,7 @@ export interface JobWorkerProps {
   readonly concurrency?: number;
 }
 
-/** Every job of a worker may have one page in progress. A message that must wait uses no execution time. */
+/** Each job of a worker can have one page in progress. Messages that must wait use no execution time. */
 const DEFAULT_CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 
@@ -42,14 +42,14 @@ export class JobWorker extends Construct {
     worker.function.addEventSource(
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: concurrency }),
     );
-    // Bounded: a run ends when all items are processed, or at its maximum duration.
+    // The chain of messages is bounded: a run ends when all items are processed, or at its maximum duration.
     allowRecursiveLoop(worker.function);
     Validations.of(worker.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason:
         "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
-    // The function itself moves unreadable messages there, with the reason.
+    // The function itself moves unreadable messages to the dead-letter queue, with the reason.
     worker.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     worker.role.addToPrincipalPolicy(
       new PolicyStatement({

@@ -73,8 +73,8 @@ export class KafkaTopic extends Construct {
 
   /**
    * Creates an alarm for a topic that is not polled. An event source mapping that cannot reach a broker fails silently.
-   * It reports its polls, and polls without a record as 0 (AWS Lambda developer guide, "Event source mapping metrics"),
-   * so missing data raises the alarm.
+   * A working mapping reports its polls, and polls without a record as 0 (AWS Lambda developer guide, "Event source
+   * mapping metrics"), so missing data raises the alarm.
    */
   #watch({ attrId: EventSourceMappingUUID }: CfnEventSourceMapping, topic: string): void {
     new RunbookAlarm(this, 'NotPolled', {

@@ -26,7 +26,7 @@ export interface PayonceFunctionProps {
   /** The file of `lambdas/functions` that exports the handler, without `.ts`. */
   readonly folder: string;
   readonly timeout: Duration;
-  /** In MB. CPU is proportional. */
+  /** Memory in MB. Lambda assigns CPU in proportion. */
   readonly memoryMb: number;
   /** @default no reservation */
   readonly reservedConcurrency?: number;
@@ -36,7 +36,10 @@ export interface PayonceFunctionProps {
   readonly environment: Partial<Record<EnvironmentName, string>>;
 }
 
-/** The base of all functions: Node 24 on arm64, its own role that may only write its own log, and its own log group. */
+/**
+ * The base construct of all functions: Node 24 on arm64, its own role that may only write its own log, and its own log
+ * group.
+ */
 export class PayonceFunction extends Construct implements IGrantable {
   readonly function: Function;
   readonly role: Role;
@@ -89,7 +92,7 @@ export class PayonceFunction extends Construct implements IGrantable {
     this.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [action], resources }));
   }
 
-  /** Adds variables to its environment. */
+  /** Adds variables to the function's environment. */
   setEnvironment(variables: Readonly<Record<string, string>>): void {
     for (const [name, value] of Object.entries(variables)) this.function.addEnvironment(name, value);
   }

@@ -32,7 +32,7 @@ export class Registry extends DataTable {
     super(scope, id, {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
-      // For rows that expire, such as deliveries. Most rows never expire.
+      // Only a few kinds of rows expire, such as deliveries.
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
       retain,
       restored,

@@ -13,13 +13,13 @@ export interface RequestFirewallProps {
 }
 
 /**
- * Maximum number of requests of one address in five minutes. The limit is high, because a shop's servers share few
+ * Maximum number of requests from one IP address in five minutes. The limit is high, because a shop's servers share few
  * addresses.
  */
 const REQUESTS_PER_ADDRESS = 20_000;
 
 /**
- * AWS WAF counts the requests of the last five minutes and evaluates the count every few seconds, so a blocked address
+ * The value of `Retry-After`, in seconds. AWS WAF counts the requests of the last five minutes, so a blocked address
  * stays blocked for a while.
  */
 const RETRY_AFTER_SECONDS = 60;
@@ -133,7 +133,7 @@ const TOO_LARGE: CfnWebACL.StatementProperty = {
 };
 
 /**
- * Returns a statement that matches the path of a callback, but no other path that contains the same words. Processors'
+ * Returns a statement that matches the path of a callback, but no other path that contains the same text. Processors'
  * events may be larger than requests, and the callbacks function has its own limit. Addresses assigned by AWS contain
  * the stage in the path, and a domain can have a base path.
  */

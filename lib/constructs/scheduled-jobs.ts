@@ -25,16 +25,16 @@ const LATEST = Duration.hours(1);
 /** The Scheduler's minimum for the maximum event age (EventBridge Scheduler API reference, "RetryPolicy"). */
 const SOONEST_GIVEN_UP = Duration.minutes(1);
 /**
- * Maximum number of delivery attempts. With the Scheduler's growing waits, fewer fit into an hour, so in practice the
- * age of the invocation is the limit.
+ * Maximum number of delivery attempts. With the Scheduler's growing waits, fewer attempts fit into an hour, so in
+ * practice the age of the invocation is the limit.
  */
 const DELIVERY_ATTEMPTS = 20;
 /**
- * The maximum of Lambda. The retries follow after one and two minutes (AWS Lambda developer guide, "Asynchronous
- * invocation").
+ * Number of retries of a failed execution: the maximum of Lambda, after one and two minutes (AWS Lambda developer
+ * guide, "Asynchronous invocation").
  */
 const CALL_RETRIES = 2;
-/** The maximum retention of SQS, so that an operator has time to inspect the message. */
+/** Retention of the messages: the maximum of SQS, so that an operator has time to inspect them. */
 const KEPT = Duration.days(14);
 
 /**
@@ -88,7 +88,7 @@ export class ScheduledJobs extends Construct {
     const role = schedulerRole(this);
     Validations.of(role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::<${executor.stack.getLogicalId(executor.node.defaultChild as never)}.Arn>:*]`,
-      reason: 'The wildcard covers versions and aliases of the executor. It has no versions and aliases.',
+      reason: 'The wildcard covers versions and aliases of the executor, which has none.',
     });
     return role;
   }
@@ -108,7 +108,7 @@ export class ScheduledJobs extends Construct {
   }
 }
 
-/** Returns the time until the next invocation, which does the same work; at most an hour. */
+/** Returns for how long an invocation is useful: until the next one, which does the same work, and at most an hour. */
 function usefulFor({ every }: JobEntry): Duration {
   return Duration.seconds(Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), every)));
 }

@@ -24,13 +24,13 @@ export interface TargetJobsProps {
   readonly targets: JobTargets;
   readonly data: Pick<DataStack, 'idempotency' | 'jobTargetCredentials' | 'registry'>;
   readonly logs: FunctionLogs;
-  /** The queue of runs that no target accepted. It has an alarm. */
+  /** The queue of runs that no target accepted. A message in this queue raises an alarm. */
   readonly missed: Queue;
-  /** Allow targets on this machine, over plain HTTP. */
+  /** Allow targets at loopback addresses, over plain HTTP. */
   readonly allowLoopback: boolean;
 }
 
-/** Maximum number of concurrent calls. A call ends within seconds, and jobs rarely fire together. */
+/** Maximum number of concurrent calls. A call ends within seconds, and jobs rarely start at the same time. */
 const CALLS_AT_ONCE = 10;
 
 /**
@@ -66,7 +66,7 @@ export class TargetJobs extends Construct {
     caller.function.addEventSource(
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: CALLS_AT_ONCE }),
     );
-    // Bounded: a call is retried until the window of its run ends.
+    // The chain of messages is bounded: a call is retried until the window of its run ends.
     allowRecursiveLoop(caller.function);
     Validations.of(caller.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',

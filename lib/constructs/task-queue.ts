@@ -16,7 +16,10 @@ export interface TaskQueueProps {
 
 /** Visibility timeout as a multiple of the function's timeout. AWS recommends six ("Using Lambda with Amazon SQS"). */
 const VISIBILITY_TIMES = 6;
-/** The maximum retention of SQS: an outage can be long, and an operator needs time for dead letters. */
+/**
+ * Retention of messages: the maximum of SQS, because an outage can be long, and an operator needs time for dead
+ * letters.
+ */
 export const KEPT = Duration.days(QUEUE_DAYS);
 
 /** A queue for a function, with a dead-letter queue for messages that could not be processed for hours. */

@@ -19,7 +19,9 @@ const MANY_GIVEN_UP = 10;
 /** Age of dead letters at which an alarm is raised: four days before SQS deletes them. */
 const OLD = Duration.days(10);
 
-/** Alarms for an unavailable vendor, and for calls that wait for a redrive. Each has an entry in docs/runbook.md. */
+/**
+ * Alarms for an unavailable vendor, and for calls that wait for a redrive. Each alarm has an entry in docs/runbook.md.
+ */
 export class VendorTrouble extends Construct {
   constructor(scope: Construct, id: string, props: VendorTroubleProps) {
     super(scope, id);

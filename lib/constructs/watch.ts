@@ -16,7 +16,8 @@ import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 /**
- * Number of refusals per five minutes at which an alarm is raised. A client that slows down as it should causes fewer.
+ * Number of refusals per five minutes at which an alarm is raised. A client that slows down as requested causes fewer
+ * refusals.
  */
 const LIMITED_REQUESTS = 100;
 
@@ -29,9 +30,9 @@ export interface WatchProps {
 }
 
 /**
- * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. Must
- * be created last, because it monitors the constructs that exist. Other constructs define further alarms, for example
- * for their dead letters; operators are notified of those, too.
+ * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. The
+ * construct must be created last, because it monitors the constructs that exist. Other constructs define further
+ * alarms, for example for their dead letters; operators are notified of these alarms, too.
  */
 export class Watch extends Construct {
   constructor(scope: Construct, id: string, { settings, data, api, processors }: WatchProps) {
@@ -71,8 +72,9 @@ export class Watch extends Construct {
 }
 
 /**
- * Excludes functions of the archive, whose alarms show their metrics, and of exports and audits, for which no payment
- * waits. A dashboard with more metrics would cost money.
+ * Returns the functions that the dashboard shows. Functions of the archive are excluded, because their alarms show
+ * their metrics, and functions of exports and audits, because no payment waits for them. A dashboard with more metrics
+ * would cost money.
  */
 function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
   return new Map([...parts].filter(([name]) => !/^(?:Archive|Audit|Exports)/.test(name)));
@@ -91,8 +93,8 @@ function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) 
 }
 
 /**
- * Returns the name of a construct for operators. `Default` is the construct id of the only function of an area, which
- * is named like its area.
+ * Returns the name of a construct for operators. The only function of an area has the construct id `Default`, and gets
+ * the name of its area.
  */
 export function pathOf(part: IConstruct): string {
   const ids = part.node.path.slice(Stack.of(part).node.path.length + 1).split('/');

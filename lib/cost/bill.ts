@@ -29,13 +29,13 @@ const EVENT_GB = 2 / 1024 ** 2;
 /** Number of runs of all jobs in a month. */
 const RUNS = JOBS.map(({ every }) => (HOURS * HOUR_SECONDS) / every).reduce((sum, runs) => sum + runs, 0);
 /**
- * Number of function processes that jobs keep running. Jobs that start together each minute use as many processes of
- * the executor and of the jobs API.
+ * Number of function processes that jobs keep running. Each job that runs every minute keeps one process of the
+ * executor and one of the jobs API running.
  */
 const JOB_PROCESSES = 2 * JOBS.filter(({ every }) => every === 60).length;
-/** Number of reads of the job credential's secret. */
+/** Number of monthly reads of the secret with the job credential. */
 const JOB_SECRET_READS = (JOB_PROCESSES * HOURS * HOUR_SECONDS) / JOB_SECRET_FRESH_SECONDS;
-/** A process reads each of its secrets at most once a minute (`ActiveSecrets`). */
+/** Minutes of a month. A process reads each of its secrets at most once a minute (`ActiveSecrets`). */
 const MINUTES = HOURS * 60;
 /** Custom metrics that are written at least hourly without requests: the backlog, overdue jobs, and mismatches. */
 const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
@@ -53,7 +53,7 @@ export const TRAFFIC_METRICS = 9;
  */
 export const KEY_READS = (HOURS * 60) / 5;
 
-/** Computes the monthly cost of a deployment without requests. */
+/** Computes the monthly cost of a deployment that gets no requests. */
 export function idleBill(templates: readonly StackTemplate[]): readonly BillLine[] {
   const resources = templates.flatMap(({ Resources }) => Object.values(Resources));
   const of = (type: string): readonly Resource[] => resources.filter(({ Type }) => Type === type);
@@ -114,8 +114,8 @@ function totalLine(what: string, { usage }: Path, times: number): BillLine {
 }
 
 /**
- * Counts secrets that functions may read, once for each function. Excludes the secrets of jobs, which run without
- * requests.
+ * Counts the secrets that each function may read, summed over all functions. Excludes the functions of jobs, which also
+ * run without requests.
  */
 export function secretGrants(templates: readonly StackTemplate[]): number {
   const policies = policiesOf(templates).filter(([id]) => !/^Jobs(Api|Executor)/.test(id));
@@ -126,7 +126,7 @@ export function secretGrants(templates: readonly StackTemplate[]): number {
 }
 
 /**
- * Counts tables that functions use, once for each function.
+ * Counts the tables that each function uses, summed over the functions.
  * @param ofJobs whether to count the functions that run without requests, or all other functions
  */
 export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean): number {
@@ -169,7 +169,7 @@ function metricsOn({ Properties = {} }: Resource): number {
 export function pathsFor(templates: readonly StackTemplate[]): ReturnType<typeof pathsOf> {
   const all = templates.flatMap(({ Resources }) => Object.entries(Resources));
   const payments = all.find(([id]) => /^PaymentsFunction[0-9A-F]{8}$/.test(id))?.[1];
-  // A rule with a detail pattern selects only some payments, by their metadata.
+  // A rule with a pattern for `detail` selects only some payments, by their metadata, and is not counted.
   const reached = all.filter(([, { Type, Properties = {} }]) => {
     const pattern = JSON.stringify(Properties['EventPattern'] ?? {});
     return (

@@ -11,7 +11,7 @@ export interface Path {
 
 /** The share of one message in a batch of ten. */
 const BATCH_SHARE = 0.1;
-/** Write units of a tenant's limit per request. A process takes tokens for eight requests with one write. */
+/** Write units per request for the tenant's limit. A process takes tokens for eight requests with one write. */
 const LIMIT_UNITS = 1 / 8;
 const KILOBYTES_IN_GB = 1024 ** 2;
 const BYTES_IN_GB = 1024 ** 3;

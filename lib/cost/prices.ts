@@ -1,8 +1,9 @@
 /**
- * Month of the AWS list prices for us-east-1. No other file of the repository states a price. AWS fills the tables of
- * its pricing pages by script, so they were not read again. Third parties name the same prices in 2026 for DynamoDB's
- * units, Lambda, the REST API, SQS, logs, custom metrics, dashboards and WAF. The remaining prices were not compared:
- * storage, backups, the bus, the archive, schedules, alarms, kept logs, X-Ray, secrets and keys.
+ * Month of the AWS list prices for us-east-1. No other file of the repository states a price. The pricing pages of AWS
+ * fill their tables by script, so their prices could not be checked a second time. Third parties state the same prices
+ * in 2026 for DynamoDB's units, Lambda, the REST API, SQS, logs, custom metrics, dashboards and WAF. The remaining
+ * prices were not compared: storage, backups, the bus, the archive, schedules, alarms, kept logs, X-Ray, secrets and
+ * keys.
  */
 export const PRICES_AS_OF = '2025-11';
 
@@ -62,7 +63,7 @@ export type Usage = Readonly<Partial<Record<PriceName, number>>>;
 export interface BillLine {
   readonly what: string;
   readonly number: number;
-  /** The price of one, or of a million. */
+  /** The price of one unit, or of a million units. */
   readonly price: string;
   readonly usd: number;
 }
@@ -79,7 +80,7 @@ export function linesOf(usage: Usage, times = 1): readonly BillLine[] {
 
 /**
  * Returns one line.
- * @param what replaces the name in the list of prices
+ * @param what the text of the line @default the name in the list of prices
  */
 export function lineOf(name: PriceName, number: number, what: string = PRICES[name].what): BillLine {
   return { what, number, price: priceText(name), usd: (number * PRICES[name].usd) / PRICES[name].per };

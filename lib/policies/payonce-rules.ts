@@ -39,7 +39,7 @@ interface Rule {
 
 const IN_TRANSACTION = '"ForAnyValue:StringEquals":{"dynamodb:EnclosingOperation":["TransactWriteItems"]}';
 
-/** Guarantees of this system that a template could break and that no rule pack checks. */
+/** Rules for guarantees of this system that a template could break and that no rule pack checks. */
 const RULES: readonly Rule[] = [
   {
     name: 'LedgerIsAppendOnly',

@@ -36,8 +36,8 @@ const JOB_FIELDS = ['id', 'why', 'schedule', 'every', 'timeZone', 'path', 'scope
 const SHORTEST_WINDOW_SECONDS = 60;
 const LONGEST_WINDOW_SECONDS = 24 * 60 * 60;
 /**
- * Maximum size of all targets, which are in the environment of one function, with at most 4 KB (AWS: "Lambda quotas").
- * Characters.
+ * Maximum size of all targets together, in characters. The targets are in the environment of one function, which is
+ * limited to 4 KB (AWS: "Lambda quotas").
  */
 const MAX_CHARACTERS = 2_000;
 

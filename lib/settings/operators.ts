@@ -18,8 +18,8 @@ export interface OperatorSettings {
    */
   readonly operatorRoleClaim: string;
   /**
-   * The roles that values of this claim have, for example the groups of a company: JSON, an object from values to
-   * roles. All other values then have no role.
+   * The roles that correspond to values of this claim, for example to the groups of a company: JSON, an object from
+   * values to roles. All other values then have no role.
    * @default the values are the names of roles
    */
   readonly operatorRoles?: Readonly<Record<string, Role>>;

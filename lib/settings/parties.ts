@@ -3,8 +3,8 @@ import { address, email, matching, PREFIX, whole } from './rules.ts';
 /** The settings of the parties of orders. */
 export interface PartySettings {
   /**
-   * Base URL of the shop's API for stock and referrals of orders (lambdas/orders/parties/shop-api.ts), without the
-   * sandbox.
+   * Base URL of the shop's API for stock and referrals of orders (lambdas/orders/parties/shop-api.ts). Allowed only
+   * without the sandbox.
    * @default the sandbox simulates the shop; without the sandbox, there is no orders API
    */
   readonly shopUrl?: string;

@@ -115,7 +115,7 @@ const selfManaged = z.strictObject({
 
 const paymentRequests = z
   .strictObject({
-    /** Maximum age of an event that may start a payment. Older events are parked. Hours. */
+    /** Maximum age, in hours, of an event that may start a payment. Older events are parked. */
     oldestHours: z.int().min(1).max(168, 'must be 1 to 168 hours').default(24),
     senders: z.array(sender, 'must be a list of senders').min(1, 'must have a sender').max(50),
     kafka: z.union([managed, selfManaged], 'must have a cluster, or brokers').optional(),
@@ -137,7 +137,7 @@ const paymentRequests = z
     if (twice >= 0) issue(['senders', twice], 'is given twice');
   });
 
-/** Whether the field is the address of a sender. Each address belongs to one tenant and mode. */
+/** Returns whether the field is the address of a sender. Each address belongs to one tenant and mode. */
 function isAddress([field]: readonly [string, unknown]): boolean {
   return field in KINDS || field === 'account';
 }

@@ -124,8 +124,8 @@ function ruleOf({ form }: ProcessorSetting): Rule<string> {
 }
 
 /**
- * Returns the name of the setting that enables a processor in a mode: the setting of its stack, or its first required
- * setting.
+ * Returns the name of the setting that enables a processor in a mode: the setting that deploys its stack, or else its
+ * first required setting.
  */
 function settingOf({ settings, deployedBy }: ProcessorContract, mode: Mode): string {
   const needed = Object.values(settings).find(({ optional }) => optional !== true);

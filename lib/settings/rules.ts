@@ -27,7 +27,7 @@ export function read<Value>(node: Node, name: string, rule: Rule<Value>): Value 
   return value;
 }
 
-/** Reads all settings of these rules that are given. @throws as {@link read} */
+/** Reads all given settings to which these rules apply. @throws as {@link read} */
 export function readAll<Rules extends Readonly<Record<string, Rule<unknown>>>>(node: Node, rules: Rules): Given<Rules> {
   const values = Object.entries(rules).map(([name, rule]) => [name, read(node, name, rule)]);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Given<Rules>;
