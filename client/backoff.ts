@@ -1,4 +1,4 @@
-/** The upper limit of the first pause. It doubles with each attempt. Milliseconds. */
+/** The upper limit of the first pause. The limit doubles with each attempt. Milliseconds. */
 const FIRST_CEILING_MS = 500;
 /** The upper limit of all pauses. Milliseconds. */
 const HIGHEST_CEILING_MS = 8_000;

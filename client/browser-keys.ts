@@ -26,7 +26,7 @@ export function browserKeys(database = 'payonce'): KeyStore {
 }
 
 /**
- * Reads and writes one row. Transactions of other tabs run before or after this one.
+ * Reads and writes one row. Transactions of other tabs run before or after this transaction.
  * @returns the row that is now on disk
  */
 async function change(
@@ -68,7 +68,7 @@ function commit(
     const reading = rows.get(operation) as IDBRequest<StoredOperation | undefined>;
     reading.addEventListener('success', () => {
       row = next(reading.result);
-      // Also written when a row exists, so that the row is on disk in any case.
+      // An existing row is written again, so that it is on disk in any case.
       rows.put(row);
     });
     transaction.addEventListener('complete', () => {

@@ -109,7 +109,7 @@ function payments(changes: Operations, reading: Reading) {
   };
 }
 
-/** Returns functions for changes of payments, which have their own ids. */
+/** Returns the functions for one kind of change of payments: captures, cancellations or refunds. */
 function parts<Part extends { readonly status: string }>(
   reading: Reading,
   name: 'refunds' | 'captures' | 'cancellations',

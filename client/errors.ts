@@ -6,15 +6,15 @@ export type Problem = components['schemas']['Problem'];
 export type ProblemCode = Problem['code'];
 
 /**
- * The action of a caller after a problem:
+ * The next action of a caller after a problem:
  *
- * - `new_operation`: the answer is final for this operation. A further attempt needs another operation, because it is
- *   another payment.
+ * - `new_operation`: the answer is final for this operation. A further attempt needs a new operation, because it
+ *   is a different payment.
  * - `read_object`: the operation already took effect, and its answer is no longer stored. Read the object that the
  *   problem names.
  * - `same_operation`: nothing was stored. The same operation can succeed later.
  * - `correct`: the request was refused, and nothing was stored. The same operation can succeed once the cause is fixed:
- *   a missing scope, a setting, the state of the payment. A request with another body needs another operation.
+ *   a missing scope, a setting, the state of the payment. A request with a different body needs a new operation.
  */
 export type Recovery = 'new_operation' | 'read_object' | 'same_operation' | 'correct';
 
@@ -22,7 +22,7 @@ const FINAL = 'new_operation';
 const LATER = 'same_operation';
 const CORRECT = 'correct';
 
-/** The recovery for each code. A new code of the API does not compile without one. */
+/** The recovery for each code. A new code of the API does not compile without a recovery. */
 const RECOVERIES: Readonly<Record<ProblemCode, Recovery>> = {
   payment_failed: FINAL,
   payment_canceled: FINAL,
@@ -107,12 +107,12 @@ const PASSING: ReadonlySet<string> = new Set<ProblemCode>([
   'timeout',
 ]);
 
-/** Whether the next attempt with the same key and body can succeed. True for unknown codes of server errors. */
+/** Returns whether the next attempt with the same key and body can succeed. True for unknown codes of server errors. */
 export function isPassing({ code, status }: Pick<Problem, 'code' | 'status'>): boolean {
   return PASSING.has(code) || (!isKnown(code) && status >= 500);
 }
 
-/** Whether the API has stored the problem as the answer to the key. */
+/** Returns whether the API has stored the problem as the answer to the idempotency key. */
 export function isFinal(code: ProblemCode): boolean {
   return isKnown(code) && RECOVERIES[code] === FINAL;
 }
@@ -137,7 +137,7 @@ export class PayonceError extends Error {
   readonly code: ProblemCode | ClientCode;
   /**
    * Whether this operation may have taken effect, now or in an earlier process. To find out, call again with the same
-   * operation; this never causes a second effect.
+   * operation, which never causes a second effect.
    */
   readonly mayHaveTakenEffect: boolean;
 
@@ -156,7 +156,7 @@ export class PayonceError extends Error {
 export class ProblemError extends PayonceError {
   override readonly name = 'ProblemError';
   declare readonly code: ProblemCode;
-  /** The problem, with members that depend on its code: `payment`, `payment_id`, `amount_left` and others. */
+  /** The problem, with additional members that depend on its code, such as `payment`, `payment_id` or `amount_left`. */
   readonly problem: Problem;
   readonly recovery: Recovery;
 
@@ -171,10 +171,10 @@ export class ProblemError extends PayonceError {
 function adviceFor(code: ProblemCode): string {
   if (code === 'idempotency_key_expired')
     return ' The operation already took effect: retrieve the object that the problem names.';
-  return isFinal(code) ? ' This answer is final for the operation: a further attempt needs another operation.' : '';
+  return isFinal(code) ? ' This answer is final for the operation: a further attempt needs a new operation.' : '';
 }
 
-/** Whether an error is a problem of the API with one of these codes. */
+/** Returns whether an error is a problem of the API with one of these codes. */
 export function isProblem<Code extends ProblemCode>(
   error: unknown,
   ...codes: readonly Code[]

@@ -28,7 +28,7 @@ export function fileKeys(folder: string): KeyStore {
       } finally {
         await rm(draft, { force: true });
       }
-      // Also for an existing row, whose writer may have crashed before the name was on disk.
+      // The folder is also synced for an existing row, whose writer may have crashed before the name was on disk.
       await syncFolder(root);
       return storedIn(await readFile(file, 'utf8'));
     },
@@ -55,7 +55,7 @@ async function writeDraft(root: string, row: StoredOperation): Promise<string> {
   return draft;
 }
 
-/** Creates a folder. Without syncing its parent, a new folder could be lost together with its rows. */
+/** Creates a folder and syncs its parent. Otherwise, a new folder could be lost together with its rows. */
 async function makeFolder(root: string): Promise<void> {
   const first = await mkdir(root, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -63,7 +63,7 @@ async function makeFolder(root: string): Promise<void> {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Windows cannot open folders. There, the journal of the file system keeps names in order.
+  // Windows cannot open folders, but the journal of its file system keeps names in order.
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
   try {

@@ -1,6 +1,6 @@
 import { PayonceError } from './errors.ts';
 
-/** A request with its key. Every attempt sends the same bytes. */
+/** A request with its idempotency key. Every attempt sends the same bytes. */
 export interface StoredRequest {
   /** The caller's name for the operation. */
   readonly operation: string;
@@ -30,20 +30,21 @@ export interface StoredOperation extends StoredRequest {
 type Awaitable<Value> = Value | Promise<Value>;
 
 /**
- * Stores operations. A custom store consists of two functions, for example on a column of your own order rows. Both may
- * run in a transaction of the caller. An error that they throw stops the operation and is passed to its caller.
+ * Stores operations. A custom store consists of two functions, for example on a column of your own order rows. Both
+ * functions may run in a transaction of the caller. An error that one of the functions throws stops the operation and
+ * is passed to its caller.
  */
 export interface KeyStore {
   /**
-   * Stores the request unless one is already stored for this operation; of two concurrent requests, only one is stored.
-   * The row must be durable before this function returns, because the request is sent next.
+   * Stores the request unless a request is already stored for this operation; of two concurrent requests, only one is
+   * stored. The row must be durable before this function returns, because the request is sent next.
    *
    * @returns the stored operation
    */
   putIfAbsent(request: StoredRequest): Awaitable<StoredOperation>;
   /**
-   * Stores the answer with the request. Can be called more than once for an operation, with the same bytes. If it
-   * throws, the same operation can receive the answer again later.
+   * Stores the answer with the request. Can be called more than once for an operation, with the same bytes. If this
+   * function throws, a later call with the same operation can still get the answer.
    */
   keepAnswer(request: StoredRequest, answer: StoredAnswer): Awaitable<void>;
 }
@@ -83,7 +84,7 @@ function objectIn(text: string | null | undefined): object {
   }
 }
 
-/** Whether a store returned a valid operation. */
+/** Returns whether a store returned a valid operation. */
 export function isOperation(value: unknown): value is StoredOperation {
   if (typeof value !== 'object' || value === null) return false;
   const { operation, key, method, path, body, mode, answer } = value as Partial<Record<keyof StoredOperation, unknown>>;

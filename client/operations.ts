@@ -23,8 +23,8 @@ const LONGEST_NAME = 200;
 type Change = Pick<StoredRequest, 'method' | 'path'> & { readonly params?: object };
 
 /**
- * Stores the key and the body, sends them, and stores the answer, in this order, even if different processes do the
- * steps.
+ * Stores the key and the body, sends them, and stores the answer, in this order, even if different processes perform
+ * the steps.
  */
 export class Operations {
   readonly #keys: KeyStore;
@@ -69,11 +69,13 @@ function checked(stored: unknown, operation: string): StoredOperation {
   throw new PayonceError('invalid_key_store', message);
 }
 
-/** Creates the error for a changed request. It names fields without their values, which can be personal data. */
+/**
+ * Creates the error for a changed request. The message names fields without their values, which can be personal data.
+ */
 function changed(operation: string, fields: readonly string[]): PayonceError {
   const message =
-    `The operation ${operation} was started with another ${fields.join(', ')}. Nothing was sent. ` +
-    'A different request needs another operation.';
+    `The operation ${operation} was started with a different ${fields.join(', ')}. Nothing was sent. ` +
+    'A different request needs a new operation.';
   return new PayonceError('operation_changed', message);
 }
 

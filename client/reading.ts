@@ -4,7 +4,7 @@ import type { Limits, Sender } from './sender.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /**
- * A page of a list. Some lists return the start of the next page; in others, the next page begins after the last
+ * A page of a list. Some lists return the start of the next page; in other lists, the next page begins after the last
  * object.
  */
 interface Page<Item> {
@@ -17,7 +17,7 @@ type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** Default time limit of a wait. Exceeds the time in which a payer's bank usually decides. Milliseconds. */
 const WAIT_MS = 120_000;
-/** Maximum number of polls; more than fit into a wait of some minutes. */
+/** Maximum number of polls: more than a wait of some minutes allows. */
 const MAX_POLLS = 1_000;
 
 /** Sends requests that change nothing when they are repeated. */
@@ -59,7 +59,7 @@ export class Reading {
       if (next === undefined || next === cursor)
         throw new PayonceError(
           'unexpected_answer',
-          `The list ${path} has more pages, but the answer does not say where the next one begins.`,
+          `The list ${path} has more pages, but the answer does not say where the next page begins.`,
         );
       cursor = next;
     }
@@ -91,7 +91,8 @@ export class Reading {
 }
 
 /**
- * Returns the position of the last object, by which the next page is requested. Transitions have no id but a sequence.
+ * Returns the position of the last object, by which the next page is requested. Transitions have a sequence number
+ * instead of an id.
  */
 function placeOf(last: object | undefined): string | undefined {
   const { id, sequence } = (last ?? {}) as { readonly id?: string; readonly sequence?: number };

@@ -41,7 +41,8 @@ const TIMEOUT_MS = 60_000;
 /** Time limit of one attempt. The API's gateway answers within 29 s. Milliseconds. */
 const ATTEMPT_MS = 30_000;
 /**
- * Maximum number of attempts; more than fit into a timeout of some minutes. It ends the loop even if the clock stops.
+ * Maximum number of attempts: more than a timeout of some minutes allows. This limit ends the loop even if the clock
+ * stops.
  */
 const MAX_ATTEMPTS = 100;
 /** Statuses that a gateway or proxy in front of the API may return, and that are retried. */
@@ -116,7 +117,7 @@ export class Sender {
     const body = objectIn(text);
     if (status >= 200 && status < 300) {
       if (typeof body?.['object'] === 'string') return { kind: 'success', status, text, value: body };
-      // A truncated answer, or an HTML page of a proxy.
+      // The answer was truncated, or is an HTML page of a proxy.
       return { kind: 'again', why: new Error(`the answer ${status} contains no object`), received: true };
     }
     const seconds = parseRetryAfter(headers.get('retry-after'), this.#around.nowMs());

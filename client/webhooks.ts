@@ -4,7 +4,7 @@ import { PayonceError } from './errors.ts';
 export type WebhookEvent = components['schemas']['Event'];
 
 export interface WebhookOptions {
-  /** The endpoint's secrets (`whsec_…`). After a rotation, both the new and the previous one. */
+  /** The endpoint's secrets (`whsec_…`). After a rotation, both the new and the previous secret. */
   readonly secrets: readonly string[];
   /**
    * Maximum difference between the timestamp of a webhook and this machine's clock, in either direction.
@@ -20,7 +20,7 @@ export interface WebhookOptions {
 
 type HeaderValues = Pick<Headers, 'get'> | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The type of a key. It has no name that exists both in Node and in browsers. */
+/** The type of a cryptographic key. It has no name that exists both in Node and in browsers. */
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 const TOLERANCE_SECONDS = 300;
@@ -30,7 +30,7 @@ const TOLERANCE_SECONDS = 300;
  * only once.
  *
  * @param body the body exactly as received, not JSON that was parsed and serialized again
- * @param headers the headers of the request: `Headers`, or Node's, in any case
+ * @param headers the headers of the request: `Headers`, or Node's object, with names in upper or lower case
  * @throws PayonceError `invalid_webhook`
  */
 export async function verifyWebhook(
@@ -40,8 +40,8 @@ export async function verifyWebhook(
 ): Promise<WebhookEvent> {
   const header = headerReader(headers);
   const [id, timestamp, signatures] = [header('webhook-id'), header('webhook-timestamp'), header('webhook-signature')];
-  // The full stop separates the signed fields. If the id contained one, a signature would match several combinations of
-  // id, time and body.
+  // The full stop separates the signed fields. If the id contained a full stop, a signature would match several
+  // combinations of id, time and body.
   if (id.includes('.')) throw invalid('webhook-id contains a full stop');
   if (!/^\d{1,12}$/.test(timestamp)) throw invalid('webhook-timestamp is not a time in Unix seconds');
   if (Math.abs(nowMs / 1000 - Number(timestamp)) > toleranceSeconds)

@@ -77,7 +77,7 @@ describe('an operation', () => {
     const error = await errorOf(client.payments.create(params as typeof TEA, { operation: 'order_42' }));
 
     expect(error).toMatchObject({ code: 'operation_changed', mayHaveTakenEffect: false });
-    expect(error.message).toContain(`started with another ${field}.`);
+    expect(error.message).toContain(`started with a different ${field}.`);
     expect(error.message).not.toContain('tok_ok');
     expect([sent.length, chargesIn(api)]).toEqual([1, 1]);
   });
@@ -182,7 +182,7 @@ describe('a final unsuccessful answer', () => {
       recovery: 'new_operation',
       mayHaveTakenEffect: false,
     });
-    expect(error.message).toContain('a further attempt needs another operation');
+    expect(error.message).toContain('a further attempt needs a new operation');
     expect(chargesIn(api)).toBe(0);
   });
 
