@@ -14,9 +14,9 @@ interface Field {
   readonly choices?: readonly Choice[];
   readonly isOptional?: true;
   readonly isWhole?: true;
-  /** The currency of an amount, which is entered with its decimals and sent in minor units. */
+  /** The currency of an amount. The amount is entered with decimals and sent in minor units. */
   readonly currency?: string;
-  /** Set for a flag. The only value sent is true. */
+  /** Set for a flag, which is sent as true or not at all. */
   readonly isFlag?: true;
   /** Set for a day in UTC, which is sent as Unix seconds. */
   readonly isDay?: true;
@@ -35,7 +35,7 @@ interface ActProps {
   readonly because?: string | undefined;
   readonly method?: 'PATCH';
   readonly path: string;
-  /** The tenant and mode for which a route of tenants is called. */
+  /** The tenant and mode, for a route that tenants call. */
   readonly tenant?: string;
   readonly fields: readonly Field[];
   /** Whether the API can preview the effect (`dry_run`). */
@@ -57,8 +57,8 @@ type Values = Readonly<Record<string, string>>;
 class Unsent extends Error {}
 
 /**
- * Offers an action of an operator, with a description of its effect and one confirmation. The key is generated when the
- * dialog opens, so a double click, or a repetition after a lost answer, causes only one action.
+ * Offers an action of an operator, with a description of its effect and one confirmation. The idempotency key is
+ * generated when the dialog opens, so a double click, or a repetition after a lost answer, causes only one action.
  */
 export function Act(props: ActProps) {
   const { name, role, because } = props;
@@ -187,7 +187,7 @@ function Dialog(props: DialogProps) {
 
 interface Failed {
   readonly error: unknown;
-  /** Whether this is a preview, which has no effect. */
+  /** Whether the dialog shows a preview, which has no effect. */
   readonly isDry: boolean;
 }
 
@@ -233,7 +233,7 @@ function Choices({
 
 type DryRun = Schemas['DryRun'];
 
-/** Shows the postings that the action would make, and the changes of the payment's balances. */
+/** Shows the postings that the action would add, and the changes of the payment's balances. */
 function Previewed({
   run: { payment_status: status, needs_approval: waits, postings, balances },
 }: {
@@ -277,7 +277,10 @@ function Previewed({
   );
 }
 
-/** Shows content that only the answer of an action contains. The second click of a double click does not close it. */
+/**
+ * Shows content that only the answer of an action contains. The second click of a double click does not close the
+ * dialog.
+ */
 function Ended({
   name,
   open,

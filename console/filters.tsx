@@ -13,7 +13,7 @@ export interface Filter {
   readonly isDay?: true;
   /** Set for a day in UTC, which is sent as entered. */
   readonly isDate?: true;
-  /** Set for an amount in the currency of the field `currency`, which is sent in minor units. */
+  /** Set for an amount. It is in the currency of the field `currency`, and is sent in minor units. */
   readonly isMoney?: true;
 }
 
@@ -86,7 +86,7 @@ export function Filters({
 
 type Values = Readonly<Record<string, string>>;
 
-/** Returns the filters for the address, with amounts as entered. */
+/** Returns the filters for the page's address, with amounts as entered. */
 function written(fields: readonly Filter[], { currency = '', ...filters }: Values): Values {
   const amounts = fields.flatMap<[string, string]>(({ name, isMoney }) => {
     const minor = filters[name] ?? '';

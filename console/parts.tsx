@@ -17,7 +17,7 @@ interface Read<Answer> {
   readonly again: () => void;
 }
 
-/** Returns the API of the signed-in operator, for one tenant if it is given (`ten_desk/live`). */
+/** Returns the API of the signed-in operator; for one tenant and mode, if given (`ten_desk/live`). */
 export function useApiOf(tenant: string | undefined): Api {
   const api = useApi();
   return useMemo(() => (tenant === undefined ? api : api.of(tenant)), [api, tenant]);
@@ -61,7 +61,7 @@ async function askWhole<Answer extends NumberedPage>(api: Api, path: string): Pr
 
 /**
  * Runs a read and returns its state.
- * @param how must be the same function at each rendering
+ * @param how the read; must be the same function at each rendering
  */
 function useAsked<Answer>(
   path: string,
@@ -173,7 +173,7 @@ export function List<Row extends { readonly id?: string }>({
   ...table
 }: {
   readonly path: string;
-  /** The tenant and mode of the list, for a route of tenants. */
+  /** The tenant and mode of the list, for a route that tenants call. */
   readonly tenant?: string;
   readonly columns: readonly Column<Row>[];
   readonly label: string;

@@ -1,4 +1,4 @@
-/** Types of the answers of the lab's server (demo/lab/server.ts). */
+/** The types of the lab server's answers (demo/lab/server.ts). */
 
 interface Counts {
   /** Number of charges or refunds in the processor's list. */
@@ -27,7 +27,7 @@ export interface LabSide {
   readonly counts?: Counts;
   /** A description of the result. Set after the run has ended. */
   readonly verdict?: string;
-  /** Whether each effect took place exactly as often as it must. Set after the run has ended. */
+  /** Whether each effect took place exactly as often as required. Set after the run has ended. */
   readonly isExact?: boolean;
 }
 

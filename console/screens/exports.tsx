@@ -12,7 +12,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'mode', label: 'Mode', required: true, choices: ['test', 'live'] },
 ];
 const KINDS: readonly Export['kind'][] = ['entries', 'payments', 'refunds', 'disputes', 'events'];
-const DESCRIPTION = 'Writes a CSV file of these rows. It is kept for seven days.';
+const DESCRIPTION = 'Writes a CSV file of these rows. The file is kept for seven days.';
 
 /** Shows the requested exports. */
 export function Exports({ filters }: { readonly filters: URLSearchParams }) {

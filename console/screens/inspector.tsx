@@ -8,9 +8,9 @@ type KeyRecord = Schemas['IdempotencyRecord'];
 const FIELDS: readonly Filter[] = [
   { name: 'key', label: 'Idempotency key', required: true },
   { name: 'path', label: 'Path of the request', required: true },
-  { name: 'tenant', label: 'Tenant, for paths of tenants' },
+  { name: 'tenant', label: 'Tenant, for a path that tenants call' },
   { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
-  { name: 'operator', label: 'Operator, for paths of operators' },
+  { name: 'operator', label: 'Operator, for a path that operators call' },
 ];
 
 /** Shows the record of an idempotency key: its owner, the received answers, and the stored answer. */
@@ -24,7 +24,7 @@ export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** Shows the record of an operation, by the operation id in a timeline. */
+/** Shows the record of an operation. The timelines link to this screen by operation id. */
 export function Operation({ id }: { readonly id: string }) {
   return (
     <>

@@ -24,7 +24,7 @@ export function Limits({ tenant }: { readonly tenant: string }) {
         <Act
           {...common}
           name="Set limit"
-          does={`Gives ${tenant} its own limit. While requests are being refused, it takes effect within a second.`}
+          does={`Gives ${tenant} its own limit. If requests are being refused, the limit applies within a second.`}
           fixed={{ tenant }}
           fields={[
             ...OF,

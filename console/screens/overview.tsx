@@ -103,8 +103,9 @@ function ForPersons({ asked, isAll }: { readonly asked: readonly string[]; reado
 }
 
 /**
- * Shows the payments that no job can finish, because the processor's answers do not determine their outcome. The list
- * of a tenant has an index, but viewers may not read it.
+ * Shows the payments that no job can finish, because the processor's answers do not determine their outcome. Operators
+ * read the tenant's list, which has an index by status. Viewers may not read this list, and read the list of all
+ * tenants with a filter instead.
  */
 function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
   const { self } = useApi();

@@ -136,7 +136,10 @@ function DetailsOf({ id, tenant }: { readonly id: string; readonly tenant: strin
   );
 }
 
-/** Shows the state at the processor. Read only when it is opened, because the processor limits the rate of reads. */
+/**
+ * Shows the state at the processor. The state is read only when this part is opened, because the processor limits the
+ * rate of reads.
+ */
 function AtProcessor({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const [isOpen, setOpen] = useState(false);
   return (

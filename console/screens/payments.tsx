@@ -27,7 +27,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'created_from', label: 'From the day (UTC)', isDay: true },
   { name: 'created_to', label: 'Before the day (UTC)', isDay: true },
   { name: 'currency', label: 'Currency, for up to 31 days' },
-  { name: 'amount_from', label: 'Least amount in this currency', isMoney: true },
+  { name: 'amount_from', label: 'Smallest amount in this currency', isMoney: true },
   { name: 'amount_to', label: 'Largest amount in this currency', isMoney: true },
 ];
 
@@ -73,7 +73,7 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** Offers all rows that match the search as a file. */
+/** Offers a file with all rows that match the search. */
 function Csv({ filters }: { readonly filters: URLSearchParams }) {
   const taken = ['status', 'currency', 'amount_from', 'amount_to'].flatMap<[string, string | number]>((name) => {
     const value = filters.get(name);

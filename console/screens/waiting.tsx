@@ -71,7 +71,10 @@ export function Queue({ id }: { readonly id: string }) {
   );
 }
 
-/** Offers a redrive of messages that could not be handled. For other queues, it is disabled, with the reason. */
+/**
+ * Offers a redrive of messages that could not be handled. For other queues, the button is disabled, and shows the
+ * reason.
+ */
 function Redrive({ id, done }: { readonly id: string; readonly done: () => void }) {
   const read = useRead<Queues>('/v1/admin/queues');
   return (

@@ -147,7 +147,7 @@ function EndpointActs({
       />
       <Act
         name="Replay"
-        does="Delivers all events of these days again, including delivered ones."
+        does="Delivers all events of these days again, including events that were already delivered."
         role="operator"
         because={enabled ? undefined : 'The endpoint is disabled.'}
         tenant={tenant}
@@ -193,7 +193,7 @@ function lastAnswer({ attempts, last_answer: text }: Delivery): string {
   return [last.error ?? last.status, text].filter((part) => part !== null && part !== '').join(': ');
 }
 
-/** Links to the payment of an event, whose id is part of the event id. */
+/** Links to the payment of an event. The event id contains the payment id. */
 function Subject({ event }: { readonly event: string }) {
   const letters = /^evt_([a-z2-7]{32})\d{6}/.exec(event)?.[1];
   return letters === undefined ? <code>{event}</code> : <a href={`#/payments/pay_${letters}`}>{`pay_${letters}`}</a>;

@@ -243,13 +243,13 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('Order <i>7</i>').waitFor();
     await accessible(page);
     expect(new URLSearchParams(page.url().split('?')[1]).get('created_from')).toBe('1577836800');
-    await page.getByLabel('Least amount').fill('1e3');
+    await page.getByLabel('Smallest amount').fill('1e3');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('needs a currency code, for example EUR').waitFor();
     await page.getByLabel('Currency, for up to 31 days').fill('EUR');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('must be an amount in EUR without separators').waitFor();
-    await page.getByLabel('Least amount').fill('10');
+    await page.getByLabel('Smallest amount').fill('10');
     await page.getByLabel('Reference').fill('');
     await page.getByLabel('From the day').fill('2026-02-20');
     await page.getByLabel('Before the day').fill('2026-03-10');
