@@ -18,7 +18,7 @@ export const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 /** Name of the log file in the directory of a run. It contains the output of the CLI after a failure. */
 const LOG = 'cdk.log';
 
-/** Name of a file in an assembly for the local AWS, with the key of the assembly's sources. */
+/** Name of the file in an assembly for the local AWS that contains the key of the assembly's sources. */
 const ASSEMBLY_KEY = 'payonce-deploy.key';
 
 export interface CdkRun {
@@ -49,8 +49,8 @@ export const PAYONCE: CdkApp = {
     // The batching window is zero, so payments are archived immediately.
     'payonce:archive': 'true',
     'payonce:archiveBatchSeconds': '0',
-    // Locally, relay and projector take a tenth of a second. With a short period, the effect of stopping one of them is
-    // soon visible.
+    // Locally, relay and projector take a tenth of a second. With a short period, a developer soon sees the effect of
+    // stopping the relay or the projector.
     'payonce:eventsLostAfterSeconds': '20',
     // Lets developers try approvals; no other example uses amounts this large.
     'payonce:approvalAbove': '{"*":5000000}',
@@ -122,7 +122,7 @@ export async function synthesizeForLocalAws(
   } else {
     await cdk(run, parameters, isolatedEnvironment());
   }
-  // Not written if the sources changed during the synthesis.
+  // The key is not written if the sources changed during the synthesis.
   if (key !== undefined && deployKey() === key) writeFileSync(join(assembly, ASSEMBLY_KEY), key);
   return { command: assembly, context: {} };
 }
@@ -139,7 +139,7 @@ function violationsIn(lines: readonly string[]): readonly string[] {
   });
 }
 
-/** Returns the key of the sources of an assembly; undefined when the key is not known, and for a program. */
+/** Returns the key of an assembly's sources; undefined for a program, or when the key is not known. */
 export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
   const file = join(command, ASSEMBLY_KEY);
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;

@@ -51,8 +51,8 @@ export function deployKey(project: string = PROJECT, node: string = process.vers
 }
 
 /**
- * Returns the files of the project that affect a deployment, without the packages; undefined when one of them is a
- * link.
+ * Returns the files of the project that affect a deployment, without the packages; undefined when one of these files is
+ * a link.
  */
 export function inputFiles(project: string = PROJECT): readonly string[] | undefined {
   const found: string[] = [];
@@ -70,27 +70,27 @@ function isInput(entry: Dirent): boolean {
 
 /**
  * Adds the files below a path.
- * @returns whether all could be read
+ * @returns whether all these files could be read
  */
 function collect(project: string, path: string, entry: Dirent, found: string[]): boolean {
-  // Files that file managers create in folders.
+  // File managers create this file in folders.
   if (entry.name === '.DS_Store') return true;
   if (entry.isFile()) found.push(path);
   if (!entry.isDirectory()) return entry.isFile();
-  // Files compiled by Python.
+  // Python creates this folder for compiled files.
   if (entry.name === '__pycache__') return true;
   return entriesOf(join(project, path)).every((each) => collect(project, join(path, each.name), each, found));
 }
 
 /**
- * Adds the packages by the sizes and times of their files: they are too large to read at each start.
+ * Adds the packages by the sizes and times of their files, because the files are too large to read at each start.
  *
  * @returns false when there is a link, whose target can change unnoticed
  */
 function addPackages(hash: Hash, packages: string): boolean {
   const installed = join(packages, INSTALLED);
   add(hash, INSTALLED, existsSync(installed) ? readFileSync(installed, 'utf8') : '');
-  // Names with a dot are caches, and links to programs of packages.
+  // Entries whose names begin with a dot are caches, or links to programs of packages.
   for (const entry of entriesOf(packages).filter(({ name }) => !name.startsWith('.'))) {
     if (entry.isSymbolicLink()) return false;
     if (!entry.isDirectory()) continue;
@@ -108,7 +108,7 @@ function addPackages(hash: Hash, packages: string): boolean {
 const entriesOf = (directory: string): readonly Dirent[] =>
   readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Adds values, encoded as JSON, so that different lists of values have different texts. */
+/** Adds values to the hash, encoded as JSON, so that different lists of values have different texts. */
 function add(hash: Hash, ...values: readonly (string | number)[]): void {
   hash.update(`${JSON.stringify(values)}\n`);
 }

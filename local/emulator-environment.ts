@@ -8,8 +8,8 @@ export const ACCOUNT = '000000000000';
 export interface EmulatorAccess {
   readonly awsEndpoint: string;
   /**
-   * The access key id of the administrator. A secret of the run: the emulator does not verify signatures, so a caller
-   * needs nothing else.
+   * The access key id of the administrator. It is a secret of the run: the emulator does not verify signatures, so this
+   * id is all that a caller needs.
    */
   readonly accessKeyId: string;
 }
@@ -23,7 +23,7 @@ export function credentialsOf(accessKeyId: string) {
   return { accessKeyId, secretAccessKey: 'not-verified' };
 }
 
-/** Matches the machine's variables that programs need. */
+/** Matches the names of the machine's variables that programs need. */
 const MACHINE_VARIABLES =
   /^(HOME|USER|LOGNAME|SHELL|LANG|LC_.+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CI|TMPDIR|LD_LIBRARY_PATH)$/;
 
@@ -44,7 +44,9 @@ export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJ
   };
 }
 
-/** Returns the environment for clients of the emulator. No command that uses it can reach a real account. */
+/**
+ * Returns the environment for clients of the emulator. No command that uses this environment can reach a real account.
+ */
 export function emulatorEnvironment(
   { awsEndpoint, accessKeyId }: EmulatorAccess,
   own: NodeJS.ProcessEnv = process.env,

@@ -15,7 +15,7 @@ const POLL_MS = 100;
 const LAUNCHER = join(import.meta.dirname, 'emulator.py');
 /** Node module that every function process preloads. */
 const FUNCTION_ADDRESSES = join(import.meta.dirname, 'function-addresses.cjs');
-/** Subdirectory of an emulator's directory. Contains the state that is kept after a stop. */
+/** Subdirectory of an emulator's directory with the state that is kept after a stop. */
 export const STATE_DIRECTORY = 'state';
 
 /** Maximum number of ports to try. Another process can take a port after it was found to be free. */
@@ -125,10 +125,10 @@ function environmentOf(
     KEEP_STATE: persist ? '1' : '0',
     STATE_DIR: state,
     TMPDIR: temporary,
-    // The emulator passes its environment on to the functions.
+    // The functions inherit this variable, because the emulator passes its environment on to them.
     NODE_OPTIONS: `--require ${JSON.stringify(FUNCTION_ADDRESSES)}`,
     PYTHONUNBUFFERED: '1',
-    // Leaves no compiled files in the source tree.
+    // Prevents compiled files in the source tree.
     PYTHONDONTWRITEBYTECODE: '1',
   };
 }

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-lambda';
 
 const POLL_INTERVAL_MS = 100;
-/** Maximum number of polls. Lambda needs up to two minutes to change a mapping. */
+/** Maximum number of polls until a mapping has changed, which can take Lambda up to two minutes. */
 const MAX_POLLS = 3_000;
 
 /**

@@ -7,7 +7,7 @@ export async function freePort(wanted: number): Promise<number> {
 }
 
 /**
- * Listens on loopback at the preferred port, or at another port if it is taken.
+ * Listens on loopback at the preferred port, or at another port if that port is taken.
  * @returns the port
  */
 export async function listenNear(server: Server, wanted: number): Promise<number> {

@@ -11,8 +11,8 @@ import { spawn } from 'node:child_process';
 import { runningProcesses, signalProcess } from './processes.ts';
 
 /**
- * Time that the group gets to end. The emulator saves its state at shutdown, which takes longer with more data.
- * Milliseconds.
+ * Time that the group has to end after a termination signal. The emulator then saves its state, which takes longer with
+ * more data. Milliseconds.
  */
 const GRACE_MS = 20_000;
 /** The first argument, the directory, is only there to be visible in the process list. */

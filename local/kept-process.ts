@@ -28,7 +28,7 @@ export function startKept({ command, environment, directory, output }: KeptComma
     stdio,
     env: environment,
   });
-  // The keeper can end before it reads "detach". Its exit event then reports that.
+  // The keeper can end before it reads "detach". Its exit event then reports the end.
   keeper.stdin?.on('error', () => undefined);
   return keeper;
 }
@@ -67,8 +67,8 @@ export async function runKept(
 }
 
 /**
- * Whether a keeper or any process of its group is running. Also compares the command line, because process ids are
- * reused.
+ * Returns whether a keeper or any process of its group is running. Also compares the command line, because process ids
+ * are reused.
  */
 export function isKept(keeperPid: number): boolean {
   return runningProcesses().some(

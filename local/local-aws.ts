@@ -238,8 +238,8 @@ export async function connect(
 }
 
 /**
- * Converts an address of the emulator. It serves `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under its
- * own path, over plain HTTP.
+ * Converts an address on AWS to its address at the emulator. The emulator serves
+ * `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under its own path, over plain HTTP.
  */
 export function reachable(endpoint: string, url: string): string {
   const [api = ''] = new URL(url).hostname.split('.');
@@ -273,10 +273,11 @@ async function pointCallbacksTo(
 /** An empty queue policy, with which only the policies of the roles apply. */
 const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
 
-/** Removes the queue policies, which deny requests without TLS: the emulator has no TLS. */
+/** Removes the queue policies, because they deny requests without TLS, and the emulator has no TLS. */
 export async function openQueuesToPlainHttp(access: EmulatorAccess): Promise<void> {
   const client = new SQSClient(accessTo(access));
-  // The policy would also refuse its removal. This header informs the emulator that TLS was terminated in front of it.
+  // The policy would also deny the request that removes it. This header informs the emulator that TLS was terminated in
+  // front of it.
   client.middlewareStack.add(
     (next) => (call) => {
       (call.request as { headers: Record<string, string> }).headers['x-forwarded-proto'] = 'https';
@@ -304,8 +305,8 @@ async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<
 }
 
 /**
- * Returns a tenant with keys. Reuses each key of an earlier run that is still valid: tables can have been emptied, and
- * keys rolled or revoked.
+ * Returns a tenant with keys. Reuses the keys of an earlier run that are still valid: since then, tables can have been
+ * emptied, and keys rolled or revoked.
  */
 export async function tenantWithKeys(
   access: EmulatorAccess,

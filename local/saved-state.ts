@@ -13,7 +13,8 @@ import type { Snapshots } from './snapshots.ts';
 /** Subdirectory for state that is deleted after its run. */
 const TEMPORARY = 'temporary-state';
 /**
- * File that identifies the deployment in the saved state. Stored next to the emulator's files, and written after them.
+ * File that identifies the deployment in the saved state. It is stored next to the emulator's files, and is written
+ * after them.
  */
 const STAMP = 'payonce-deploy.json';
 
@@ -79,7 +80,8 @@ export class SavedState {
   }
 
   /**
-   * Saves the state with the deployment for the next start. Also saves it as a snapshot if it contains nothing else.
+   * Saves the state with the deployment for the next start. Also saves the state as a snapshot if it contains nothing
+   * but the deployment.
    *
    * @throws Error when the state cannot be saved; the run itself does not need it
    */
@@ -115,7 +117,7 @@ export class SavedState {
 
 /**
  * Returns the key of an app. The emulator, which writes the state, always belongs to the current sources. An assembly
- * only does if the sources have not changed since.
+ * belongs to them only if they have not changed since its synthesis.
  */
 function keyOf(app: CdkApp | undefined): string | undefined {
   const key = deployKey();
@@ -124,7 +126,10 @@ function keyOf(app: CdkApp | undefined): string | undefined {
 
 interface DeployedStack {
   readonly name: string;
-  /** Changes with each deployment that changes the stack; undefined while the last deployment is incomplete. */
+  /**
+   * The version of the stack: a new one after each deployment that changes the stack; undefined while the last
+   * deployment is incomplete.
+   */
   readonly version: string | undefined;
   readonly outputs: Readonly<Record<string, string>>;
 }

@@ -23,7 +23,7 @@ type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
 /**
  * Creates a payment that only the processor's callback completes, and a job run.
  *
- * @returns a sentence for each of them that fails
+ * @returns a sentence for each of the two that fails
  */
 export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promise<readonly string[]> {
   const untilMs = Date.now() + withinMs;

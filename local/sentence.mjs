@@ -3,9 +3,9 @@
 import { existsSync } from 'node:fs';
 import { debuglog, types } from 'node:util';
 
-/** The oldest Node that runs the project's TypeScript without compilation. `npm ci` installs one. */
+/** The oldest Node that runs the project's TypeScript without compilation. `npm ci` installs such a Node. */
 const NODE_MAJOR = 24;
-/** Maximum length of a sentence. Longer text is code or data. Characters. */
+/** Maximum length of a sentence, in characters. A longer text is code or data. */
 const MAX_CHARACTERS = 600;
 
 const debug = debuglog('payonce');

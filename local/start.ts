@@ -28,7 +28,7 @@ const options = new Command('npm start --')
   .option('--detach', 'return after the start, and leave Payonce running', false)
   .option('--fresh', 'start with empty tables and new keys', false)
   .option('--deploy', 'deploy the stacks, even if their sources have not changed', false)
-  .option('--port <number>', 'the preferred port; another one is used if it is taken', String(DEFAULT_PORT))
+  .option('--port <number>', 'the preferred port; another port is used if this one is taken', String(DEFAULT_PORT))
   .option('--directory <path>', 'the directory for all files', PAYONCE_DIRECTORY)
   .parse()
   .opts<Options>();
@@ -76,7 +76,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
     const { lab, ...aws } = running;
     return { aws: isKept(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
   }
-  // A killed run can have left processes running.
+  // An earlier run that was killed can have left processes running.
   const { keeperPid = 0, lab } = state.read() ?? {};
   for (const pid of [lab?.keeperPid ?? 0, keeperPid]) await stopKept(pid);
   state.remove();
@@ -168,6 +168,6 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
   await stopKept(state.read()?.lab?.keeperPid ?? 0);
   await emulator.stop();
   state.remove();
-  // Ended by "npm stop" or by a failure.
+  // The emulator was ended by "npm stop", or by a failure.
   if (!asked.signal.aborted) console.log('\nThe local AWS has stopped unexpectedly. See emulator.log.');
 }

@@ -9,7 +9,7 @@ import { isKept } from './kept-process.ts';
 import type { LocalAws, LocalKeys } from './local-aws.ts';
 import { type RunningProcess, runningProcesses } from './processes.ts';
 
-/** Time limit of an answer, allowing for a busy machine. Milliseconds. */
+/** Time limit of an answer, long enough for a busy machine. Milliseconds. */
 const ANSWERS_WITHIN_MS = 15_000;
 const POLL_MS = 250;
 
@@ -99,7 +99,7 @@ export class StateFile {
     }
   }
 
-  /** Whether processes of the local AWS are running, answering or not. */
+  /** Returns whether processes of the local AWS are running, even if they do not answer. */
   isKept(): boolean {
     return isKept(this.read()?.keeperPid ?? 0);
   }
@@ -112,7 +112,7 @@ export class StateFile {
     rmSync(this.#local, { force: true });
   }
 
-  /** Whether an earlier run left tables and stacks. */
+  /** Returns whether an earlier run left tables and stacks. */
   hasEarlierState(): boolean {
     return existsSync(join(this.#directory, STATE_DIRECTORY));
   }
