@@ -12,7 +12,7 @@ import * as z from 'zod';
 import type { Direction, Health } from './health.ts';
 import type { BridgeSettings } from './settings.ts';
 
-/** The fields of a bus event that the bridge needs. Each becomes one or more tokens of a subject. */
+/** The fields of a bus event that the bridge needs. Each field becomes one or more tokens of a subject. */
 const busEvent = z.object({
   'detail-type': z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)*$/),
   detail: z.looseObject({
@@ -27,16 +27,16 @@ const LANES = 4;
 const BATCH = 10;
 /** Long-polling wait of SQS. Seconds. */
 const LONG_POLL_SECONDS = 20;
-/** Time limit of a publication. JetStream stores an event within milliseconds. Milliseconds. */
+/** Time limit of a publication. JetStream usually needs far less. Milliseconds. */
 const PUBLISH_TIMEOUT_MS = 5_000;
 const CONNECTED_POLL_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 
 /**
  * Carries bus events from the bridge's queue to NATS subjects. An event is deleted from the queue after JetStream has
- * confirmed that it is stored. If the bridge ends in between, SQS redelivers the event. JetStream then discards it by
- * its `Nats-Msg-Id`, the id of the event, provided that the stream's duplicate window is longer than the queue's
- * visibility timeout.
+ * confirmed that it is stored. If the bridge ends in between, SQS redelivers the event. JetStream then recognizes the
+ * repeated event by its `Nats-Msg-Id`, which is the event's id, and discards it, provided that the stream's duplicate
+ * window is longer than the queue's visibility timeout.
  */
 export class EventBridge {
   readonly #jetstream: JetStreamClient;
@@ -67,8 +67,8 @@ export class EventBridge {
   async #lane(stop: AbortSignal): Promise<void> {
     let failures = 0;
     while (!stop.aborted) {
-      // Events are received only while they can be published. A flush does not show whether they can, because it may
-      // never end without a connection.
+      // Events are received only while the bridge is connected and can publish them. A flush would not show a lost
+      // connection, because without a connection it may never end.
       if (!this.#health.isConnected) {
         await pause(CONNECTED_POLL_MS, stop);
         continue;

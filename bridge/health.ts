@@ -11,7 +11,7 @@ export class Direction {
   #isFailing = false;
   /** Unix milliseconds. */
   #succeededAtMs = 0;
-  /** Number of deliveries that were redeliveries. */
+  /** Number of redeliveries among the deliveries. */
   redelivered = 0;
   parked = 0;
 
@@ -27,8 +27,8 @@ export class Direction {
 
   /**
    * Records a failed call.
-   * @param begunAtMs start of the call: if it is before the last success, the failure does not show that the direction
-   * is down now. Unix milliseconds
+   * @param begunAtMs start of the call. If a later call has already succeeded, the failure does not show that the
+   * direction is down now. Unix milliseconds
    */
   failed(error: unknown, begunAtMs: number = Date.now()): void {
     this.#failures += 1;
@@ -53,7 +53,8 @@ export interface Health {
 }
 
 /**
- * Serves `GET /health` with counts: 200 while the bridge can carry messages, otherwise 503. Pages in browsers get 403.
+ * Serves `GET /health` with counts: 200 while the bridge can carry messages, otherwise 503. Requests from web pages get
+ * 403.
  */
 export async function serveHealth(health: Health, port: number): Promise<Server> {
   const server = createServer((request, answer) => {
@@ -79,8 +80,8 @@ export async function serveHealth(health: Health, port: number): Promise<Server>
 }
 
 function refusalOf({ method = '', url, headers }: IncomingMessage): number | undefined {
-  // Rejects other domain names, whose owners could have bound them to this address (DNS rebinding). A health check uses
-  // an address or a service name.
+  // Rejects all other domain names, because their owners could have bound them to this address (DNS rebinding). A
+  // health check uses an address or a service name.
   const [, ipv6, name = ''] = /^(?:\[(.+)\]|([^:]*))(?::\d+)?$/.exec(headers.host ?? '') ?? [];
   const isNamedByProbe = isIP(ipv6 ?? name) > 0 || /^[\w-]*$/.test(ipv6 ?? name);
   if (isFromPage(headers) || !isNamedByProbe) return 403;

@@ -1,4 +1,6 @@
-/** The bridge between NATS JetStream and Payonce. A separate process, because Lambda has no event source for NATS. */
+/**
+ * The bridge between NATS JetStream and Payonce. It is a separate process, because Lambda has no event source for NATS.
+ */
 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,7 +22,7 @@ import { type BridgeSettings, readBridgeSettings } from './settings.ts';
  * Time limits of calls. With three attempts and the waits between them, a call ends within 20 seconds. Milliseconds.
  */
 const CALLS = { requestTimeout: 5_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
-/** Time limits of receives, for which SQS waits up to 20 seconds. Milliseconds. */
+/** Time limits of receive calls, in which SQS waits up to 20 seconds for a message. Milliseconds. */
 const LONG_POLLS = { requestTimeout: 25_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
 /** Time for the last acknowledgements during a stop. Unacknowledged messages are redelivered. Milliseconds. */
 const SHUTDOWN_GRACE_MS = 3_000;
@@ -67,7 +69,8 @@ function optionsOf({ servers, login, tls }: BridgeSettings['nats']): ConnectionO
   return {
     name: 'payonce-bridge',
     servers: [...servers],
-    // A server that is unavailable, or whose credentials are being changed, is expected to recover.
+    // The client keeps trying: a server that is unavailable, or whose credentials are being changed, is expected to
+    // recover.
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
@@ -119,8 +122,8 @@ function stopSignal(): AbortSignal {
 }
 
 /**
- * Starts the bridge. A function instead of a top-level await: the image contains one CommonJS file, because the NATS
- * libraries are CommonJS.
+ * Starts the bridge. This is a function instead of a top-level await: the image contains a single CommonJS file,
+ * because the NATS libraries are CommonJS.
  */
 async function main(): Promise<void> {
   try {

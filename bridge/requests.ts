@@ -14,10 +14,10 @@ import type { BridgeSettings } from './settings.ts';
 type RequestSettings = NonNullable<BridgeSettings['requests']>;
 
 /**
- * Maximum number of payload bytes to send. In base64, these are 240,000 characters, so that a message with its
+ * Maximum number of payload bytes to send. In base64, this payload has 240,000 characters, so that a message with its
  * attributes stays below 262,144 bytes, the limit of SQS queues created before August 2025 (Amazon SQS developer guide,
- * "Message quotas"). A longer payload is not a payment request; only its beginning is sent, which the handler parks as
- * too large.
+ * "Message quotas"). A longer payload cannot be a payment request; only its beginning is sent, and the handler parks
+ * the message as too large.
  */
 const LONGEST_SENT_BYTES = 180_000;
 /** Matches text that SQS accepts (Amazon SQS API reference, "SendMessage"). */
@@ -32,7 +32,7 @@ const LONGEST_WAIT_MS = 30_000;
  * wait for redelivery.
  */
 const MAX_ACK_PENDING = 1_000;
-/** Number of times within the ack wait that a message is reported as in progress. */
+/** Number of progress reports for a message within one ack wait. */
 const PROGRESS_SIGNALS = 3;
 
 /**
@@ -43,8 +43,8 @@ const PROGRESS_SIGNALS = 3;
  *     JetStream ◀───ack───── bridge ◀──────200────── SQS
  *
  * If the bridge ends between the answer of SQS and the acknowledgement, JetStream delivers the message again. The queue
- * then has it twice, and the handler of payment requests charges once, because the key of the payment is in the
- * message.
+ * then contains the message twice, but the handler of payment requests charges once, because the idempotency key of the
+ * payment is in the message.
  */
 export class RequestBridge {
   readonly #nats: NatsConnection;

@@ -19,11 +19,11 @@ export interface BridgeSettings {
     /** If set, only encrypted connections are made. */
     readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
   };
-  /** Carries messages from a stream to the queue of payment requests. */
+  /** The settings to carry messages from a stream to the queue of payment requests. */
   readonly requests?: {
     readonly queueUrl: string;
     readonly stream: string;
-    /** The name of the durable consumer. All processes of one bridge share it. */
+    /** The name of the durable consumer. All processes of one bridge share this consumer. */
     readonly consumer: string;
     readonly subjects: readonly string[];
     /** Time without an acknowledgement after which the server redelivers a message. Seconds. */
@@ -31,7 +31,7 @@ export interface BridgeSettings {
     /** Maximum number of messages that are sent to the queue concurrently, and held in memory. */
     readonly inFlight: number;
   };
-  /** Carries events from the queue of the bus to subjects `<prefix>.<tenant>.<name of the event>`. */
+  /** The settings to carry events from the bus's queue to subjects `<prefix>.<tenant>.<name of the event>`. */
   readonly events?: { readonly queueUrl: string; readonly parkingQueueUrl: string; readonly prefix: string };
   readonly healthPort: number;
 }
@@ -138,7 +138,7 @@ function loginOf(given: z.output<typeof environment>): NatsLogin {
   return logins[0] ?? { kind: 'none' };
 }
 
-/** Removes the line break that editors add at the end of a file, which is not part of a seed. */
+/** Removes the line break that editors add at the end of a file, because it is not part of the seed. */
 function trimmed(file: Buffer): Uint8Array {
   return new TextEncoder().encode(file.toString('utf8').trim());
 }
