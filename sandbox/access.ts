@@ -2,7 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { errorReply, send } from './reply.ts';
 
-/** The payer's page. A browser opens it without a secret; the charge id in its path cannot be guessed. */
+/**
+ * The path of the payer's page. A browser opens the page without a secret; the charge id in the path cannot be guessed.
+ */
 const PAYERS_PAGE = /^\/actions\/[^/]+$/;
 
 /**

@@ -27,8 +27,8 @@ export async function askPayer(world: SandboxWorld, chargeId: string): Promise<R
 }
 
 /**
- * Handles POST /actions/{charge id}. The first decision is final; a concurrent second one is answered with the result
- * of the first.
+ * Handles POST /actions/{charge id}. The first decision is final; a concurrent second decision is answered with the
+ * result of the first decision.
  */
 export async function decideAction(world: SandboxWorld, chargeId: string, decision: PayersDecision): Promise<Reply> {
   const before = (await world.books.charge(chargeId))?.charge;
@@ -54,8 +54,9 @@ export async function decideAction(world: SandboxWorld, chargeId: string, decisi
 }
 
 /**
- * Returns the state of the payer's decision; undefined if the charge never required one. Derived from the charge's
- * events, because the status does not show that an action was required, or that a voided charge had been approved.
+ * Returns the state of the payer's decision; undefined if the charge never required one. The state is derived from the
+ * charge's events, because the status does not show that an action was required, or that a voided charge had been
+ * approved.
  */
 async function questionOf(world: SandboxWorld, charge: Charge): Promise<Outcome | 'open' | undefined> {
   const events = await world.books.eventsOfCharge(charge.id);

@@ -62,7 +62,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Caches a value that was found. A missing value is read each time, so that a new one takes effect immediately. */
+/** Caches a value that was found. A missing value is read each time, so that a new value takes effect immediately. */
 function cached<T>(nowMs: () => number, look: () => Promise<T>): () => Promise<T> {
   let found: { readonly value: T; readonly untilMs: number } | undefined;
   return async () => {

@@ -28,7 +28,7 @@ export interface KeyClaim {
 
 export interface BookedCharge {
   readonly charge: Charge;
-  /** Incremented by each change. A change is conditional on the version that was read. */
+  /** The version, incremented by each change. A change is conditional on the version that was read. */
   readonly version: number;
 }
 
@@ -98,7 +98,7 @@ export interface ChargeBooks {
 
 /** Stores changes of charges, and their events. */
 export interface ChangeBooks {
-  /** Returns the operation of a key, even after the key's retention. */
+  /** Returns the operation that was applied with a key, even after the key's retention. */
   operation(chargeId: string, key: string): Promise<BookedOperation | undefined>;
   /**
    * Writes the change, its events and its operation if the charge still has the version in `seen` and the operation's
@@ -108,16 +108,16 @@ export interface ChangeBooks {
   event(id: string): Promise<BookedEvent | undefined>;
   /** Lists the events of a charge, oldest first. */
   eventsOfCharge(chargeId: string): Promise<readonly BookedEvent[]>;
-  /** Adds `sent` to the number of sends of an event. An event that was answered 2xx once stays delivered. */
+  /** Adds `sent` to the number of sends of an event. An event stays delivered after its first 2xx answer. */
   noteDelivery(eventId: string, sent: number, taken: boolean): Promise<void>;
 }
 
-/** The calls to which switched failures apply: new charges, or captures, voids and refunds. */
+/** The calls for which failures can be switched on: either new charges, or captures, voids and refunds. */
 export type TroubledCalls = 'charges' | 'changes';
 
 /** Stores the failures that a test or user has switched on. */
 export interface TroubleBooks {
-  /** Counts a send of a key. @returns the number of sends, including this one */
+  /** Counts a request with this key. @returns the number of requests with the key, including this one */
   countSend(key: string, nowMs: number): Promise<number>;
   switchFailures(calls: TroubledCalls, failures: SwitchedFailures): Promise<void>;
   switchedFailures(calls: TroubledCalls): Promise<SwitchedFailures>;

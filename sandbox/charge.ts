@@ -116,7 +116,7 @@ function ended(charge: Charge, ending: Ending): Charge {
   };
 }
 
-/** Whether the payer refused the charge. */
+/** Returns whether the payer refused the charge. */
 export function wasRefused(charge: Charge): boolean {
   return charge.failure?.code === FAILURES.refuse.code;
 }

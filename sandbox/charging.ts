@@ -40,7 +40,7 @@ type Booked = Charge | 'mismatch' | undefined;
 
 /**
  * Creates a charge once. The idempotency record is the claim of the key, written with the charge. Without a key, each
- * call creates another charge.
+ * call creates a new charge.
  */
 function bookOnce(
   world: SandboxWorld,
@@ -69,13 +69,13 @@ async function behaviorOf(world: SandboxWorld, source: string, request: KeyedReq
 
 /**
  * Creates a charge, once per key. Two concurrent calls with one key may both find no claim. The conditional write of
- * the claim, in one transaction with the charge, then succeeds for only one of them; the other call returns this
- * charge:
+ * the claim, in one transaction with the charge, then succeeds for only one of them; the other call returns the charge
+ * of the successful call:
  *
  *   A: claimOf → none               add → added
  *   B:           claimOf → none               add → key_taken   claimOf → A's charge
  *
- * The tasks that follow are enqueued before the charge is written, so a crash in between does not lose them.
+ * The charge's tasks are enqueued before the charge is written, so a crash in between does not lose them.
  */
 async function book(
   world: SandboxWorld,
@@ -164,7 +164,7 @@ function honest(charge: Charge): Reply {
 }
 
 function keyMismatch(): Reply {
-  return errorReply(422, 'idempotency_key_mismatch', 'The key was already used with another body.');
+  return errorReply(422, 'idempotency_key_mismatch', 'The key was already used with a different body.');
 }
 
 function raise(message: string): never {

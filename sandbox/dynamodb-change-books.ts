@@ -16,7 +16,8 @@ export function changeBooks(access: DynamoDbAccess): ChangeBooks {
           Put: {
             TableName: tableName,
             Item: { ...rowKey.charge(chargeId), version, charge },
-            // A rival's change has incremented the version; this change is then decided again on the new state.
+            // The condition fails if a rival's change has incremented the version. This change is then decided again on
+            // the new state.
             ConditionExpression: 'version = :seen',
             ExpressionAttributeValues: { ':seen': seen.version },
           },

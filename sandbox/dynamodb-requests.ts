@@ -100,7 +100,7 @@ export async function pointersAt<T>(
 ): Promise<readonly T[]> {
   const pointers: T[] = [];
   let from: Record<string, unknown> | undefined;
-  // Bounded by the size of the partition.
+  // The loop is bounded by the size of the partition.
   do {
     const page = await client.send(
       new QueryCommand({

@@ -6,8 +6,8 @@ import { BadRequest, checked } from './requests.ts';
 const LONGEST_PERIOD_SECONDS = 31 * 24 * 60 * 60;
 
 /**
- * Upper limit of times: the last second of the year 9999, because partition keys of days have four digits for the year.
- * Unix seconds.
+ * Upper limit of times, in Unix seconds: the last second of the year 9999, because the partition keys of days have four
+ * digits for the year.
  */
 const LAST_SECOND = 253_402_300_799;
 
@@ -48,7 +48,7 @@ export async function listCharges(books: Books, query: Readonly<Record<string, s
   }
   const after = cursor === undefined ? undefined : placeOf(cursor);
   if (after !== undefined && (after.created < from || after.created >= to)) {
-    throw new BadRequest('invalid_request', 'cursor: belongs to another list');
+    throw new BadRequest('invalid_request', 'cursor: belongs to a different list');
   }
   const { charges, more } = await books.chargesOfPeriod({ from, to }, after);
   const last = charges.at(-1);

@@ -11,7 +11,7 @@ export type Manner =
   /** The request is refused and not applied. */
   | { readonly kind: 'refused'; readonly status: 409 | 422; readonly code: string; readonly message: string };
 
-/** `first` applies to the first send of a key, `later` to every further send. */
+/** `first` applies to the first request with a key, `later` to every further request with it. */
 export interface Manners {
   readonly first: Manner;
   readonly later: Manner;

@@ -1,12 +1,12 @@
 /**
- * The HTTP contract of the sandbox's e-mail service: the part of Postmark's API that Payonce uses (Postmark's documentation:
- * "Email API", "Messages API", "Server API", "API error codes"). It sends nothing and stores every e-mail, so that tests
- * can count them. JSON over plain HTTP.
+ * The HTTP contract of the sandbox's e-mail service: the part of Postmark's API that Payonce uses (Postmark's
+ * documentation: "Email API", "Messages API", "Server API", "API error codes"). It sends nothing and stores every
+ * e-mail, so that tests can count them. JSON over plain HTTP.
  *
  *   POST /email                               SendEmail → 200 SentEmail | 422 EmailError
  *   GET  /messages/outbound?count=&offset=    EmailSearch, newest first; `count` 1 to 500, `offset` from 0, both required,
  *                                             and of these one or more: `tag`, `recipient`, `metadata_<name>`. TotalCount
- *                                             is how many there are, whatever the page
+ *                                             counts the matching e-mails on all pages
  *   GET  /messages/outbound/{id}/details      EmailDetails, with its text | 404
  *   GET  /server                              200 { "ID": 1, "Name": "Sandbox" }; a read, used as the breaker's probe
  *
@@ -18,8 +18,8 @@
  * inactive recipient, 412 the account is pending approval, 600 an invalid search.
  * 404 and 405 have the processor's form.
  *
- * Magic recipients, for tests and demonstrations, at any domain. `first` is the first send of an e-mail, which is known by
- * its recipient and its metadata; without metadata, every send is a first one.
+ * Magic recipients, for tests and demonstrations, at any domain. `first` is the first send of an e-mail, which is known
+ * by its recipient and its metadata; without metadata, every send counts as a first send.
  *
  * | recipient   | first send                         | later sends |
  * |-------------|------------------------------------|-------------|

@@ -24,7 +24,7 @@ export function outlineOf({ TextBody: _text, ...outline }: EmailDetails): EmailO
   return outline;
 }
 
-/** Returns text that sorts by time, then by id. */
+/** Returns a text for the e-mail that sorts by time, then by id. */
 export function placeOf({ ReceivedAt, MessageID }: EmailOutline): string {
   return `${ReceivedAt}#${MessageID}`;
 }

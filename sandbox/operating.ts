@@ -60,7 +60,7 @@ export async function operate(world: SandboxWorld, chargeId: string, operation: 
     case 'known':
       return outcome.operation.fingerprint === request?.fingerprint
         ? { status, body: outcome.operation.body }
-        : errorReply(422, 'idempotency_key_mismatch', 'The key was already used with another operation.');
+        : errorReply(422, 'idempotency_key_mismatch', 'The key was already used with a different operation.');
     case 'busy':
       return busy();
     case 'decided': {

@@ -23,7 +23,7 @@ export function errorReply(
   return { ...jsonReply(status, body), headers };
 }
 
-/** Sends a reply. The content type is JSON unless its headers contain another. */
+/** Sends a reply. The content type is JSON unless the reply's headers contain a different one. */
 export function send(c: Context, reply: Reply): Response {
   return c.body(reply.body, reply.status, { 'content-type': 'application/json', ...reply.headers });
 }

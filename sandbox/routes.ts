@@ -18,8 +18,8 @@ import { addShop } from './shop.ts';
 import type { SandboxWorld } from './world.ts';
 
 /**
- * Creates the HTTP APIs of the sandbox processor, the shop and the mail server, as described in
- * `lambdas/kernel/contract`.
+ * Creates the HTTP APIs of the sandbox processor (sandbox-api.ts), the shop (shop-api.ts) and the e-mail service
+ * (mail-api.ts).
  */
 export function createSandbox(world: SandboxWorld): Hono {
   // This router needs no preparation. The default router compiles all routes at the first request, which takes longer
@@ -81,7 +81,7 @@ function addOperations(app: Hono, world: SandboxWorld): void {
   });
 }
 
-/** Answers 405. Registered after all other routes, so only known paths with other methods match. */
+/** Answers 405. It is registered after all other routes, so it matches only known paths with other methods. */
 function refuseOtherMethods(app: Hono): void {
   const allowed = {
     '/health': 'GET',
@@ -145,8 +145,8 @@ async function payersAnswer(c: Context) {
 }
 
 /**
- * Returns the base URL for the payer's browser. It is derived from the call, because the sandbox does not know its own
- * address.
+ * Returns the base URL for the payer's browser. The URL is derived from the request, because the sandbox does not know
+ * its own address.
  */
 function baseUrl(world: SandboxWorld, c: Context): string {
   const { event } = (c.env ?? {}) as { readonly event?: unknown };

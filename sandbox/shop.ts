@@ -84,7 +84,7 @@ interface Placing<E extends Reservation | Credit> {
 /**
  * Creates an entry, once per key. Two concurrent calls with one key may both find no claim. The conditional write of
  * the claim, in one transaction with the entry, then succeeds for only one of them; the other call returns the entry of
- * the first.
+ * the successful call.
  */
 async function place<E extends Reservation | Credit>(world: SandboxWorld, placing: Placing<E>): Promise<Reply> {
   const { books, request } = placing;
@@ -114,7 +114,7 @@ type Placed<E> = E | 'mismatch' | undefined;
 
 /**
  * Creates an entry once. The idempotency record is the claim of the key, written with the entry. Without a key, each
- * call creates another entry.
+ * call creates a new entry.
  */
 function bookOnce<E extends Reservation | Credit>(
   world: SandboxWorld,
@@ -174,5 +174,5 @@ async function release(stock: EntryBooks<Reservation>, c: Context): Promise<Repl
 }
 
 function keyMismatch(): Reply {
-  return errorReply(422, 'idempotency_key_mismatch', 'The key was already used with another body.');
+  return errorReply(422, 'idempotency_key_mismatch', 'The key was already used with a different body.');
 }

@@ -13,7 +13,7 @@ const deliverTask = z.strictObject({
   copies: z.int().min(1).max(MAX_COPIES),
   /** Whether to send the event even if it was already delivered, because a resend was requested. */
   again: z.boolean(),
-  /** The id of an event that must be sent after this one. */
+  /** The id of an event that must be sent after this event. */
   thenEventId: z.string().nullable(),
 });
 
