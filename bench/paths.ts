@@ -31,7 +31,7 @@ interface Path {
   readonly name: string;
   readonly changes?: Partial<CreatePayment>;
   /**
-   * Which process made an earlier attempt, if any.
+   * The process that made an earlier attempt.
    * @default no earlier attempt
    */
   readonly after?: 'same process' | 'other process';
@@ -71,7 +71,8 @@ export async function measureEngine(config: DynamoDBClientConfig, tables: StoreT
 }
 
 /**
- * Measures the same payment with direct calls instead of the skeleton. The difference is the overhead of the skeleton.
+ * Measures the same payment with direct calls, without the skeleton of `executeOnce`. The difference is the overhead of
+ * the skeleton.
  */
 export async function measureByHand(config: DynamoDBClientConfig, tables: StoreTables): Promise<PathCost> {
   const { client, calls } = meteredClient(config);

@@ -8,7 +8,8 @@ import { FULL, SHORT, type Size } from './speed.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'benchmarks.md');
 /**
- * Preferred port. Differs from the default port and from the port of the tests; if it is taken, another one is used.
+ * Preferred port. It differs from the default port and from the port of the tests. If it is taken, another free port is
+ * used.
  */
 const BENCH_PORT = 14_666;
 
@@ -37,7 +38,7 @@ async function measureOn(directory: string, size: Size): Promise<string> {
   }
 }
 
-/** The directory of this program. Kept after a failure, because it contains logs. */
+/** The directory of this program. It is kept after a failure, because it contains logs. */
 const directory = join(PAYONCE_DIRECTORY, 'bench');
 rmSync(directory, { recursive: true, force: true });
 makeDirectory(directory);

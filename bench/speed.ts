@@ -30,11 +30,11 @@ export interface SpeedRatio {
   readonly timeRatio: number;
 }
 
-/** Median times per payment. */
+/** Median times of a payment. */
 export interface SkeletonTime {
   /** Time that the skeleton adds when DynamoDB answers immediately. Milliseconds. */
   readonly addedMs: number;
-  /** Time of a payment by direct calls on the local DynamoDB. Milliseconds. */
+  /** Time of a payment with direct calls to the local DynamoDB. Milliseconds. */
   readonly paymentMs: number;
 }
 
@@ -43,8 +43,8 @@ export interface Size {
   readonly rounds: number;
   readonly paymentsPerRound: number;
   /**
-   * Number of sequential payments, alternately through the skeleton and with direct calls. The first half is not
-   * counted.
+   * Number of sequential payments, alternately through the skeleton and with direct calls. The first half is only a
+   * warm-up.
    */
   readonly pairs: number;
   /** Number of starts of each function, each in a new process. */
@@ -94,7 +94,7 @@ export async function measureSpeed(
     const seen = await payWithStockLayer({ client, tables, processor, remainingTimeMs: 25_000 }, typicalPayment(key));
     invariant(
       seen.kind === 'answered' && seen.answer.status === 201,
-      `the stock layer did not execute the payment ${key}`,
+      `the stock Powertools layer did not execute the payment ${key}`,
     );
   };
 
@@ -112,8 +112,9 @@ export async function measureSpeed(
 }
 
 /**
- * Returns the median difference between a payment through the skeleton and one by direct calls, alternately. DynamoDB
- * answers immediately, because the time of a real call varies more than this difference. Milliseconds.
+ * Returns the median difference between a payment through the skeleton and a payment with direct calls, measured
+ * alternately. DynamoDB answers immediately, because the time of a real call varies more than this difference.
+ * Milliseconds.
  */
 async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<number> {
   const client = new DynamoDBClient({

@@ -28,7 +28,7 @@ const FUNCTIONS = ['payments', 'api-documents', 'sandbox-processor'];
 const ROOT = resolve(import.meta.dirname, '..');
 
 interface WeightOptions {
-  /** The environment of the deployed payments function, without which it does not start. */
+  /** The environment of the deployed payments function. Without it, the function does not start. */
   readonly environment: Readonly<Record<string, string>>;
   readonly starts: number;
   readonly progress: (text: string) => void;
