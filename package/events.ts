@@ -22,8 +22,8 @@ export interface EventHandlerOptions<Name extends EventName>
    */
   readonly key?: (event: EventOf<Name>) => string;
   /**
-   * Returns the writes of an event, at most 99, which are written in one transaction with its record. Called again when
-   * a condition failed.
+   * Returns the writes of an event, at most 99, which are written in one transaction with its record. The function is
+   * called again when a condition failed.
    */
   readonly handle: (event: EventOf<Name>) => Promise<readonly TransactItem[]>;
 }

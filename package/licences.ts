@@ -13,7 +13,7 @@ const ALLOWED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether code with this licence may be deployed or packaged.
+ * Returns whether code with this licence may be deployed or packaged.
  *
  * @param license an SPDX expression. One allowed alternative of an `OR` is enough; with `AND`, all licences must be
  * allowed.

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 
 /** The manifest of the package, in addition to the names and versions in package.json. */
 
-/** The entry points by their names after `payonce`, with their sources. */
+/** The sources of the entry points, by the part of the entry point's name after `payonce`. */
 export const DOORS = {
   '.': 'package/constructs',
   './client': 'package/client',
@@ -55,7 +55,7 @@ export function manifestOf({ name, version, description, license, dependencies, 
     files: ['bin', 'cdk.json', 'dist', 'functions', 'types', 'THIRD-PARTY-LICENSES'],
     engines: { node: '>=20.3' },
     peerDependencies: Object.fromEntries(ranges),
-    // The client needs none of these packages.
+    // The peer dependencies are optional, because the client needs none of these packages.
     peerDependenciesMeta: Object.fromEntries(peers.map((peer) => [peer, { optional: true }])),
   };
 }
