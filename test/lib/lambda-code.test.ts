@@ -147,7 +147,7 @@ describe('the bundles', () => {
       'lambdas/kernel/platform/active-secrets.ts',
       'lambdas/kernel/platform/secrets-manager.ts',
       'lambdas/kernel/platform/x-ray.ts',
-      // Of the processors’ code.
+      // Code of processors.
       'lambdas/kernel/retry-after.ts',
       'lambdas/once/traced-runner.ts',
     ]);
