@@ -119,8 +119,7 @@ export class DataStack extends Stack {
       retain,
     });
     this.emailKeys = new ProcessorSecret(this, 'EmailKeys', {
-      description:
-        'Keys that hash e-mail addresses for lists. The first value hashes new rows; every value is used for look-ups.',
+      description: 'Keys that hash e-mail addresses for lists. The first hashes new rows; look-ups use every key.',
       retain,
     });
     this.jobCredential = new ProcessorSecret(this, 'JobCredential', {

@@ -62,14 +62,9 @@ export class ServiceStack extends Stack {
     const processors = processorsOf(this, props);
     const parties = partiesOf(this, props);
     const ofOrders = defined({ parties });
-    const payments = new Payments(this, 'Payments', {
-      data,
-      processors,
-      logs,
-      memoryMb,
-      ...defined({ reservedConcurrency }),
-    });
-    const reads = new Reads(this, 'Reads', { data, processors, logs, memoryMb });
+    const common = { data, processors, logs, memoryMb };
+    const payments = new Payments(this, 'Payments', { ...common, ...defined({ reservedConcurrency }) });
+    const reads = new Reads(this, 'Reads', common);
     const http = new HttpApi(this, 'Http', {
       description: 'Payonce payments',
       settings,
@@ -77,7 +72,7 @@ export class ServiceStack extends Stack {
     });
     http.route([OTHER_PATHS], payments.api.function, 'POST');
     reads.route(http);
-    const room = { data, processors, http, logs, memoryMb };
+    const room = { ...common, http };
     const callbacks = new Callbacks(this, 'Callbacks', room);
     const jobs = new Jobs(this, 'Jobs', { ...room, calls: settings, settings: recordedSettings(settings) });
     const { payments: moneyJobs, upkeep } = jobs.workers;

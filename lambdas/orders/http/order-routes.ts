@@ -88,9 +88,9 @@ async function handle(call: PostCall): Promise<Handled> {
   const tools = { ...call.tools, alarm: call.logFields.alarm };
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   const hasBegun = async () => (await tools.store.readRecord(operationId)) !== undefined;
-  const keyed = await hashOfNew(tools.emailHashes, call.caller, parsed.value.email, hasBegun);
+  const emailHash = await hashOfNew(tools.emailHashes, call.caller, parsed.value.email, hasBegun);
   const outcome = await awaitFirst(tools, operationId, wait, () =>
-    createOrder(tools, { ...parsed.value, ...keyed }, notes),
+    createOrder(tools, { ...parsed.value, ...emailHash }, notes),
   );
   return {
     answer: wait.applied(orderOutcomeAnswer(outcome, request.requestId)),

@@ -29,8 +29,8 @@ type Part = 'refund' | 'dispute' | 'capture' | 'cancellation';
 
 /** For each kind of part, a function that renders the parts of a payment, in the order in which they became known. */
 const SHOWN: Readonly<Record<Part, (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[]>> = {
-  refund: ({ state }) => [...state.refunds.values()].map((refund) => refundObject(refund, state.payment)),
-  dispute: ({ state }) => [...state.disputes.values()].map((dispute) => disputeObject(dispute, state.payment)),
+  refund: ({ state }) => [...state.refunds.values()].map((each) => refundObject(each, state.payment)),
+  dispute: ({ state }) => [...state.disputes.values()].map((each) => disputeObject(each, state.payment)),
   capture: (chain) => holdChangesOf(chain, 'capture'),
   cancellation: (chain) => holdChangesOf(chain, 'void'),
 };

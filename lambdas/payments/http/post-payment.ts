@@ -114,8 +114,8 @@ export async function readyPayment(
   const hasBegun = async () => (await tools.store.readRecord(chargeOperation(asked.paymentId))) !== undefined;
   if (misfit !== undefined && !(await hasBegun())) return { kind: 'refused', problem: misfit };
   const email = asked.metadata?.[MetadataName.receiptEmail];
-  const keyed = email === undefined ? {} : await hashOfNew(tools.emailHashes, asked, email, hasBegun);
-  return valid((notes) => createPayment({ ...tools, processor }, { ...asked, ...keyed }, notes));
+  const emailHash = email === undefined ? {} : await hashOfNew(tools.emailHashes, asked, email, hasBegun);
+  return valid((notes) => createPayment({ ...tools, processor }, { ...asked, ...emailHash }, notes));
 }
 
 /** Returns the problem of a `source` in a form that the API accepts but the processor does not. */
