@@ -29,9 +29,9 @@ describe('the links between operations', () => {
     expect(taking.map(({ operationId }) => operationId).filter((each) => !linked.has(each))).toEqual([
       // The id was chosen by the sender of the event.
       'getPaymentRequest',
+      'getIdempotencyRecord',
       // Applies to some queues only.
       'redriveQueue',
-      'getIdempotencyRecord',
       'receiveCallback',
     ]);
     for (const { operationId, parameters } of taking)

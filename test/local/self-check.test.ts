@@ -53,7 +53,7 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
   [
     'jobs are not accepted',
     { 'POST /v1/admin/jobs/resolve/runs': [503, {}] },
-    ['A run of the job resolve was answered with 503.'],
+    ['The request for a run of the job resolve was answered with 503.'],
   ],
   [
     'the run does not end, and no payment can be read',

@@ -209,7 +209,7 @@ describe('an effect in Payonce’s own tables', () => {
       kind: 'done',
     });
     const many = inOurTables<PaymentEvent>(async () => Array.from({ length: 100 }, (_, index) => entry(`${index}`)));
-    await expect(harness.consume({ handler: 'many', handle: many })).rejects.toThrow('100 writes');
+    await expect(harness.consume({ handler: 'many', handle: many })).rejects.toThrow('too many writes: 100');
   });
 });
 

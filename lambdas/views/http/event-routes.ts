@@ -11,7 +11,7 @@ import type { ViewStore } from '../use/view-store.ts';
 import { event, eventList, LAGS } from './list-answers.ts';
 import { getVolumes } from './volume-report.ts';
 
-export const eventsQuery = z
+const eventsQuery = z
   .strictObject({
     type: z
       .enum(PUBLIC_EVENT_TYPES, `must be one of ${PUBLIC_EVENT_TYPES.join(', ')}`)

@@ -12,8 +12,8 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ROUTES,
-        find: '    ...defined({ amountMinor: amount, reason }),',
-        replace: '    ...defined({ amountMinor: amount && Math.max(1, amount - 1), reason }),',
+        find: '...defined({ amountMinor: amount, reason })',
+        replace: '...defined({ amountMinor: amount && Math.max(1, amount - 1), reason })',
       },
     ],
   },
@@ -24,8 +24,9 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ROUTES,
-        find: "({ kind: 'capture', ...defined({ amountMinor: amount }) })",
-        replace: "({ kind: 'capture', ...defined({ amountMinor: amount && Math.max(1, amount - 1) }) })",
+        find: "{ kind: 'capture', ...defined({ amountMinor: call.body.amount }) }",
+        replace:
+          "{ kind: 'capture', ...defined({ amountMinor: call.body.amount && Math.max(1, call.body.amount - 1) }) }",
       },
     ],
   },
