@@ -1,3 +1,5 @@
+import { ANNOTATE, API_COMMANDS } from './api-table.ts';
+
 /** An example of each command, by its name. Its help shows it, and the tests of failures run it. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
   'keys create': "--tenant ten_shop --name 'web shop' --mode test",
@@ -11,27 +13,10 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'limits list': '--tenant ten_shop --mode test',
   'limits set': '--tenant ten_shop --kind payments --rate 300 --burst 600',
   'limits reset': '--tenant ten_shop --kind payments',
-  'payments list': '--status needs_review',
-  'payments show': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
-  'payments timeline': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
-  'payments decide':
-    "pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --outcome failed --reason 'Not on the bank statement' --dry-run",
-  'orders list': '--status needs_review',
-  'orders show': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',
-  'exports create': '--kind entries --from 2026-02-01 --to 2026-02-28 --wait --output entries.csv',
-  'exports list': '--tenant ten_shop --mode live',
-  'exports get': 'exp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --wait --output entries.csv',
-  'parked list': 'review',
-  'webhooks deliveries': 'we_shop',
-  'webhooks resend': 'we_shop dlv_first',
-  'webhooks replay': 'we_shop --created-from 1772366400 --created-to 1772452800',
   listen: '--forward-to http://localhost:3000/webhooks',
   trigger: 'payment.completed --set amount=500 --set metadata.order=42',
   'dead-letters list': '--most 20',
   'dead-letters redrive': '--most 20',
-  'jobs list': '',
-  'jobs run': 'reconcile-recent --wait',
-  'jobs runs': 'resolve --most 20 --items',
   'events republish': '--created-from 1772366400',
   redrive: '',
   'views rebuild': '--segments 4',
@@ -43,7 +28,6 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     "pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp/2 --from-table payonce-ledger-r1772366400 --reason 'Overwritten'",
   'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
   'erase order': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',
-  annotate: "pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --reason 'The payer called' --transition 2",
   'activity list': '--tenant ten_shop --mode test',
   'activity verify': '',
   doctor: '--probe --key sk_test_3f8a',
@@ -51,4 +35,12 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   simulate: '--minutes 5 --seed 42',
   conform: 'https://processor.example --signing-key whsec_c2VjcmV0',
   completion: 'bash',
+  annotate: ANNOTATE.example,
+  ...Object.fromEntries(
+    Object.entries(API_COMMANDS).flatMap(([group, commands]) =>
+      Object.entries(commands).map(
+        ([words, { example }]) => [`${group} ${words.replace(/ .*/, '')}`, example] as const,
+      ),
+    ),
+  ),
 };

@@ -1,7 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
+import { readTenant } from './keys.ts';
 import type { Session } from './session.ts';
 
 /** The API, called with the key of an operator or of a tenant. */
@@ -31,6 +33,7 @@ interface Named {
 
 /** Longer than the API's limit of 20 seconds for an answer. Milliseconds. */
 const TIMEOUT_MS = 30_000;
+const POLL_INTERVAL_MS = 1_000;
 
 export type AskApi = (method: 'GET' | 'POST', path: string, body?: object) => Promise<unknown>;
 
@@ -39,6 +42,19 @@ export function addAccess(command: Command, { variable, ownerName }: Caller = OP
   command
     .option('--url <address>', 'base address of the API; the default is the output of the stack', withoutSlash)
     .option('--key <key>', `the key of ${ownerName}; the default is the variable ${variable}`);
+}
+
+/** The options of a command that an operator can call for a tenant. */
+export function addTenant(command: Command, does: string): void {
+  command
+    .option('--tenant <id>', does, readTenant)
+    .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
+}
+
+/** The header of an operator's request for the tenant of `--tenant` and `--mode`. */
+export function tenantOf(command: Command): Readonly<Record<string, string>> {
+  const { tenant, mode } = command.opts<{ readonly tenant?: string; readonly mode: string }>();
+  return tenant === undefined ? {} : { 'payonce-tenant': `${tenant}/${mode}` };
 }
 
 /** @param command one with these options @param headers of each request */
@@ -120,7 +136,30 @@ async function askApi(
 export function readAnswer<Shape>(schema: z.ZodType<Shape>, document: unknown): Shape {
   const { success, data } = schema.safeParse(document);
   if (success) return data;
-  throw new CliFailure(ExitCode.settings, 'The answer is not from the API of this version of Payonce: check --url.');
+  throw otherAnswer();
+}
+
+export function otherAnswer(): CliFailure {
+  return new CliFailure(ExitCode.settings, 'The answer is not from the API of this version of Payonce: check --url.');
+}
+
+/**
+ * Reads an object every second until it has ended, or the time is over. @returns its last state
+ *
+ * @param again reads it again @param hasEnded called with each state
+ */
+export async function untilEnded(
+  first: unknown,
+  again: () => Promise<unknown>,
+  maxMinutes: number,
+  hasEnded: (state: unknown) => boolean,
+): Promise<unknown> {
+  let state = first;
+  for (let waitedMs = 0; waitedMs < maxMinutes * 60_000 && !hasEnded(state); waitedMs += POLL_INTERVAL_MS) {
+    await sleep(POLL_INTERVAL_MS);
+    state = await again();
+  }
+  return state;
 }
 
 function withoutSlash(address: string): string {

@@ -2,7 +2,8 @@ import { userInfo } from 'node:os';
 import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { addActivity } from './activity.ts';
-import { addAnnotate } from './annotate.ts';
+import { addApiCommand, addApiGroup } from './api-command.ts';
+import { ANNOTATE, API_COMMANDS, GROUPS } from './api-table.ts';
 import { addCompletion } from './completion.ts';
 import { addConform } from './conform.ts';
 import { addCost } from './cost.ts';
@@ -11,15 +12,10 @@ import { addDoctor } from './doctor.ts';
 import { addErase } from './erase.ts';
 import { addEvents } from './events.ts';
 import { EXAMPLES } from './examples.ts';
-import { addExports } from './exports.ts';
 import { CliFailure, ExitCode } from './failure.ts';
-import { addJobs } from './jobs.ts';
 import { addKeys, addOperators, addTenants } from './keys.ts';
 import { addLimits } from './limits.ts';
 import { addListen } from './listen.ts';
-import { addOrders } from './orders.ts';
-import { addParked } from './parked.ts';
-import { addPayments } from './payments.ts';
 import { addRedrive } from './redrive.ts';
 import { Session, type Surroundings } from './session.ts';
 import { addSimulate } from './simulate.ts';
@@ -27,7 +23,6 @@ import { addTables } from './tables.ts';
 import { addTrigger } from './trigger.ts';
 import { addVerify } from './verify.ts';
 import { addViews } from './views.ts';
-import { addWebhooks } from './webhooks.ts';
 
 /** The command line. It throws a CommanderError for invalid arguments, and the errors of its commands. */
 export function payonceProgram(surroundings: Surroundings): Command {
@@ -41,27 +36,29 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
     .addHelpText('after', '\nExit codes: docs/cli.md');
   const session = new Session(program, surroundings);
+  const group = (name: keyof typeof GROUPS) => () =>
+    addApiGroup(program, session, name, GROUPS[name], API_COMMANDS[name]);
   for (const add of [
     addKeys,
     addTenants,
     addOperators,
     addLimits,
-    addPayments,
-    addOrders,
-    addExports,
-    addParked,
-    addWebhooks,
+    group('payments'),
+    group('orders'),
+    group('exports'),
+    group('parked'),
+    group('webhooks'),
     addListen,
     addTrigger,
     addDeadLetters,
-    addJobs,
+    group('jobs'),
     addEvents,
     addRedrive,
     addViews,
     addVerify,
     addTables,
     addErase,
-    addAnnotate,
+    () => addApiCommand(program, session, 'annotate <payment>', ANNOTATE),
     addActivity,
   ])
     add(program, session);

@@ -1,8 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
@@ -10,6 +8,7 @@ import { fileOf } from '../../lambdas/exports/domain/data-export.ts';
 import { MemoryExportFiles } from '../exports/memory-export-files.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { API_KEY, Api, OPERATOR_KEY } from '../world/api.ts';
+import { apiServer } from './api-over-http.ts';
 
 const DAYS = ['--from', '2026-03-01', '--to', '2026-03-01'];
 const FILES = '/files/';
@@ -20,19 +19,14 @@ let directory: string;
 /** Length to which a served export file is cut. Bytes. */
 let cutAt: number;
 
-async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = request.url ?? '';
-  if (path.startsWith(FILES)) {
+const server = apiServer(
+  () => api,
+  ({ url: path = '' }, response) => {
+    if (!path.startsWith(FILES)) return false;
     response.end(api.files.files.get(path.slice(FILES.length))?.slice(0, cutAt));
-    return;
-  }
-  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-  const body = await text(request);
-  const event = { body: body === '' ? null : body, headers, multiValueHeaders: {} };
-  const reply = await api.ask(request.method ?? '', path, { event });
-  response.writeHead(reply.status, reply.headers).end(reply.text);
-}
-const server = createServer((request, response) => void serve(request, response));
+    return true;
+  },
+);
 
 beforeAll(async () => {
   url = await listenOnLoopback(server);

@@ -1,10 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { createServer } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
+import { apiServer } from './api-over-http.ts';
 
 let harness: Api;
 let url: string;
@@ -18,7 +18,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const reply = await harness.ask(request.method ?? '', request.url ?? '', { event });
   response.writeHead(reply.status, reply.headers).end(reply.text);
 }
-const server = createServer((request, response) => void serve(request, response));
+const server = apiServer(() => harness);
 
 beforeAll(async () => {
   url = await listenOnLoopback(server);

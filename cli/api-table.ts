@@ -1,0 +1,241 @@
+import { InvalidArgumentError } from 'commander';
+import { type ApiCommand, duration, type Lines, linesOf, listing, money, type Row, time } from './api-command.ts';
+import { createExport, exportLines, getExport, MAX_EXPORT_MINUTES } from './exports.ts';
+import { MAX_RUN_MINUTES, showRuns, startRun } from './jobs.ts';
+import { decide, paymentLines, showTimeline } from './payments.ts';
+import { readCountOf, readSeconds } from './session.ts';
+
+const PAYMENT = 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp';
+const STATUS = ['--status <status>', 'only those in this status, for example needs_review'] as const;
+const most = (value: number) => ['--most <n>', 'how many, 1 to 100', readCountOf(100), value] as const;
+
+const orderLines = listing('No orders.', { ORDER: 'id', STATUS: 'status', AMOUNT: money, CREATED: time('created') });
+const deliveryLines = listing('No deliveries.', {
+  DELIVERY: 'id',
+  EVENT: 'type',
+  STATUS: 'status',
+  ATTEMPTS: 'attempts.length',
+  LAST: (row) => `${time('attempts.last.at')(row)} ${row('attempts.last.status') || row('attempts.last.error')}`.trim(),
+  NEXT: time('next_attempt'),
+});
+const queueLines = listing('No queues.', {
+  QUEUE: 'id',
+  WAITING: (row) => `${row('waiting')}${row('more_waiting') === 'true' ? '+' : ''}`,
+  OLDEST: duration('oldest_age'),
+  WHAT: 'description',
+});
+const waitingLines = listing('Nothing waits.', {
+  ABOUT: (row) => row('about') || 'unknown',
+  PART: 'part',
+  AGE: duration('age'),
+  OPERATOR: (row) => (row('needs_operator') === 'true' ? 'needs an operator' : ''),
+  REASON: 'reason',
+  ENTRY: 'id',
+});
+const jobLines = listing('No jobs.', {
+  JOB: 'id',
+  SCHEDULE: (row) => `${row('schedule')} ${row('time_zone').replace(/^UTC$/, '')}`.trim(),
+  'LAST RUN': (row) => `${time('last_run.scheduled_for', 'never ran')(row)} ${row('last_run.status')}`.trim(),
+  'NEXT RUN': time('next_run', 'unknown'),
+});
+const sentence =
+  (of: (row: Row) => string): Lines =>
+  (rows) =>
+    rows.map(of);
+const annotated = (row: Row): string => {
+  const about = row('annotates') === '' ? 'the payment' : `transition ${row('annotates')}`;
+  return `${row('id')} is transition ${row('sequence')}: about ${about}, by ${row('operator')}, ${time('created')(row)}.`;
+};
+
+const FOLLOWING = [
+  ['--wait', `wait for its end, at most ${MAX_EXPORT_MINUTES} minutes`],
+  ['--output <file>', 'wait, and save the file'],
+] as const;
+
+/** Descriptions of the groups. */
+export const GROUPS = {
+  payments: 'lists and shows the payments of a tenant, and decides one whose outcome cannot be determined',
+  orders: 'lists and shows the orders of a tenant',
+  exports: 'creates CSV files of the rows of a tenant, with its key or the key of an operator',
+  parked: 'lists unfinished work and parked messages, with an operator’s key',
+  webhooks: 'lists the deliveries of a webhook endpoint, and sends events again, with a tenant’s key',
+  jobs: 'lists the scheduled jobs and their runs, and starts a run, with an operator’s key',
+} as const;
+
+/**
+ * The commands that call the API, by their groups and words. The tests hold them to the API's description, which is not
+ * loaded: that would take as long as the whole command line.
+ */
+export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<string, ApiCommand>>>> = {
+  payments: {
+    list: {
+      does: 'lists payments, newest first',
+      example: '--status needs_review',
+      calls: 'GET /v1/payments',
+      options: [STATUS, ['--reference <text>', 'only the payment with this reference'], most(20)],
+      lines: paymentLines,
+    },
+    'show <id>': {
+      does: 'shows the current state of a payment',
+      example: PAYMENT,
+      calls: 'GET /v1/payments/{id}',
+      lines: paymentLines,
+    },
+    'timeline <id>': {
+      does: 'shows the timeline of a payment, with the operator’s key',
+      example: PAYMENT,
+      calls: 'GET /v1/admin/payments/{id}/timeline',
+      run: showTimeline,
+    },
+    'decide <id>': {
+      does: 'records the outcome of a payment in review, as determined by an operator, with the operator’s key',
+      example: `${PAYMENT} --outcome failed --reason 'Not on the bank statement' --dry-run`,
+      calls: 'POST /v1/admin/payments/{id}/resolve',
+      required: [
+        ['--outcome <outcome>', 'succeeded or failed'],
+        ['--reason <text>', 'the evidence for the outcome'],
+      ],
+      options: [
+        ['--change <id>', 'the refund, capture or cancellation to decide; without it, the payment itself'],
+        ['--charge <id>', 'the charge at the processor, for a success without one'],
+        ['--amount <amount>', 'the captured amount, for example 6.00; the default is the requested amount'],
+        ['--override', 'decide although the processor’s books cannot be read'],
+        ['--dry-run', 'show what would be posted'],
+      ],
+      run: decide,
+    },
+  },
+  orders: {
+    list: {
+      does: 'lists orders, newest first',
+      example: '--status needs_review',
+      calls: 'GET /v1/orders',
+      options: [STATUS, most(20)],
+      lines: orderLines,
+    },
+    'show <id>': {
+      does: 'shows the current state of an order',
+      example: 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',
+      calls: 'GET /v1/orders/{id}',
+      lines: orderLines,
+    },
+  },
+  exports: {
+    create: {
+      does: 'requests a file; each call creates another one',
+      example: '--kind entries --from 2026-02-01 --to 2026-02-28 --wait --output entries.csv',
+      calls: 'POST /v1/exports',
+      forTenant: true,
+      required: [
+        ['--kind <kind>', 'entries, payments, refunds, disputes or events'],
+        ['--from <day>', 'the first day in UTC, for example 2026-02-01'],
+        ['--to <day>', 'the last day in UTC'],
+      ],
+      options: [
+        ['--currency <code>', 'only rows in this currency'],
+        ['--account <account>', 'for entries: only those on this account'],
+        ['--status <status>', 'for payments, refunds and disputes: only those in this status'],
+        ['--type <type>', 'for events: only those of this type'],
+        ['--amount-from <amount>', 'for payments: only those of this amount or more, in the currency of --currency'],
+        ['--amount-to <amount>', 'for payments: only those of this amount or less, in the currency of --currency'],
+        ...FOLLOWING,
+      ],
+      run: createExport,
+    },
+    list: {
+      does: 'lists exports, newest first',
+      example: '--tenant ten_shop --mode live',
+      calls: 'GET /v1/exports',
+      forTenant: true,
+      options: [most(20)],
+      lines: exportLines,
+    },
+    'get <id>': {
+      does: 'shows an export with the link to its file, or saves the file',
+      example: 'exp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --wait --output entries.csv',
+      calls: 'GET /v1/exports/{id}',
+      forTenant: true,
+      options: FOLLOWING,
+      run: getExport,
+    },
+  },
+  parked: {
+    'list [queue]': {
+      does: 'lists the queues of unfinished work and of messages, or the entries of one of them',
+      example: 'review',
+      calls: 'GET /v1/admin/queues/{id}',
+      run: async ({ session, args: [queue], ask, send }) => {
+        const document = await (queue === undefined ? ask('GET', '/v1/admin/queues') : send());
+        session.show(document, linesOf(queue === undefined ? queueLines : waitingLines, document));
+      },
+    },
+  },
+  webhooks: {
+    'deliveries <endpoint>': {
+      does: 'lists the deliveries of an endpoint, newest event first, with their last attempt',
+      example: 'we_shop',
+      calls: 'GET /v1/webhook_endpoints/{id}/deliveries',
+      options: [most(20)],
+      lines: deliveryLines,
+    },
+    'resend <endpoint> <delivery>': {
+      does: 'sends an event again, with its id',
+      example: 'we_shop dlv_first',
+      calls: 'POST /v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
+      lines: deliveryLines,
+    },
+    'replay <endpoint>': {
+      does: 'sends every event of a range of time again, each with its id',
+      example: 'we_shop --created-from 1772366400 --created-to 1772452800',
+      calls: 'POST /v1/webhook_endpoints/{id}/replay',
+      required: [
+        ['--created-from <seconds>', 'the start, in Unix seconds', readSeconds],
+        ['--created-to <seconds>', 'the end, exclusive, at most 31 days later', readSeconds],
+      ],
+      lines: sentence((row) => `${row('id')} is ${row('status')}.`),
+    },
+  },
+  jobs: {
+    list: {
+      does: 'lists the jobs with their schedule, last run and next run',
+      example: '',
+      calls: 'GET /v1/admin/jobs',
+      lines: jobLines,
+    },
+    'run <id>': {
+      does: 'starts a run of a job, for now or for a missed time; there is one run for each time',
+      example: 'reconcile-recent --wait',
+      calls: 'POST /v1/admin/jobs/{id}/runs',
+      options: [
+        ['--scheduled-for <seconds>', 'the time of the run, in Unix seconds; the default is now', readSeconds],
+        ['--wait', `wait for its end, at most ${MAX_RUN_MINUTES} minutes`],
+      ],
+      run: startRun,
+    },
+    'runs <id>': {
+      does: 'lists the runs of a job, latest first',
+      example: 'resolve --most 20 --items',
+      calls: 'GET /v1/admin/jobs/{id}/runs',
+      options: [
+        most(10),
+        ['--items', 'also the items that failed, and those that a run skipped, because they crashed its worker'],
+      ],
+      run: showRuns,
+    },
+  },
+};
+
+export const ANNOTATE: ApiCommand = {
+  does: 'adds an explanation to a payment, or to one of its transitions, with an operator’s key',
+  example: `${PAYMENT} --reason 'The payer called' --transition 2`,
+  calls: 'POST /v1/admin/payments/{id}/annotations',
+  required: [['--reason <text>', 'the error in the record, or its explanation']],
+  options: [['--transition <n>', 'the sequence of the annotated transition', readSequence]],
+  lines: sentence(annotated),
+};
+
+function readSequence(text: string): number {
+  const sequence = Number(text);
+  if (/^\d{1,6}$/.test(text) && sequence >= 1) return sequence;
+  throw new InvalidArgumentError(`${text} is not the sequence of a transition, for example 2.`);
+}

@@ -1,0 +1,60 @@
+import { describe, expect, test } from '@jest/globals';
+import { Option } from 'commander';
+import { type ApiCommand, fieldOf, linesOf, NOT_SENT } from '../../cli/api-command.ts';
+import { ANNOTATE, API_COMMANDS } from '../../cli/api-table.ts';
+import { type DescribedOperation, operations } from '../api-docs/described-api.ts';
+
+const commands: readonly (readonly [words: string, command: ApiCommand])[] = [
+  ...Object.entries(API_COMMANDS).flatMap(([group, of]) =>
+    Object.entries(of).map(([words, command]) => [`${group} ${words}`, command] as const),
+  ),
+  ['annotate <payment>', ANNOTATE],
+];
+
+function operationOf({ calls }: ApiCommand): DescribedOperation {
+  const operation = operations.find(({ method, path }) => calls === `${method} ${path}`);
+  if (operation === undefined) throw new Error(`The API has no operation ${calls}`);
+  return operation;
+}
+
+/** The fields that these options set. */
+const fieldsOf = (flags: ApiCommand['options'] = []): readonly string[] =>
+  flags
+    .map(([option]) => new Option(option).attributeName())
+    .filter((name) => !NOT_SENT.includes(name))
+    .map(fieldOf);
+
+describe.each(commands)('payonce %s', (words, command) => {
+  const { parameters, requestBody, responses } = operationOf(command);
+  const body = requestBody?.content['application/json'].schema as
+    | { readonly properties: object; readonly required?: readonly string[] }
+    | undefined;
+
+  test('has an argument for each parameter of the path', () => {
+    const inPath = parameters.filter((parameter) => parameter.in === 'path');
+    expect(words.match(/<\w+>|\[\w+\]/g) ?? []).toHaveLength(inPath.length);
+  });
+
+  test('sets fields of its operation, and requires those that the operation requires', () => {
+    const inQuery = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+    const known = [...inQuery, ...Object.keys(body?.properties ?? {})];
+    expect(known).toEqual(expect.arrayContaining([...fieldsOf(command.required), ...fieldsOf(command.options)]));
+    expect(fieldsOf(command.required)).toEqual(expect.arrayContaining([...(body?.required ?? [])]));
+  });
+
+  test('lets an operator call it for a tenant if the API does', () => {
+    const isDescribed = parameters.some(({ name }) => name === 'Payonce-Tenant');
+    expect(command.forTenant !== true || isDescribed).toBe(true);
+  });
+
+  if ('lines' in command)
+    test('prints each example of the answer', () => {
+      const [answer] = Object.entries(responses).flatMap(([status, response]) =>
+        status.startsWith('2') ? Object.values(response.content) : [],
+      );
+      const examples = Object.values(answer?.examples ?? {});
+      expect(examples).not.toEqual([]);
+      for (const { value } of examples)
+        expect(linesOf(command.lines, value).join('\n')).not.toMatch(/undefined|NaN|\[object/);
+    });
+});
