@@ -36,6 +36,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   conform: 'https://processor.example --signing-key whsec_c2VjcmV0',
   completion: 'bash',
   annotate: ANNOTATE.example,
+  api: "GET '/v1/admin/mismatches?limit=5'",
   ...Object.fromEntries(
     Object.entries(API_COMMANDS).flatMap(([group, commands]) =>
       Object.entries(commands).map(

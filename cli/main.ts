@@ -12,6 +12,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await payonceProgram({
     print: (text) => process.stdout.write(`${text}\n`),
+    note: (text) => process.stderr.write(`${text}\n`),
     isTerminal: process.stdout.isTTY,
     freshKey: randomUUID,
   }).parseAsync();

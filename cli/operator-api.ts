@@ -35,7 +35,13 @@ interface Named {
 const TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 1_000;
 
-export type AskApi = (method: 'GET' | 'POST', path: string, body?: object) => Promise<unknown>;
+export const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
+export type Method = (typeof METHODS)[number];
+
+/** Methods whose requests have an idempotency key. */
+export const KEYED: readonly Method[] = ['POST', 'DELETE'];
+
+export type AskApi = (method: Method, path: string, body?: object) => Promise<unknown>;
 
 /** The options of a command that calls the API. */
 export function addAccess(command: Command, { variable, ownerName }: Caller = OPERATOR): void {
@@ -108,19 +114,20 @@ export class Refusal extends CliFailure {
   }
 }
 
-const problem = z.object({ code: z.string(), detail: z.string() });
+const problem = z.object({ code: z.string(), detail: z.string(), param: z.string().optional() });
 
-/** @throws CliFailure with the API's code and detail when it refuses */
+/** @throws CliFailure with the API's code and detail, and the field at fault, when it refuses */
 async function askApi(
   { url, key }: ApiAccess,
-  method: 'GET' | 'POST',
+  method: Method,
   path: string,
   { freshKey, body, headers }: Request,
 ): Promise<unknown> {
-  const posting = { 'content-type': 'application/json', 'idempotency-key': freshKey() };
+  const type = method === 'GET' ? {} : { 'content-type': 'application/json' };
+  const keyed = KEYED.includes(method) ? { 'idempotency-key': freshKey() } : {};
   const response = await fetch(`${url}${path}`, {
     method,
-    headers: { ...headers, authorization: `Bearer ${key}`, ...(method === 'POST' ? posting : {}) },
+    headers: { ...type, ...keyed, ...headers, authorization: `Bearer ${key}` },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -128,8 +135,15 @@ async function askApi(
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok) return answer;
   const { data } = problem.safeParse(answer);
-  const sentence = data === undefined ? `The API answered ${response.status}.` : `${data.code}: ${data.detail}`;
-  throw new Refusal(response.status, sentence, answer);
+  throw new Refusal(
+    response.status,
+    data === undefined ? `The API answered ${response.status}.` : sentenceOfProblem(data),
+    answer,
+  );
+}
+
+function sentenceOfProblem({ code, detail, param = '' }: z.infer<typeof problem>): string {
+  return detail.includes(param) ? `${code}: ${detail}` : `${code}: ${param}: ${detail}`;
 }
 
 /** @throws CliFailure when the answer does not have the form of this version's API */

@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { addActivity } from './activity.ts';
+import { addApi } from './api.ts';
 import { addApiCommand, addApiGroup } from './api-command.ts';
 import { ANNOTATE, API_COMMANDS, GROUPS } from './api-table.ts';
 import { addCompletion } from './completion.ts';
@@ -59,6 +60,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     addTables,
     addErase,
     () => addApiCommand(program, session, 'annotate <payment>', ANNOTATE),
+    addApi,
     addActivity,
   ])
     add(program, session);

@@ -11,6 +11,8 @@ import { CliFailure, ExitCode } from './failure.ts';
 export interface Surroundings {
   /** Writes a line or a document to standard output. */
   readonly print: (text: string) => void;
+  /** Writes a line to standard error. @default it is omitted */
+  readonly note?: (text: string) => void;
   /** Whether the output is a terminal, where progress is shown in place. */
   readonly isTerminal: boolean;
   readonly freshKey: () => string;
@@ -109,6 +111,11 @@ export class Session {
   show(document: unknown, lines: readonly string[]): void {
     const { json = false } = this.#options;
     this.#surroundings.print(json ? JSON.stringify(document, null, 2) : lines.join('\n'));
+  }
+
+  /** Reports something that is not part of the result. */
+  note(text: string): void {
+    this.#surroundings.note?.(text);
   }
 
   /** Runs long work. The progress is shown only on a terminal. */

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -10,26 +10,28 @@ import { SCENARIOS } from '../../cli/trigger.ts';
 import { verifyWebhook } from '../../client/webhooks.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { API_KEY, Api, OPERATOR_KEY } from '../world/api.ts';
+import { apiServer } from './api-over-http.ts';
 
 let harness: Api;
 let url: string;
 let printed: string[];
+/** Lines on standard error. */
+let noted: string[];
 let directory: string;
 /** Statuses of the next answers, returned without calling the harness. Status 0 breaks the connection. */
 let outage: readonly number[];
 
-async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [status, ...later] = outage;
-  outage = later;
-  if (status === 0) return void request.socket.destroy();
-  if (status !== undefined && status !== 200) return void response.writeHead(status).end();
-  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-  const body = await text(request);
-  const event = { body: body === '' ? null : body, headers, multiValueHeaders: {} };
-  const reply = await harness.ask(request.method ?? '', request.url ?? '', { event });
-  response.writeHead(reply.status, reply.headers).end(reply.text);
-}
-const server = createServer((request, response) => void serve(request, response));
+const server = apiServer(
+  () => harness,
+  (request, response) => {
+    const [status, ...later] = outage;
+    outage = later;
+    if (status === undefined || status === 200) return false;
+    if (status === 0) request.socket.destroy();
+    else response.writeHead(status).end();
+    return true;
+  },
+);
 
 beforeAll(async () => {
   url = await listenOnLoopback(server);
@@ -48,9 +50,12 @@ afterEach(() => rmSync(directory, { recursive: true }));
 let keys = 0;
 async function run(...words: readonly string[]): Promise<readonly string[]> {
   printed = [];
-  const key = words.includes('decide') || words.includes('timeline') || words[0] === 'parked' ? OPERATOR_KEY : API_KEY;
+  noted = [];
+  const isOperators = ['api', 'annotate', 'parked'].includes(words[0] ?? '') || /decide|timeline/.test(words[1] ?? '');
+  const key = isOperators ? OPERATOR_KEY : API_KEY;
   const program = payonceProgram({
     print: (lines) => printed.push(...lines.split('\n')),
+    note: (line) => noted.push(line),
     isTerminal: false,
     freshKey: () => `key-${(keys += 1)}`,
   });
@@ -128,6 +133,74 @@ describe('payonce payments', () => {
 
   test('commands report an unknown payment as not found', async () => {
     expect(await ending('payments', 'show', `pay_${'a'.repeat(32)}`)).toMatchObject({ exitCode: ExitCode.notFound });
+  });
+});
+
+describe('payonce annotate', () => {
+  test('annotates a payment, or one of its transitions', async () => {
+    const id = await triggered('payment.completed');
+    const [line] = await run('annotate', id, '--reason', 'The payer called', '--transition', '2');
+    expect(line).toMatch(/^ann_\w+ is transition 3: about transition 2, by .+, \d{4}-.+Z\.$/);
+    expect(await run('annotate', id, '--reason', 'Test')).toEqual([
+      expect.stringContaining(': about the payment, by '),
+    ]);
+  });
+});
+
+describe('payonce api', () => {
+  const api = (...words: readonly string[]) => run('api', ...words);
+
+  test('sends one request, with its query, and prints the answer as JSON', async () => {
+    expect(JSON.parse((await api('get', '/v1/admin/queues/claims?limit=1')).join('\n'))).toMatchObject({
+      object: 'list',
+    });
+    expect(noted).toEqual([]);
+  });
+
+  test('calls a route of a tenant for this tenant and mode', async () => {
+    const id = await triggered('payment.completed');
+    const ofTenant = ['--tenant', 'ten_desk', '--mode', 'test'];
+    expect(JSON.parse((await api('GET', `/v1/payments/${id}`, ...ofTenant)).join('\n'))).toMatchObject({ id });
+    expect(await ending('api', 'GET', `/v1/payments/${id}`, '--tenant', 'ten_desk', '--mode', 'live')).toMatchObject({
+      exitCode: ExitCode.notFound,
+    });
+  });
+
+  test('prints the key of a POST before it sends, with which a repeated call gets the same answer', async () => {
+    const id = await triggered('payment.completed');
+    const path = `/v1/admin/payments/${id}/annotations`;
+    const words = ['POST', path, '--data', '{"reason":"The payer called"}'];
+    outage = [503];
+    expect(await ending('api', ...words)).toMatchObject({ exitCode: ExitCode.refused });
+    const [, key = ''] = /^The idempotency key is (\S+)\.$/.exec(noted.join('\n')) ?? [];
+    const first = await api(...words, '--idempotency-key', key);
+    expect(noted).toEqual([]);
+    expect(await api(...words, '--idempotency-key', key)).toEqual(first);
+    expect(await api(...words)).not.toEqual(first);
+  });
+
+  test('names the field at fault and the reason', async () => {
+    const id = await triggered('payment.completed');
+    const annotate = (data: string) => ending('api', 'POST', `/v1/admin/payments/${id}/annotations`, '--data', data);
+    expect((await annotate('{}')).sentence).toMatch(/^invalid_request: reason is missing: it .+/);
+    expect((await annotate('{"reason":"Test","colour":"red"}')).sentence).toMatch(
+      /^unknown_field: colour: It is unknown/,
+    );
+  });
+
+  test.each([
+    [['PUT', '/v1/payments'], 'PUT is not one of GET, POST, PATCH, DELETE.'],
+    [['GET', 'v1/payments'], 'v1/payments is not a path of the API, for example /v1/payments?limit=5.'],
+    [['POST', '/v1/exports', '--data', '[1]'], 'it must be a JSON object'],
+    [['GET', '/v1/payments', '--data', '{}'], 'A GET request has no body: omit --data.'],
+    [['PATCH', '/v1/x', '--idempotency-key', 'k'], 'A PATCH request has no idempotency key: omit --idempotency-key.'],
+    [['POST', '/v1/exports', '--idempotency-key', 'a b'], 'a key is 1 to 128 visible ASCII characters'],
+  ])('%j is refused before any call', async (words, sentence) => {
+    expect(await ending('api', ...words)).toEqual({
+      exitCode: ExitCode.usage,
+      sentence: expect.stringContaining(sentence),
+    });
+    expect([harness.reports, noted]).toEqual([[], []]);
   });
 });
 

@@ -145,7 +145,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, operators, limits, payments, orders, exports, parked, webhooks, listen, trigger, dead-letters, jobs, events, redrive, views, verify, tables, erase, annotate, activity, doctor, cost, simulate, conform, completion (see --help).',
+      'payonce needs a command: keys, tenants, operators, limits, payments, orders, exports, parked, webhooks, listen, trigger, dead-letters, jobs, events, redrive, views, verify, tables, erase, annotate, api, activity, doctor, cost, simulate, conform, completion (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
