@@ -10,14 +10,6 @@ let harness: Api;
 let url: string;
 let printed: string[];
 
-/** Serves the job API over HTTP. */
-async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-  const body = await text(request);
-  const event = { body: body === '' ? null : body, headers, multiValueHeaders: {} };
-  const reply = await harness.ask(request.method ?? '', request.url ?? '', { event });
-  response.writeHead(reply.status, reply.headers).end(reply.text);
-}
 const server = apiServer(() => harness);
 
 beforeAll(async () => {
