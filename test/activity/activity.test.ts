@@ -114,7 +114,7 @@ describe('a chain of the activity log', () => {
     expect(page.kind === 'found' && [page.entries.length, page.hasMore]).toEqual([50, true]);
   });
 
-  test('is listed page by page, newest first, and rejects an entry of another tenant as cursor', async () => {
+  test('is listed page by page, newest first, and rejects an entry of another tenant as a cursor', async () => {
     for (const about of ['a', 'b', 'c']) await log.record(draft(SHOP, about));
     await log.record(draft(OTHER, 'other'));
     const page = await pageOfActivity(log, SHOP, { limit: 2 });
