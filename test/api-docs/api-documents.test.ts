@@ -64,7 +64,7 @@ describe('the API documents', () => {
     },
   );
 
-  test('refuse other methods with the list of allowed methods', async () => {
+  test('refuse unsupported methods with the list of allowed methods', async () => {
     const result = await api(gatewayEvent('POST', '/docs'));
 
     expect(result.statusCode).toBe(405);

@@ -114,7 +114,10 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
   }
 }
 
-/** The processor lists a second charge that the Ledger lacks; two comparisons an hour apart confirm the mismatch. */
+/**
+ * Captures a mismatch: the processor lists a second charge that the Ledger lacks, and two comparisons an hour apart
+ * confirm it.
+ */
 export async function captureMismatches(examples: CapturedExamples): Promise<void> {
   const harness = new Api();
   const { store, processor, clock } = harness;

@@ -28,7 +28,7 @@ export class CapturedExamples {
         this.request(docs.operationId, name, summary, value);
   }
 
-  /** @returns the body of an example that the declaration of the endpoint has */
+  /** @returns the body of the example with this name in the declaration of the endpoint */
   declared(operation: string, name: string) {
     const docs = ENDPOINTS.find((each) => each.docs.operationId === operation)?.docs;
     const example = docs === undefined ? undefined : requestsOf(docs)[name];

@@ -30,7 +30,7 @@ describe('the links between operations', () => {
       // The id was chosen by the sender of the event.
       'getPaymentRequest',
       'getIdempotencyRecord',
-      // Applies to some queues only.
+      // A redrive applies to some queues only.
       'redriveQueue',
       'receiveCallback',
     ]);
@@ -44,7 +44,7 @@ describe('the links between operations', () => {
           ]);
   });
 
-  test('lead to operations with the same kind of key', () => {
+  test('lead to operations with the same kind of API key', () => {
     const kindsOf = (id: string) =>
       (operations.find(({ operationId }) => operationId === id)?.security ?? []).flatMap((each) => Object.keys(each));
     const others = links.filter(({ from, link }) => {

@@ -75,10 +75,10 @@ export async function waitingApproval() {
   };
 }
 
-/** Creates a tenant and a key for it, as an operator. */
+/** The fields of an API key of a web shop. */
 const WEB_SHOP = { mode: 'live', name: 'Web shop', scopes: ['payments:read', 'payments:write'] };
 
-/** A new tenant with a key. @param wanted its other fields */
+/** Creates a tenant and an API key of the tenant, as an operator. @param wanted the other fields of the key */
 export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WEB_SHOP) {
   const api = new Api();
   const { client } = api.store.database;
@@ -91,7 +91,7 @@ export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WE
 const failingLedger = (fault: Error) =>
   new Api({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
 
-/** The owner crashes before its commit; then the authorization expires at the processor. */
+/** Crashes the owner before its commit, and expires the authorization at the processor. */
 async function letGo(): Promise<Reply> {
   const harness = new Api();
   const processor = { ...harness.processor, name: 'sandbox' };
@@ -131,7 +131,10 @@ async function notAttempted(): Promise<Reply> {
   return api.order('k', { source: 'tok_unauthorized' });
 }
 
-/** The owner crashes after the payment; the stock service is silent for an hour, then the client retries. */
+/**
+ * Crashes the owner after the payment, leaves the order without an answer of the stock service for an hour, and
+ * retries.
+ */
 async function givenUp(): Promise<Reply> {
   const harness = new World();
   const { stock } = harness.shop;
