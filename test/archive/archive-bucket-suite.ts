@@ -77,7 +77,7 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
       expect(await bucket.text(other.name)).toBe(forged);
     });
 
-    test('accepts exactly one of many concurrent writers of a name', async () => {
+    test('accepts exactly one of many concurrent writes to one name', async () => {
       const ends = await Promise.all([1, 2, 3, 4].map(() => bucket.put(objectOf(1))));
       expect(ends.filter((end) => end === 'written')).toHaveLength(1);
     });
@@ -112,7 +112,7 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
       },
     );
 
-    test("of two concurrent writers of an hour's manifest, one writes it, with every object", async () => {
+    test("of two concurrent writers of an hour's manifest, one writes a manifest with every object", async () => {
       await archive(bucket, 0, 4);
       await archive(bucket, 4, ledger.length);
       const clock = new SimulatedClock(nowMs + 60_000);

@@ -53,7 +53,7 @@ describe('a line of the archive', () => {
     expect(lineText(systemDigest, lineOf(recordOf(turned)))).toBe(lineText(systemDigest, lineOf(recordOf(row))));
   });
 
-  test('contains no personal text: details rows, which are outside the Ledger, hold it', async () => {
+  test('contains no personal text, which only the details rows outside the Ledger contain', async () => {
     const text = ledger.map((row) => lineText(systemDigest, lineOf(recordOf(row)))).join('\n');
     expect(text).not.toContain('Returned');
     expect(text).not.toContain('@');
@@ -115,7 +115,7 @@ class Archiver {
   readonly clock = new SimulatedClock();
   readonly reported: unknown[] = [];
   trouble: (() => Error | undefined) | undefined;
-  /** Makes the call fail after the object is written. */
+  /** Whether the call fails after the object is written. */
   lost = false;
 
   async take(rows: readonly Fields[], waitsMs = 0) {
@@ -173,7 +173,7 @@ describe('the archiver', () => {
     expect(archiver.archive.objects.size).toBe(1);
   });
 
-  test('fails at once when the archive refuses the object', async () => {
+  test('fails immediately when the archive refuses the object', async () => {
     const archiver = new Archiver();
     const begunMs = archiver.clock.nowMs();
     archiver.trouble = () => new TerminalError('archive_refused', 'the archive refused an object: AccessDenied');

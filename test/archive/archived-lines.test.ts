@@ -33,7 +33,7 @@ async function findings(archive: MemoryArchive, ledger?: LedgerRows, bounds: Bou
 const kinds = (found: readonly RowFinding[]) => found.map(({ kind }) => kind).sort();
 
 describe('the Ledger and its archive', () => {
-  test('agree for objects of one row or many, also with repeated lines', async () => {
+  test('agree for objects of one row or many, even with repeated lines', async () => {
     for (const size of [1, 3, rows.length]) {
       const archive = await archiveOfRows(rows, size);
       await archive.take(rows.slice(2, 5));
@@ -75,7 +75,7 @@ describe('the Ledger and its archive', () => {
     expect(found).toEqual([]);
   });
 
-  test('a line that records a manual change does not count as the row, before and after its repair', async () => {
+  test('a line that records a manual change does not count as the archived row, before or after the row is put back', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [row = {}] = rows;
     const forged = { ...row, tenantId: 'ten_other' };
@@ -162,7 +162,7 @@ describe('an archive object', () => {
   });
 });
 
-test('the rows of a chain are found in any object, each once', async () => {
+test('each row of a chain is found once, in whatever object the row is', async () => {
   const archive = await archiveOfRows(rows, 2);
   await archive.take(rows);
   for (const chain of new Set(rows.map(({ pk }) => String(pk)))) {

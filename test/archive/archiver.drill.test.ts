@@ -104,7 +104,7 @@ async function untilArchived(payments: readonly string[]): Promise<void> {
   }
 }
 
-test('every row of a payment is archived, also when the archiver is killed during its work', async () => {
+test('every row of a payment is archived, even when the archiver is killed during its work', async () => {
   const run = crypto.randomUUID().slice(0, 8);
   const paid = async (name: string) =>
     String((await api.payUntilAnswered({ key: `archive-${run}-${name}` })).json['id']);
@@ -200,7 +200,7 @@ test('an operator puts the rows of a parked batch back as late objects, with lin
   }
   expect((await objectNames()).filter((name) => name.startsWith(LATE_PREFIX))).toHaveLength(1);
   await untilArchived([payment]);
-  // The message as Lambda parks it. No row of its time is missing.
+  // The message as Lambda parks it. No row of the message's period is missing.
   const approximateArrivalOfFirstRecord = new Date(Date.now() - 3_600_000).toISOString();
   const batch = { approximateArrivalOfFirstRecord, approximateArrivalOfLastRecord: approximateArrivalOfFirstRecord };
   const sqs = new SQSClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });

@@ -86,7 +86,7 @@ describe('a stopped archiver', () => {
 });
 
 describe('the verified periods', () => {
-  test('are each day in the following night, and in each month everything before it', () => {
+  test('cover each day in the following night, and in each month everything before that month', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);

@@ -38,7 +38,7 @@ export class AuditedArchive implements ReadableArchive {
     await writeManifests({ manifests: this.manifests, digest: systemDigest, clock }, clock.nowMs());
   }
 
-  /** Stores a verification that ended a minute after this time, of the day before unless `change` overrides it. */
+  /** Stores a verification of the preceding day that ended a minute after this time. `change` overrides its fields. */
   verified(atMs: number, change: Partial<Verification> = {}): Promise<void> {
     const times = {
       fromMs: atMs - 2 * HOUR_MS - DAY_MS,

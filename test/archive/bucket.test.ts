@@ -29,13 +29,13 @@ async function findingsOf(change: (server: BucketServer) => void, lock?: Paramet
   return judgeBucket(BUCKET, await server.facts(), lock);
 }
 
-describe('the archive bucket', () => {
+describe('the check of the archive bucket', () => {
   test('passes with the protections of the stack', async () => {
     expect(await findingsOf(() => undefined)).toEqual([]);
     expect(await findingsOf(() => undefined, { mode: 'governance', days: 7 * 365 })).toEqual([]);
   });
 
-  test('is checked against the required lock', async () => {
+  test('compares the lock with the required lock', async () => {
     expect(await findingsOf(() => undefined, { mode: 'compliance', days: 8 * 365 })).toMatchObject([
       { what: 'lock', because: 'the mode is governance, but compliance is required' },
       { what: 'lock', because: 'objects are locked for 2555 days instead of 2920' },

@@ -172,7 +172,7 @@ describe('rows of a parked batch', () => {
     const object = behind.archive.objects.get(name);
     if (object === undefined) throw new Error('no object was put back');
     await behind.hours(1);
-    // Writes a copy in another hour, whose manifests are complete.
+    // Writes a copy in a different hour, whose manifests are complete.
     const foreign = name.replace(/late\/\d{4}/, 'late/2020');
     await behind.archive.put({ ...object, name: foreign });
     await behind.hours(2);

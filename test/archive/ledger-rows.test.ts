@@ -25,7 +25,7 @@ async function keysOf(ledger: LedgerRows): Promise<ReadonlySet<string>> {
 
 const keyOf = ({ pk, sk }: Record<string, unknown>): string => `${String(pk)} ${String(sk)}`;
 
-test('all rows are read by a scan, and the rows of a period by its outcomes', async () => {
+test('all rows are read by a scan, and the rows of a period by the outcomes of the period', async () => {
   const api = new Api();
   const { client } = api.world.store.database;
   const pacing = { clock: api.clock, entropy: countingEntropy() };

@@ -86,7 +86,7 @@ describe('a manifest', () => {
     expect(await archive.verified()).toEqual({ manifests: 2, objects: 2, findings: [] });
   });
 
-  test('is written once an hour, also without new objects', async () => {
+  test('is written once an hour, even without new objects', async () => {
     const archive = new Archive();
     expect(await archive.write()).toMatchObject([{ number: 1, objects: [] }]);
     expect(await archive.write()).toEqual([]);

@@ -84,7 +84,7 @@ const { counts, findings } = await verifyRows(
   { bounds: NO_BOUNDS },
 );
 parts.close();
-/** Returns the peak memory of this process. Kilobytes. Linux starts `maxRSS` with the size of the parent process. */
+/** Returns the peak memory of this process, in kilobytes. Linux starts `maxRSS` with the size of the parent process. */
 function peakKilobytes(): number {
   const { maxRSS } = process.resourceUsage();
   if (process.platform !== 'linux') return maxRSS;

@@ -77,7 +77,7 @@ describe('the record of a verification', () => {
     });
   });
 
-  test('states the number of findings, and the first one', async () => {
+  test('states the number of findings, and the first finding', async () => {
     const { recorded } = await verified(rows.slice(1));
     expect(recorded).toMatchObject({ verdict: 'differs', found: recorded?.first.length });
     expect(recorded?.first).toContainEqual(expect.objectContaining({ kind: 'row_missing' }));
@@ -153,7 +153,7 @@ describe('the last verifications', () => {
     expect(await readAudit(archive, NOON_MS + 3 * HOUR_MS)).toMatchObject({ areManifestsOverdue: true });
   });
 
-  test('are never overdue in an empty or young archive, and overdue in an old archive without any', async () => {
+  test('are never overdue in an empty or young archive, and overdue in an old archive without any verification', async () => {
     const archive = new AuditedArchive();
     expect(await readAudit(archive, NOON_MS)).toMatchObject({ manifests: [], areManifestsOverdue: false });
     await archive.manifest(NOON_MS);
@@ -171,7 +171,7 @@ describe('the last verifications', () => {
     expect(verifications.at(-1)).toMatchObject({ first: [FINDING] });
   });
 
-  test('contain only records of the auditor: another text under a matching name is counted, but not trusted', async () => {
+  test('contain only records of the auditor: any other text under a matching name is counted, but not trusted', async () => {
     const archive = await auditedArchive(FINDING);
     const held: Verification = {
       kind: 'day',
@@ -191,7 +191,7 @@ describe('the last verifications', () => {
     expect(await dayOf(archive)).toMatchObject({ unreadable: 3, verifications: [{ verdict: 'holds' }, { found: 1 }] });
   });
 
-  test('of partial runs are due in the first hours of a month, if the archive existed before it', () => {
+  test('of partial runs are due in the first hours of a month, if the archive existed before that month', () => {
     const due = (nowMs: number) => lastDueMs('part', nowMs, BEGIN_MS, BEGIN_MS);
     expect(due(BEGIN_MS + DAY_MS)).toBeUndefined();
     expect([3, 20 * 24].map((hours) => due(MIDNIGHT_MS + hours * HOUR_MS))).toEqual(
