@@ -14,7 +14,7 @@ import { requestedAt } from '../support/causes.ts';
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
 /**
- * A payment made by the same calls as in `createPayment`, in sequence: the same claim, processor request and commit. It
+ * Makes a payment with the same calls as `createPayment`, in sequence: the same claim, processor request and commit. It
  * leaves out the skeleton's takeover, replay and handling of rivals, so the difference is the skeleton's cost.
  */
 export async function payByHand(tools: CreatePaymentTools, request: CreatePayment): Promise<void> {

@@ -174,7 +174,8 @@ async function idleReads(): Promise<number> {
   let units = 0;
   const { database } = system.account;
   const isVoid = database.isVoid.bind(database);
-  // Called for each query. A query of an empty partition costs half a unit, or one unit when consistent.
+  // This function is called for each query. A query of an empty partition costs half a unit, or one unit when
+  // consistent.
   database.isVoid = (query) => {
     units += query.ConsistentRead === true ? 1 : 0.5;
     return isVoid(query);

@@ -91,11 +91,11 @@ function paid(number: number, nowMs: number): readonly Transition[] {
  * Megabytes.
  */
 const MB_OF_A_PROCESSOR = 1_769;
-/** CPU time of an SDK call: 0.3 ms on a desktop CPU, times two and a half on Lambda. Milliseconds. */
+/** CPU time of an SDK call, in milliseconds: 0.3 on a desktop CPU, times two and a half on Lambda. */
 const CPU_OF_CALL_MS = 0.75;
-/** CPU time of the function's own work for an event. Milliseconds. */
+/** CPU time of the function's own work for an event, in milliseconds. */
 const CPU_OF_EVENT_MS = 0.5;
-/** Latency of a call. Milliseconds. */
+/** Latency of a call, in milliseconds. */
 const WAIT_MS = { dynamodb: 5, bus: 40 };
 
 /**
@@ -118,7 +118,7 @@ const BEFORE = {
 
 export async function eventRates(settings: Readonly<Record<'relay' | 'projector', BatchSettings>>) {
   const calls = await eventCalls();
-  // The relay reads ten first transitions concurrently and makes five concurrent calls of the bus.
+  // The relay reads ten first transitions concurrently and makes five concurrent calls to the bus.
   const rounds = { relay: { dynamodb: 10, bus: 2 }, projector: { dynamodb: calls.projector.dynamodb, bus: 0 } };
   const roundsBefore = { ...rounds, relay: { dynamodb: 10, bus: 10 } };
   return (['relay', 'projector'] as const).map((name) => ({

@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 
-/** Size of an empty list or map; each member adds one byte. Bytes. */
+/** Size of an empty list or map, in bytes; each member adds one byte. */
 const CONTAINER_BYTES = 3;
 
 /**
@@ -21,7 +21,10 @@ function valueBytes(value: AttributeValue): number {
   throw new Error(`unknown size of ${JSON.stringify(Object.keys(value))}`);
 }
 
-/** Returns the size of a number: one byte for every two significant digits, one more, and one for a minus sign. */
+/**
+ * Returns the size of a number: one byte for every two significant digits, one additional byte, and one for a minus
+ * sign.
+ */
 function numberBytes(text: string): number {
   const digits = text.replace(/^-/, '').replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
   return Math.ceil(digits.length / 2) + 1 + (text.startsWith('-') ? 1 : 0);

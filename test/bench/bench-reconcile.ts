@@ -100,11 +100,14 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
   };
 }
 
-/** The earlier version made a search and a read at Stripe for each payment: half a second, four concurrently. */
+/**
+ * The earlier version searched and read each payment at Stripe, which took half a second, for four payments
+ * concurrently.
+ */
 const BEFORE = { callsEach: 2, secondsEach: 0.5 / 4 };
 /**
- * The lists of a page are read concurrently, each in about a second; then eight chains concurrently, each in ten
- * milliseconds; then the write of the run.
+ * A page reads its lists concurrently, each in about a second, then eight chains concurrently, each in ten
+ * milliseconds, and then writes the run.
  */
 const NOW = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 
