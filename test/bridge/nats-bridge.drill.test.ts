@@ -117,7 +117,7 @@ async function handleAll(site: IntakeSite, records: readonly SQSRecord[]): Promi
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `{"event_id":"${index}"}`);
 
 describe('a NATS message', () => {
-  test('reaches the queue with its subject and any payload, and is acknowledged after that', async () => {
+  test('reaches the queue with its subject and any payload, and is acknowledged afterwards', async () => {
     const { publish, startBridge, take, subject, stream, untilSettled } = await way();
     const long = new Uint8Array(1_000_000).fill(97);
     const odd = ['{"amount":1000,"name":"Zoë"}', '', new Uint8Array([0xff, 0xfe]), 'a\u0000b', long];
