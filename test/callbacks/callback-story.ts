@@ -65,7 +65,10 @@ interface Race {
   readonly event?: 'same' | 'other';
 }
 
-/** No rival, or a rival before one of the calls readEffect, readCharge, listTransitions and recordEffect. */
+/**
+ * Races without a rival, and with a rival before each of the calls readEffect, readCharge, listTransitions and
+ * recordEffect.
+ */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(4, [{ event: 'same' }, { event: 'other' }] as const)];
 
 /** Returns a history of one delivery with faults, then redeliveries until an acknowledgement. */

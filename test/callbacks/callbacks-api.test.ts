@@ -195,7 +195,7 @@ describe('a callback with an invalid signature gets 401, and nothing is stored',
 });
 
 describe('signing secrets', () => {
-  test('are both valid while both are active, and the old one is invalid after its removal', async () => {
+  test('are both valid while both are active, and the old secret is invalid after its removal', async () => {
     site.secrets = ['new', SECRET];
     expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
     const signedNew = (id: string) => ({
@@ -270,7 +270,7 @@ describe('invalid requests', () => {
   test.each([
     ['not JSON', 'x', undefined],
     ['no event', '{}', 'id'],
-    ['an event of another kind', eventBody('evt_1', 'ch_1', { type: 'charge.exploded' as never }), 'type'],
+    ['an event of an unknown type', eventBody('evt_1', 'ch_1', { type: 'charge.exploded' as never }), 'type'],
     ['an event of the other mode', eventBody('evt_1', 'ch_1', { livemode: true }), 'livemode'],
     ['an event about nothing', eventBody('evt_1', ''), 'data.charge'],
     ['an event id with a line break', eventBody('a\nb', 'ch_1'), 'id'],

@@ -161,7 +161,7 @@ describe('a processor callback', () => {
       { account: 'late_receipts', direction: 'credit', amount: 1000 },
     ]);
     expect((await api.send('GET', `/v1/payments/${id}`)).json['status']).toBe('failed');
-    // Queued together with the record, or already returned by a scheduled run.
+    // The return is queued together with the record, unless a scheduled run has already returned the money.
     const owed = await queuedReturns(id);
     const types = (await transitionsOf(id)).map(({ type }) => type);
     if (owed.length > 0) expect(owed).toEqual([await chargeOf(id)]);
@@ -232,7 +232,7 @@ async function queuedReturns(payment: string): Promise<readonly string[]> {
 describe('two identical concurrent callbacks', () => {
   test('have one effect and both get 200, in many rounds', async () => {
     const rounds = Array.from({ length: whole(100, { slice: 10 }) }, (_, round) => round);
-    // The race is between the two of a pair. More concurrent pairs would only delay the processor's answers.
+    // The race is between the two callbacks of a pair. More concurrent pairs would only delay the processor's answers.
     await pMap(rounds, oneRound, { concurrency: 2 });
   });
 

@@ -149,7 +149,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans({ books: [books] })).toMatchObject({ givenUp: 1 });
   });
 
-  test('leaves time for recent orphans when there are many old ones', async () => {
+  test('leaves time for recent orphans when there are many old orphans', async () => {
     for (let count = 0; count < 150; count += 1)
       await harness.deliver(callback(`evt_${count}`, `ch_hopeless_${count}`));
     harness.clock.advance(2 * HOUR_MS + 60_000);

@@ -186,7 +186,7 @@ describe('a callback', () => {
   test.each([
     ['released', (charge: string) => harness.processor.inside.void(charge), 'canceled'],
     [
-      'captured with another amount',
+      'captured with a different amount',
       (charge: string) => harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1_500 }),
       'needs_review',
     ],
