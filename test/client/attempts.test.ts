@@ -7,7 +7,7 @@ import { clientOn, errorOf, TEA, URL_OF_API } from './client-world.ts';
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers });
 
-describe('attempts of a client', () => {
+describe('a client’s attempts', () => {
   /** Returns a client that receives the given answers in order, and then those of the API. */
   function answering(api: Api, ...answers: readonly (() => Response)[]) {
     const pauses: number[] = [];

@@ -45,7 +45,7 @@ async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
 describe('a process that is killed at random moments and restarted', () => {
   const OPERATIONS = whole(200, { slice: 10 });
   const MAX_LIVES = 20 * OPERATIONS;
-  /** No other test uses these amounts. Minor units. */
+  /** The first of the amounts, in minor units. No other test uses these amounts. */
   const FIRST_AMOUNT = 73_000_000;
 
   test('charges once for each of its operations', async () => {

@@ -48,7 +48,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   return { client: clientOn(api, changes, stored).client, steps, death };
 }
 
-/** Repeats a call until it has an outcome; the process crashes at each of the given crashes. */
+/** Repeats a call until it has an outcome; its process crashes at the given steps. */
 async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
   const steps: (readonly string[])[] = [];
   for (const crash of [...crashes, undefined]) {

@@ -82,7 +82,7 @@ describe('an operation', () => {
     expect([sent.length, chargesIn(api)]).toEqual([1, 1]);
   });
 
-  test('accepts the same fields in another order', async () => {
+  test('accepts the same fields in a different order', async () => {
     const { client } = clientOn(new Api());
     const params = { ...TEA, metadata: { a: '1', b: '2' } };
     const first = await client.payments.create(params, { operation: 'order_42' });
@@ -92,7 +92,7 @@ describe('an operation', () => {
     expect(await client.payments.create(turned, { operation: 'order_42' })).toEqual(first);
   });
 
-  test('is refused with another kind of action or another payment', async () => {
+  test('is refused for a different kind of action or a different payment', async () => {
     const api = new Api();
     const { client, sent } = clientOn(api);
     const paid = await client.payments.create(TEA, { operation: 'order_42' });
@@ -130,7 +130,7 @@ describe('an operation', () => {
   test.each([
     ['nothing', undefined],
     [
-      'a row of another operation',
+      'a row of a different operation',
       { operation: 'order_1', key: 'k', method: 'POST', path: '/v1/payments', body: '{}' },
     ],
     ['a row without a key', { operation: 'order_42', key: '', method: 'POST', path: '/v1/payments', body: '{}' }],

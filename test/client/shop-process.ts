@@ -5,8 +5,9 @@ import { listenerOf } from '../../examples/listener.ts';
 import { shop } from '../../examples/shop/shop.ts';
 
 /*
- * The example shop as a process that dies at one step. Its steps are before and after each of its database writes and
- * requests: step 0 is before the first. It prints `listening <port>`, and `steps <number>` for each posted purchase.
+ * The example shop as a process that crashes at one step. Its steps are before and after each of its database writes
+ * and requests: step 0 is before the first. It prints `listening <port>`, and `steps <number>` for each posted
+ * purchase.
  */
 
 const { DATABASE = '', PAYONCE_URL = '', PAYONCE_KEY = '', WEBHOOK_SECRETS = '', DIES_AT = '-1' } = process.env;
