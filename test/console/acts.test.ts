@@ -170,7 +170,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a payment with more transitions than an API page is shown in its current state, also on a phone', async () => {
+  test('a payment with more transitions than an API page is shown in its current state, even on a phone', async () => {
     for (let count = 0; count < 14; count += 1) await api.change(`${payment}/refunds`, `r${count}`, { amount: 100 });
     const page = await opened(`payments/${payment}`);
     await page.setViewportSize({ width: 390, height: 800 });

@@ -19,7 +19,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
     return page;
   }
 
-  test('is shown to a viewer with verdicts, findings as text, the command, and the manifests', async () => {
+  test('are shown to a viewer with verdicts, findings as text, the command, and the manifests', async () => {
     const page = await opened(await auditedArchive({ kind: 'line_unreadable', object: 'ledger/1', because: SCRIPT }));
     const nights = page.getByRole('region', { name: NIGHT }).getByRole('row');
     await nights.nth(1).getByRole('cell', { name: 'holds', exact: true }).waitFor();
@@ -42,7 +42,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('is shown as overdue, or as not yet due in a new archive', async () => {
+  test('are shown as overdue, or as not yet due in a new archive', async () => {
     const overdue = await opened(await auditedArchive({ kind: 'row_missing' }), 24 * 3_600_000);
     await overdue.getByText(OVERDUE).waitFor();
     await overdue.getByText('No manifest was written for three hours.').waitFor();
@@ -53,7 +53,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
     expect(await empty.getByText('overdue').count()).toBe(0);
   });
 
-  test('is replaced by a notice in a deployment without an archive', async () => {
+  test('are replaced by a notice in a deployment without an archive', async () => {
     const page = await opened();
     await page.getByText('This deployment has no archive').waitFor();
     expect(await page.getByRole('table').count()).toBe(0);

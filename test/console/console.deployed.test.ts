@@ -102,7 +102,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
-  test('a page of another origin reaches no local listener', async () => {
+  test('a page from another origin reaches no local listener', async () => {
     const foreign = await ForeignPage.serve(browser);
     const listeners = await ownListeners();
     const key = `AWS4-HMAC-SHA256 Credential=${aws.accessKeyId}/20260101/us-east-1/lambda/aws4_request`;
@@ -128,7 +128,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     }
   });
 
-  test('a link of another origin opens the console', async () => {
+  test('a link from another origin opens the console', async () => {
     const foreign = await ForeignPage.serve(browser);
     const page = await foreign.open('localhost');
     await page.evaluate(`location.assign(${JSON.stringify(`${aws.apiUrl}/console`)})`);
