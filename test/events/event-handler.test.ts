@@ -161,7 +161,7 @@ describe('a batch of events', () => {
     expect(await away.take([recordOf(body, { failures: 4 })])).toEqual(['m0']);
   });
 
-  /** The queue of a consumer whose process dies at one message: acknowledged messages are gone. */
+  /** Simulates the queue of a consumer whose process crashes at one message. Acknowledged messages are gone. */
   test('a message that kills its process does not send other messages of the batch to the dead-letter queue', async () => {
     const names = ['a', 'b', 'killer', 'c', 'd'];
     const left = new Set(names);
@@ -186,7 +186,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('in a batch with many deliveries, a message waits when the function has no time left, but never the first', async () => {
+  test('in a batch with many deliveries, every message but the first waits when the function has no time left', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;
@@ -198,8 +198,8 @@ describe('a batch of events', () => {
     expect(await take(records.slice(0, 2), { getRemainingTimeInMillis: () => 1_000 })).toHaveLength(1);
   });
 
-  // A message that was killed with its function cannot be distinguished from one that kills it; and a message that
-  // never starts never finishes.
+  // A message during which a function was killed cannot be distinguished from a message that kills its function; and a
+  // message that never starts never finishes.
   test.each([
     ['payment requests', LONGEST_MESSAGE_SECONDS.paymentRequest, REQUEST_BUDGET_SECONDS, PAYMENTS_TIMEOUT_SECONDS],
     ['consumers', LONGEST_MESSAGE_SECONDS.consumed, RECEIPT_SECONDS, CONSUMER_TIMEOUT_SECONDS],

@@ -38,7 +38,7 @@ describe('events on the deployed stack', () => {
   test('a republished outcome is the same event', async () => {
     const { awsEndpoint: endpoint, region } = aws;
     const lambda = new LambdaClient({ endpoint, region, credentials: CREDENTIALS });
-    // Limited to this event: other tests wait for their own lost events.
+    // Republishes only this event, because other tests wait for their own lost events.
     const [{ occurredAtMs } = { occurredAtMs: 0 }] = await listener.received(paymentId, 1);
     const range = { sinceMs: occurredAtMs, untilMs: occurredAtMs + 1 };
     const { Payload } = await lambda.send(
@@ -81,7 +81,7 @@ describe('events on the deployed stack', () => {
     expect(received).toEqual([received[0], received[0], received[0]]);
   });
 
-  test('and has one receipt and one commission', async () => {
+  test('a payment has one receipt and one commission', async () => {
     const commissions = await commissionsOf(`aff_${run}`);
     expect(commissions).toMatchObject([{ sk: '6735', payment: paymentId, status: 'locked' }]);
     const count = await until(async () => {
@@ -92,7 +92,7 @@ describe('events on the deployed stack', () => {
     expect(count).toBe(1);
   });
 
-  test('and an unpaid order has one commission, which is canceled when the order ends', async () => {
+  test('an unpaid order has one commission, which is canceled when the order ends', async () => {
     const body = {
       amount: 2_000,
       currency: 'EUR',

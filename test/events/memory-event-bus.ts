@@ -6,7 +6,7 @@ export class MemoryEventBus implements EventPublisher {
   readonly published: PayonceEvent[] = [];
   /** The event ids of each call, accepted or refused. */
   readonly calls: (readonly string[])[] = [];
-  /** Returns the outcome of an event at an attempt, counted from 1. Undefined publishes the event. */
+  /** Returns the failure of an event at an attempt, counted from 1, or undefined to publish the event. */
   trouble: (id: string, attempt: number) => Exclude<PublishOutcome, { kind: 'published' }> | undefined = () =>
     undefined;
   readonly #tries = new Map<string, number>();

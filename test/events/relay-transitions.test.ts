@@ -61,7 +61,7 @@ describe('the relay', () => {
     },
   );
 
-  test('publishes a redriven event that the bus refused before the fix, also in the same process', async () => {
+  test('publishes a redriven event that the bus refused before the fix, even in the same process', async () => {
     const harness = new RelayHarness(chains(1));
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     expect(await harness.relay()).toMatchObject({ parked: 1 });
@@ -129,7 +129,7 @@ describe('the relay', () => {
     const harness = new RelayHarness(chains(PAYMENTS));
     harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
     expect(await harness.relay()).toMatchObject({ published: 0, againFrom: harness.records[PAYMENTS]?.position });
-    // Two concurrent calls.
+    // The relay makes two concurrent calls.
     expect(harness.bus.calls).toHaveLength(2 * 3);
     expect(harness.parked).toEqual([]);
   });

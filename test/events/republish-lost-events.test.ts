@@ -122,7 +122,7 @@ class LostEventsApiHarness {
     });
   }
 
-  /** Returns the mark of the job. Unix milliseconds. */
+  /** Returns the mark of the job, in Unix milliseconds. */
   async mark(): Promise<number | undefined> {
     const mark = await this.marks.readMark('republish-events');
     return mark === undefined ? undefined : timeOf(mark);
@@ -142,7 +142,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.alarms).toEqual([paymentIdFor('lost-2')]);
   });
 
-  test('publishes events that the projector has not seen in time, once each', async () => {
+  test('publishes each event once that the projector has not seen in time', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(3 * MINUTE_MS);
@@ -219,7 +219,7 @@ describe('the job that republishes lost events', () => {
     for (let payment = 0; payment < 10; payment += 1) harness.complete();
     await harness.catchUp(harness.clock.nowMs() + 1);
     for (let payment = 0; payment < 4; payment += 1) harness.complete();
-    // Messages of later payments.
+    // The queue contains messages of later payments.
     harness.queued = 50;
     harness.clock.advance(4 * MINUTE_MS);
     expect(await harness.run()).toMatchObject({ done: 4 });
@@ -239,7 +239,7 @@ describe('the job that republishes lost events', () => {
     for (let payment = 0; payment < 200; payment += 1) harness.complete();
     harness.clock.advance(4 * MINUTE_MS);
     await harness.catchUp(harness.clock.nowMs(), lostUntilMs);
-    // Messages of the last minutes.
+    // The queue contains messages of the last minutes.
     harness.queued = 150;
     await harness.run();
     expect(harness.bus.published).toHaveLength(300);
@@ -313,7 +313,7 @@ describe('the job that republishes lost events', () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const before = await harness.mark();
-    // One page of events plus one, in one millisecond.
+    // Creates one more event than a page holds, all in one millisecond.
     for (let payments = 0; payments <= 100; payments += 1) harness.complete();
     harness.clock.advance(2 * MINUTE_MS);
     harness.complete();
@@ -381,7 +381,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
 
-  test('leaves a page that cannot be compared to the next run, and publishes nothing unchecked', async () => {
+  test('leaves to the next run a page that cannot be compared, and publishes nothing unchecked', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(30 * MINUTE_MS);
@@ -440,10 +440,10 @@ describe('the job that republishes lost events', () => {
     expect(harness.parked).toEqual(whole);
   });
 
-  test('parks nothing of a page behind a waiting page, because each run would park it again', async () => {
+  test('parks nothing of a page behind a page that waits, because each run would park it again', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
-    // One page of events plus one that the bus refuses permanently.
+    // Creates a page of events, and one more event that the bus refuses permanently.
     for (let payments = 0; payments < 100; payments += 1) harness.complete();
     harness.clock.advance(2 * MINUTE_MS);
     harness.complete();

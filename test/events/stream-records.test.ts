@@ -57,7 +57,7 @@ describe('a record of the Ledger Stream', () => {
   });
 
   test.each([
-    ['an image in another format', recordOf(paid, {}, { type: { S: 'payment.settled' } })],
+    ['an image in an unknown format', recordOf(paid, {}, { type: { S: 'payment.settled' } })],
     ['an insert without its image', { eventName: 'INSERT', dynamodb: { SequenceNumber: '1' } }],
     ['an image that lacks its payment', recordOf(paid, {}, { payment: { NULL: true } })],
     ['a value that is not a Stream record', { eventName: 'INSERT' }],
