@@ -68,7 +68,7 @@ test.each<[string, readonly Cell[], string]>([
   ['line breaks', ['a\r\nb', 'c\nd'], '"a\r\nb","c\nd"\r\n'],
   ['a formula', ['=1+1', '+1', '-1', '@SUM(A1)'], "'=1+1,'+1,'-1,'@SUM(A1)\r\n"],
   ['a formula after whitespace', [' =1', '\t=1', '\ufeff=1'], `" '=1","'\t'=1","\ufeff'=1"\r\n`],
-  ['a formula after another separator', ['a;=1'], '"a;\'=1"\r\n'],
+  ['a formula after a different separator', ['a;=1'], '"a;\'=1"\r\n'],
   ['amounts', [-5, 10], '-5,10\r\n'],
 ])('writes %s', (_name, cells, line) => {
   expect(csvLine(cells)).toBe(line);

@@ -60,7 +60,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       expect(await files.exists(file)).toBe(false);
     });
 
-    test('an aborted upload creates no file, also when it is aborted twice', async () => {
+    test('an aborted upload creates no file, even when it is aborted twice', async () => {
       const { files } = tools;
       const uploadId = await files.begin(file);
       const part = await files.part(file, uploadId, 1, 'a');

@@ -13,9 +13,9 @@ import { MemoryExportFiles } from './memory-export-files.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PAGE = 10;
-/** Part size in these tests. Characters. */
+/** Part size in these tests, in characters. */
 const PART = 200;
-/** Longer than any lease. Milliseconds. */
+/** A time longer than any lease, in milliseconds. */
 export const LATER_MS = 120_000;
 
 export const OWNER = { tenantId: tenantId('ten_1'), mode: 'test' as const };

@@ -68,7 +68,7 @@ describe('an export of entries', () => {
     const day = 24 * 60 * 60 * 1000;
     for (const key of ['second', 'third', 'fourth']) {
       api.clock.advance(day - (api.clock.nowMs() % day));
-      // At the first moment of the day.
+      // The payment is at the first moment of the day.
       await api.paid(key, { amount: 300 });
       await api.change(`${await api.paid(`${key}-later`)}/refunds`, `${key}-r`, { amount: 1 });
     }
@@ -205,7 +205,7 @@ test('with a key of the other mode creates a separate export, and sees only its 
   expect((await api.get(`/v1/exports/${String(made.body['id'])}`, as(LIVE_KEY))).status).toBe(404);
 });
 
-test('formats amounts with the decimals of their currency, also with none and with three', async () => {
+test('formats amounts with the decimals of their currency: none, two or three', async () => {
   const api = new Api();
   for (const [key, amount, currency] of [
     ['a', 1, 'KWD'],

@@ -33,7 +33,7 @@ async function die(world: ExportWorld, key: ExportKey, isKilled = true): Promise
 }
 
 test.each([true, false])(
-  'an export whose writer dies three times and that no caller reads is completed (killed: %s)',
+  'an export whose writer crashes or fails three times and that no caller reads is completed (killed: %s)',
   async (isKilled) => {
     const world = new ExportWorld(COUNT);
     const key = await world.make('exp_1');
@@ -107,7 +107,7 @@ describe('an export with unreadable rows', () => {
       world.clock.advance(MINUTE_MS);
       world.woken.length = 0;
       await sweep(world);
-      // Lambda's attempts, and readers who repeatedly start writers.
+      // Simulates Lambda's attempts, and readers that repeatedly start writers.
       for (let writer = 0; writer < 5; writer += 1)
         if ((await read()) !== 'failed') await die(world, key, false).catch(() => undefined);
     }

@@ -57,7 +57,7 @@ describe('an export until the second of its request', () => {
     expect(world.file(key)).toBe(fileOfNumbers(COUNT));
   });
 
-  test('waits for seconds, and an export of past or future days waits no longer', async () => {
+  test('waits for at most ten seconds, and an export of past days does not wait', async () => {
     const world = new ExportWorld(COUNT);
     const { clock } = world;
     for (const [untilMs, longestMs] of [
@@ -195,7 +195,7 @@ test('an upload that was removed before its completion is reported', async () =>
 });
 
 describe('the exports of a tenant', () => {
-  test('are limited to five unfinished exports, also for concurrent requests', async () => {
+  test('are limited to five unfinished exports, even for concurrent requests', async () => {
     const world = new ExportWorld(1);
     const ids = Array.from({ length: 8 }, (_, index) => `exp_${index}`);
     const made = await Promise.all(ids.map((id) => world.request(id)));
@@ -208,7 +208,7 @@ describe('the exports of a tenant', () => {
     expect((await world.request('exp_9')).kind).toBe('written');
   });
 
-  test('include the export of a repeated request, also at the limit of five', async () => {
+  test('include the export of a repeated request, even at the limit of five', async () => {
     const world = new ExportWorld(1);
     for (const id of ['exp_0', 'exp_1', 'exp_2', 'exp_3', 'exp_4']) await world.make(id);
     expect(await world.request('exp_3')).toMatchObject({
