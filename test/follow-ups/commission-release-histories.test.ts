@@ -23,7 +23,7 @@ import { TABLES } from '../world/tables.ts';
 
 const LOCKED_MS = 30 * 24 * 60 * 60_000;
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** Paid, partially refunded, fully refunded, the second refund failed, and refunded again. */
+/** A partial refund, a refund of the rest, which then fails, and a new refund of the rest. */
 const FACTS = [refunded('re_1', 400), refunded('re_2', 600), refunded('re_2', 600, true), refunded('re_3', 600)];
 const EVENTS = eventsOfPaid('released', METADATA, FACTS);
 const CHAIN = chainOfPaid('released', METADATA, FACTS);
@@ -108,7 +108,7 @@ describe('the release of a commission', () => {
     expect(await harness.release()).toMatchObject({ done: 0, failed: 0 });
   });
 
-  test('costs one run, not every run, for a stale queue entry from a restored table', async () => {
+  test('spends one run, not every run, on a stale queue entry of a restored table', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 2));
     harness.mature();
@@ -191,7 +191,7 @@ describe('the release of a commission', () => {
     expect(histories).toBeGreaterThan(5);
   });
 
-  test('pays the reduced amount when a refund arrives between its read and its write', async () => {
+  test('pays the reduced amount when a refund arrives between the job’s read and write', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 1));
     harness.mature();
@@ -202,15 +202,15 @@ describe('the release of a commission', () => {
   });
 
   test.each<[string, Fact, Fact, readonly unknown[]]>([
-    ['a dispute is open, and then lost', disputed('open'), disputed('lost'), ['canceled', 0, 'is out']],
-    ['a dispute is open, and then won', disputed('open'), disputed('won'), ['released', 100, 'is out']],
+    ['an open dispute that is then lost', disputed('open'), disputed('lost'), ['canceled', 0, 'is out']],
+    ['an open dispute that is then won', disputed('open'), disputed('won'), ['released', 100, 'is out']],
     [
-      'a refund is in progress, and then succeeds',
+      'a refund that is in progress and then succeeds',
       { kind: 'refund', refundId: 're_1', chargeId: 'ch_1', amountMinor: 1000, status: 'pending', createdAtMs: 0 },
       refunded('re_1', 1000),
       ['canceled', 0, 'is out'],
     ],
-  ])('not while %s', async (_what, begun, ended, end) => {
+  ])('does not happen during %s', async (_what, begun, ended, end) => {
     const harness = new ReleaseHarness(chainOfPaid('released', METADATA, [begun, ended]));
     const [paid, ...later] = eventsOfPaid('released', METADATA, [begun, ended]);
     invariant(paid !== undefined, 'the payment has no event');

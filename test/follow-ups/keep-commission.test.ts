@@ -52,7 +52,7 @@ class CommissionHarness {
 }
 
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** Paid, partially refunded, fully refunded, the second refund failed, and refunded again. */
+/** Events of a payment, a partial refund, a refund of the rest, which then fails, and a new refund of the rest. */
 const EVENTS = eventsOfPaid('commission', METADATA, [
   refunded('re_1', 400),
   refunded('re_2', 600),
@@ -106,7 +106,7 @@ describe('a commission', () => {
           ),
         );
         expect(harness.row()).toEqual(inOrder.row());
-        // The order's row, the affiliate's row and its queue entry.
+        // The rows are the order's row, the affiliate's row and the queue entry.
         expect(harness.stores.allRows()).toHaveLength(3);
       }),
     );
@@ -148,7 +148,7 @@ describe('a commission', () => {
     expect(harness.row()).toMatchObject({ status: 'released', amountMinor: 100 });
   });
 
-  test('exists once per order, for the first payment, also when another payment names another affiliate', async () => {
+  test('exists once per order, for the first payment, even when a later payment names a different affiliate', async () => {
     const others = eventsOfPaid('another', { affiliate: 'aff_8', order: 'o1' }, [
       refunded('re_7', 100),
       refunded('re_8', 100),

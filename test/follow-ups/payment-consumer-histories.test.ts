@@ -24,9 +24,9 @@ import { Stores } from '../world/stores.ts';
 
 /** Maximum deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
-/** Visibility timeout of an unacknowledged message, longer than a lease. Milliseconds. */
+/** Visibility timeout of an unacknowledged message, longer than a lease, in milliseconds. */
 const VISIBILITY_MS = 180_000;
-/** No rival, or a rival before one of the calls of the first two deliveries. */
+/** Races without a rival, and with a rival before each of the first calls. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
 /** An event of a payment or of an order. */
@@ -126,7 +126,7 @@ describe('a receipt is sent once', () => {
     expect(histories).toBeGreaterThan(60);
   });
 
-  test('with every pair of faults at every two calls', async () => {
+  test('with every pair of faults at any two calls', async () => {
     const { histories, findings } = await survey(() => receiptHarness(), RECEIPT, 2, 17);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(500, { slice: 40 }));
@@ -226,7 +226,7 @@ describe('a commission of a refunded payment is canceled', () => {
   );
 
   test.each([...OF_PAYMENT, ...WITH_ORDER])(
-    'with its events %s, with every pair of faults at every two calls',
+    'with its events %s, with every pair of faults at any two calls',
     async (_order, events) => {
       const { histories, findings } = await survey(() => commissionHarness(keep), events, 2, 73);
       expect(findings.slice(0, 3)).toEqual([]);

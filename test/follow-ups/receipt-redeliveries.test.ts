@@ -16,7 +16,7 @@ import { Stores } from '../world/stores.ts';
 /** Number of attempts, three minutes apart: after 15 minutes an outcome without an answer can be determined. */
 const MAX_ATTEMPTS = 8;
 
-/** Visibility timeout of an unacknowledged message. Milliseconds. */
+/** Visibility timeout of an unacknowledged message, in milliseconds. */
 const VISIBILITY_MS = 180_000;
 
 const unsent = (payment: string, why: string): never => {
