@@ -30,7 +30,10 @@ const OPERATOR_ROUTES = ROWS.flatMap((row) =>
   row.scope !== undefined || row.role === undefined ? [] : [[routeOf(row), row.role] as const],
 );
 
-/** The first example of each body. It succeeds for the owner of the ids, or is refused for another reason than access. */
+/**
+ * The first example of each body. Its request succeeds for the owner of the ids, or is refused for a reason other than
+ * access.
+ */
 const BODIES = Object.fromEntries(
   ROWS.flatMap((row) => {
     const [example] = Object.values('requests' in row.docs ? (row.docs.requests ?? {}) : {});
@@ -44,7 +47,7 @@ const HARMLESS: Readonly<Record<string, object>> = {
   'POST /v1/webhook_endpoints/{id}/rotate_secret': { overlap_seconds: 0 },
 };
 
-/** Queries that a route needs. */
+/** The query strings that routes need, by route. */
 const QUERIES: Readonly<Record<string, string>> = {
   'GET /v1/reports/volume': '?from=2026-03-01&to=2026-03-02',
   'GET /v1/corrections': '?payment={payment}',
@@ -233,7 +236,7 @@ describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (ro
   });
 });
 
-/** Refused here because the payment is captured and a replay of the endpoint is in progress. */
+/** Routes that are refused here, because the payment is captured and a replay of the endpoint is in progress. */
 const REFUSED: ReadonlySet<string> = new Set([
   'POST /v1/payments/{id}/capture',
   'POST /v1/payments/{id}/cancel',
@@ -300,7 +303,7 @@ describe('an unknown tenant', () => {
   });
 });
 
-test('a key of an operator is neither the key of the tenant nor the key of another operator', async () => {
+test('an operator’s idempotency key is separate from the same key of the tenant and of another operator', async () => {
   const path = `/v1/webhook_endpoints/${ids['webhook_endpoints']}/rotate_secret`;
   api.registerOperator('ok_secondsecondsecondsecond', { role: 'owner', operator: 'second' });
   const rotate = (key: string, tenant: Readonly<Record<string, string>> = { 'Payonce-Tenant': 'ten_desk/test' }) =>
@@ -315,7 +318,7 @@ test('a key of an operator is neither the key of the tenant nor the key of anoth
   expect((await rotate(ofRole('owner'))).body['secret']).toBe(replies[0]?.body['secret']);
 });
 
-describe('an endpoint of another tenant', () => {
+describe('the path of another tenant’s endpoint', () => {
   const parts = TENANT_ROUTES.map(([route]) => route).filter((route) => /\{(?:delivery|replay)\}/.test(route));
 
   test.each(parts)('does not open %s of the desk', async (route) => {

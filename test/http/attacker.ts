@@ -22,8 +22,8 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT'] as const;
 const SCHEMES = ['Bearer', 'bearer', 'Basic', 'Token', ''] as const;
 
 /**
- * Generates requests of an attacker with a key of another tenant, who knows everything about the victim except its
- * keys.
+ * Generates requests of an attacker with another tenant's API key. The attacker knows everything about the victim
+ * except its API keys.
  *
  * @param own ids of the attacker's objects, used together with ids of the victim in one path
  */

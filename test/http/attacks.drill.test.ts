@@ -12,7 +12,7 @@ import { attacksOn, shownBy, type Victim } from './attacker.ts';
 /** Number of requests of a run. If `PAYONCE_ATTACK_MINUTES` is set, the run lasts that many minutes. */
 const REQUESTS = whole(3_000, { slice: 100 });
 const MINUTES = Number(process.env['PAYONCE_ATTACK_MINUTES'] ?? 0);
-/** Same as `testTimeout` of Jest. Ends only a test that hangs. */
+/** Time limit of the test, equal to `testTimeout` of Jest: ends only a test that hangs. */
 const HANGS_AFTER_MS = 900_000;
 const SEED = Number(process.env['PAYONCE_SEED'] ?? 1);
 const AT_ONCE = 4;

@@ -37,7 +37,7 @@ describe('headers', () => {
     expect(read({ headers: null, multiValueHeaders: null }).header('x-a')).toEqual([]);
   });
 
-  test('treats names of object prototype members as plain names', () => {
+  test('treat names of object prototype members as plain names', () => {
     expect(read({}).header('constructor')).toEqual([]);
     expect(read({ headers: JSON.parse('{"__proto__":"x"}') as Record<string, string> }).header('__proto__')).toEqual([
       'x',

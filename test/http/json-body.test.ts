@@ -19,7 +19,7 @@ function codeOf(result: ReturnType<typeof read>): string | undefined {
 }
 
 describe('a body', () => {
-  test('reads a body of the maximum size, and refuses one byte more', () => {
+  test('of the maximum size is read, and a body with one byte more is refused', () => {
     const padded = (bytes: number) => `{"a":1}${' '.repeat(bytes - 7)}`;
 
     expect(read(padded(MAX_BODY_BYTES)).kind).toBe('valid');
@@ -65,7 +65,7 @@ describe('a body', () => {
     );
   });
 
-  test('decodes a body that the gateway sends in Base64', () => {
+  test('is decoded if the gateway sends it in Base64', () => {
     expect(readBytes('{"a":"é"}')).toEqual({ kind: 'valid', value: { a: 'é' } });
   });
 
@@ -85,7 +85,7 @@ describe('a body', () => {
     expect(read('{"a":"\\ufffd"}').kind).toBe('valid');
   });
 
-  test('refuses a body with a byte-order mark, whether encoded or not', () => {
+  test('is refused with a byte-order mark, whether the body is in Base64 or not', () => {
     expect(codeOf(readBytes('\ufeff{}'))).toBe('invalid_json');
     expect(codeOf(read('\ufeff{}'))).toBe('invalid_json');
   });
@@ -97,7 +97,7 @@ describe('a body', () => {
     },
   );
 
-  test('refuses an absent body', () => {
+  test('is refused when it is absent', () => {
     expect(codeOf(read(null))).toBe('invalid_json');
   });
 });

@@ -127,7 +127,7 @@ describe('a single-line field', () => {
     }
   });
 
-  test.each(BODIES)('is refused with such a character, naming the field: %s, %s', async (path, param, bodyOf) => {
+  test.each(BODIES)('is refused with a forbidden character, naming the field: %s, %s', async (path, param, bodyOf) => {
     for (const [index, character] of FORGING.entries()) {
       // JSON with U+0000 is refused as a whole, without naming a field.
       const named = character === '\u0000' ? undefined : param;

@@ -68,7 +68,7 @@ describe('an operator', () => {
       expect((await api.get(path, as(OPERATOR_KEY))).status).toBe(401);
   });
 
-  test('gets the same answer for a repeated request under another key of the same person', async () => {
+  test('gets the same answer when the request is repeated with a different API key of the same person', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     api.registerOperator(OTHER, { operator: 'Ada Example' });
@@ -78,8 +78,8 @@ describe('an operator', () => {
   });
 });
 
-describe('a key', () => {
-  test('is listed, then revoked once by its id, and the activity log names the operator', async () => {
+describe('the routes of API keys', () => {
+  test('list a key, revoke it once by its id, and name the operator in the activity log', async () => {
     const api = new Api();
     const id = await api.storeOperatorKey(OTHER, { operator: 'Bob Example', role: 'operator' });
     expect(dataOf(await api.get('/v1/admin/keys'))).toMatchObject([{ id, name: 'Bob Example', revoked: null }]);
@@ -100,7 +100,7 @@ describe('a key', () => {
     });
   });
 
-  test('refuses with 409 to revoke the last owner’s key, even if the last two are revoked concurrently', async () => {
+  test('refuse with 409 to revoke the last owner’s key, even if the last two are revoked concurrently', async () => {
     const api = new Api();
     const owner = { operator: 'Ada Example', role: 'owner' } as const;
     const ids = [await api.storeOperatorKey(OTHER, owner), await api.storeOperatorKey(`${OTHER}2`, owner)];
@@ -120,7 +120,7 @@ describe('a key', () => {
     expect((await api.revoke(successor)).body).toMatchObject({ code: 'last_owner_key' });
   });
 
-  test('creates a tenant’s key and shows its secret once; a repeated request gets no secret', async () => {
+  test('create a tenant’s key and show its secret once; a repeated request gets no secret', async () => {
     const { api, tenant, body, made, id } = await keyOfTenant();
     const secret = String(made.body['secret']);
     expect([made.status, made.body]).toMatchObject([
@@ -143,7 +143,7 @@ describe('a key', () => {
     expect(unknown.body).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  test('replaces a tenant’s key once, also for concurrent requests', async () => {
+  test('replace a tenant’s key once, even for concurrent requests', async () => {
     const { api, tenant, id } = await keyOfTenant();
     const rolls = await Promise.all(['a', 'a', 'b', 'c'].map((key) => api.write(`/v1/admin/keys/${id}/roll`, key, {})));
     const [first, ...others] = rolls.filter(({ body }) => typeof body['secret'] === 'string');
@@ -163,7 +163,7 @@ describe('a key', () => {
     expect((await api.write('/v1/admin/keys', 'k', body)).status).toBe(400);
   });
 
-  test('is listed page by page', async () => {
+  test('list keys page by page', async () => {
     const { api, tenant, body } = await keyOfTenant();
     for (const key of ['a', 'b', 'c', 'd']) await api.write('/v1/admin/keys', key, body);
     const first = await api.get(`/v1/admin/keys?tenant=${tenant}&limit=3`);
@@ -174,7 +174,7 @@ describe('a key', () => {
     expect([new Set(ids).size, ids]).toEqual([5, ids.toSorted()]);
   });
 
-  test('is also listed if the rows of preceding keys were deleted', async () => {
+  test('list a key even if the rows of preceding keys were deleted', async () => {
     const { api, tenant, body } = await keyOfTenant();
     for (const key of ['a', 'b', 'c', 'd']) await api.write('/v1/admin/keys', key, body);
     const keys = dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`)).map((key) => key['id'] as KeyId);

@@ -46,7 +46,7 @@ test('a repeated change returns the first answer, does not undo a later change, 
   ]);
 });
 
-test('equal concurrent requests make one change', async () => {
+test('equal concurrent requests change the limit once', async () => {
   const { api, tenant } = await keyOfTenant();
   const sent = await Promise.all(['k', 'k', 'k'].map((key) => api.write(PATH, key, { tenant, ...RAISED })));
   expect(new Set(sent.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
