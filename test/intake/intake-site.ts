@@ -25,7 +25,7 @@ export const EVENT_ID = '0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e11';
 const QUEUE_OF_SHOP = 'arn:aws:sqs:eu-west-1:111122223333:requests-of-shop';
 const OWN_QUEUE = 'arn:aws:sqs:eu-west-1:111122223333:requests';
 
-/** Runs the function that takes payment requests on a simulated world, with its queues in memory. */
+/** Runs the function that accepts payment requests on a simulated world, with its queues in memory. */
 export class IntakeSite<Of extends World = World> {
   readonly world: Of;
   /** Messages by queue name. */

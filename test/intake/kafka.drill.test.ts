@@ -61,14 +61,14 @@ describe('a topic of a real Kafka broker', () => {
         [0, poison],
         [0],
         [0, request(second)],
-        // Duplicated in its partition, and in the other partition in a different order.
+        // The record is duplicated in its partition, and in the other partition in a different order.
         [0, request(first)],
         [1, request(third)],
         [1, request(second)],
         [1, request(first)],
         [0, request(third)],
         ...others.flatMap((id, index) => [[index % 2, request(id)] as const, [(index + 1) % 2, request(id)] as const]),
-        // A different amount under an id that was already accepted.
+        // This record has a different amount under an id that was already accepted.
         [1, request(first, { amount: 999_999 })],
       ]);
       const FunctionName = await stackOutput('service', 'paymentRequestsFunction');

@@ -314,7 +314,7 @@ describe('an id whose record has expired', () => {
   test.each([
     ['amount', { ...terms, amount: 1001 }],
     ['metadata', { metadata: { order: '6736' } }],
-  ])('raises an alarm when another request uses it: different %s', async (_what, changes) => {
+  ])('raises an alarm when a different request uses it: different %s', async (_what, changes) => {
     await site.deliver(site.inQueue(json(changes)));
     expect([site.parkedReasons, site.charged()]).toEqual([['changed'], 1]);
   });
@@ -408,7 +408,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('is parked by its own count if it cannot be sent, and does not block its batch', async () => {
+  test('is parked by its own number of failures if it cannot be sent, and does not block its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;
