@@ -22,7 +22,7 @@ const operator = new ApiClient(aws, aws.operatorKey);
 const run = crypto.randomUUID().slice(0, 8);
 
 const MINUTE_MS = 60_000;
-/** The local stack's time after which an event counts as lost. Milliseconds. */
+/** Time after which an event counts as lost in the local stack, in milliseconds. */
 const LOST_AFTER_MS = 20_000;
 
 const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
@@ -47,12 +47,12 @@ async function killedComparison(): Promise<string> {
   }
 }
 
-/** Kills the process of a payment after the charge; its client never retries. @returns the payment's key */
+/** Starts a payment, and kills its process after the charge; no client retries. @returns the idempotency key */
 async function abandonedPayment(): Promise<string> {
   return (await killedPayment(aws, { source: 'tok_timeout_charged' })).key;
 }
 
-/** Returns whether the answer of this key is stored. */
+/** Returns whether the answer for this idempotency key is stored. */
 async function isAnswered(key: string): Promise<boolean> {
   const { Item } = await documentClient(dynamoDbClient()).send(
     new GetCommand({
@@ -64,7 +64,7 @@ async function isAnswered(key: string): Promise<boolean> {
   return Item?.['status'] === 'COMPLETED';
 }
 
-/** Makes a charge at the processor without Payonce. @returns its id */
+/** Creates a charge at the processor without Payonce. @returns the charge's id */
 async function chargeBehindOurBack(): Promise<unknown> {
   const answer = await askSandbox('/charges', {
     method: 'POST',

@@ -101,7 +101,7 @@ describe('a schedule that fires', () => {
     [401, 'TerminalError', 'jobs_api_refused'],
     [200, 'TerminalError', 'jobs_api_refused'],
     [302, 'TerminalError', 'jobs_api_refused'],
-  ])('fails after one call if answered %i, as %s, and calls again when redelivered', async (status, name, code) => {
+  ])('after the answer %i throws a %s, and calls again only when redelivered', async (status, name, code) => {
     const fire = executor();
     site.respond = (response) => {
       response.writeHead(status, { location: '/elsewhere' }).end('{"code":"unauthorized","detail":"secret"}');
@@ -118,7 +118,7 @@ describe('a schedule that fires', () => {
     expect(await fire({ job: 'close-days', scheduledTime: T12 })).toMatchObject({ kind: 'asked' });
   });
 
-  test('calls again if it loses its answer, and creates one run', async () => {
+  test('calls a second time if the answer is lost, and creates one run', async () => {
     const fire = executor();
     site.respond = (response) => {
       void site.harness.fire(T12).then(() => response.destroy());
@@ -129,7 +129,7 @@ describe('a schedule that fires', () => {
     expect(site.harness.store.allRuns()).toHaveLength(1);
   });
 
-  test('fails without a listening server', async () => {
+  test('fails if no server listens', async () => {
     const gone = createServer();
     const absent = await listenOnLoopback(gone);
     await stopListening(gone);
@@ -141,7 +141,7 @@ describe('a schedule that fires', () => {
 
   test.each<readonly [string, unknown, string, string]>([
     [
-      'a name instead of its time',
+      'a name in place of the time',
       { job: 'close-days', scheduledTime: '<aws.scheduler.scheduled-time>' },
       'firing_malformed',
       'scheduledTime "<aws.scheduler.scheduled-time>"',

@@ -43,7 +43,7 @@ export async function scheduleOf(job: string): Promise<DeployedSchedule> {
   return (await askScheduler('GET', `/${found.Name}`)) as DeployedSchedule;
 }
 
-/** Creates copies of a schedule that fire once, all at one time. @param at UTC, as `2026-03-01T12:00:00` */
+/** Creates copies of a schedule that fire one time, all at the same moment. @param at UTC, as `2026-03-01T12:00:00` */
 export async function fireAgain({ Target }: DeployedSchedule, names: readonly string[], at: string): Promise<void> {
   for (const name of names) {
     await askScheduler('POST', `/${name}`, {

@@ -46,7 +46,7 @@ async function accepted(): Promise<{ run: JobRun; record: EffectRecord }> {
 }
 
 describe('a lost response', () => {
-  test('leaves an accepted run accepted once, and recognizes it as its own', async () => {
+  test('does not hide that the store accepted the run itself', async () => {
     const { run, record } = await accepted();
     const again = acceptedRun(run.jobId, T0 + 60_000, T0);
     const store = faulty([{ point: 1, kind: 'ambiguous_applied' }]);
@@ -81,7 +81,7 @@ describe('a lost response', () => {
     const begun = begunPage(run, T0);
     await store.save(begun, lock, T0 + 300_000);
     await store.lock(run.jobId, run.runId, LEASE);
-    // Same state as in a second attempt ten minutes later.
+    // Saving the same state a second time still succeeds: this worker has already written it.
     expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
     expect(await store.save({ ...begun, version: 3 }, lock, T0 + 300_000)).toBe(false);
   });
@@ -106,7 +106,7 @@ test('a transaction conflict is retried', async () => {
   expect(conflicts).toBe(0);
 });
 
-test('rows expire thirty days after the end of their run, or after its acceptance if it never ends', async () => {
+test('rows expire thirty days after their run ends, or after it was accepted if it never ends', async () => {
   const { run } = await accepted();
   const store = storeOver();
   const row = async (pk: string, sk: string) => {

@@ -3,7 +3,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { RUN } from '../support/causes.ts';
 
 export interface FinishedJob extends JobCounts {
-  /** Names of its items, in processing order. */
+  /** Names of the processed items, in order. */
   readonly names: readonly string[];
   readonly pages: number;
 }

@@ -39,7 +39,7 @@ const sign = () => signJobCredential(tools(), claims);
 const verify = (token: string, path = PATH) => verifyJobCredential(tools(), token, path);
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Signs a valid credential with the changes of a test. */
+/** Signs a credential that differs from a valid one in the given changes. */
 async function forged(
   change: (token: SignJWT, nowSeconds: number) => SignJWT,
   { secret = SECRET, header = {} }: { secret?: string; header?: Record<string, string> } = {},
@@ -79,7 +79,7 @@ describe('a credential', () => {
   test.each([
     ['another job', '/v1/admin/jobs/resolve/runs'],
     ['a run of its job', `${PATH}/${RUN_ID}`],
-    ['its path with a slash', `${PATH}/`],
+    ['the job, with a trailing slash', `${PATH}/`],
   ])('is invalid at the path of %s', async (_what, path) => {
     expect(await verify(await sign(), path)).toEqual(refused);
   });
@@ -91,7 +91,7 @@ describe('a credential', () => {
     [3600, refused],
     [-600, valid],
     [-601, refused],
-  ])('is after %i seconds: %j', async (seconds, verdict) => {
+  ])('has this verdict after %i seconds: %j', async (seconds, verdict) => {
     const token = await sign();
     clock.advance(seconds * SECOND);
     expect(await verify(token)).toEqual(verdict);
@@ -105,7 +105,7 @@ describe('a credential', () => {
     ['for no run', [(token) => token.setSubject('')]],
     ['of another type', [(token) => token, { header: { typ: 'JWT' } }]],
     ['with another algorithm', [(token) => token, { header: { alg: 'HS512' }, secret: SECRET.repeat(2) }]],
-    ['with the same secret and another algorithm', [(token) => token, { header: { alg: 'HS384' } }]],
+    ['with the same secret and a different algorithm', [(token) => token, { header: { alg: 'HS384' } }]],
     ['with another secret', [(token) => token, { secret: SECRET.toLowerCase() }]],
   ])('signed %s is refused', async (_what, made) => {
     expect(await verify(await forged(...made))).toEqual(refused);
@@ -164,14 +164,14 @@ describe('the credential secret', () => {
     expect(renewals).toBe(1);
   });
 
-  test('is not read again for a credential that no secret could make valid', async () => {
+  test('is not read again for a credential that is invalid under any secret', async () => {
     const token = await sign();
     clock.advance(3_600_000);
     expect(await verify(token)).toEqual(refused);
     expect(renewals).toBe(0);
   });
 
-  test('causes neither acceptance nor refusal while it cannot be read', async () => {
+  test('leads to neither acceptance nor refusal while it cannot be read', async () => {
     const token = await sign();
     const unreadable = {
       ...tools(),

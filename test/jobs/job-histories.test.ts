@@ -14,21 +14,21 @@ interface History extends Omit<JobWorldOptions, 'store'> {
 /** Pauses a worker before its call with this number, while all others continue. */
 interface Pause {
   readonly rivalAt?: number;
-  /** Length of the pause. Milliseconds. */
+  /** Length of the pause, in milliseconds. */
   readonly heldMs?: number;
 }
 
 const MINUTE = 60_000;
-/** Clock skews of the workers, up to the largest expected skew. Milliseconds. */
+/** Clock skews of the workers, up to the largest expected skew, in milliseconds. */
 const CLOCKS: readonly (readonly [string, readonly number[]])[] = [
   ['that are right', [0]],
   ['that are first fast, then slow', [0, 5 * MINUTE, -5 * MINUTE]],
   ['that are first slow, then fast', [-5 * MINUTE, 0, 5 * MINUTE]],
 ];
-/** No pause; a pause until the message is visible again; a pause until after the end of the lease. Milliseconds. */
+/** Milliseconds: no pause, a pause until the message is visible again, and a pause until the lease has ended. */
 const HELD_MS = [0, 101_000, 200_000];
 
-/** `npm test` runs one of this many histories of the longest enumerations. */
+/** `npm test` runs one in this many histories of the longest enumerations. */
 const ONE_OF = 73;
 
 async function runHistory(
@@ -72,7 +72,7 @@ async function held(history: History, faults: number, oneOf = 1): Promise<Histor
 }
 
 describe('two runs of five items, with several workers, process each item once', () => {
-  test.each(CLOCKS)('survives every single fault at every call, with clocks %s', async (_how, skews) => {
+  test.each(CLOCKS)('with every single fault at every call, and clocks %s', async (_how, skews) => {
     for (const reordered of [false, true]) {
       const { histories, findings } = await survey({ runs: 2, items: 5, skews, reordered, doubled: 3 }, 1, 7);
       expect(findings.slice(0, 3)).toEqual([]);
@@ -80,13 +80,13 @@ describe('two runs of five items, with several workers, process each item once',
     }
   });
 
-  test.each(CLOCKS)('survives a worker delayed before each of its calls, with clocks %s', async (_how, skews) => {
+  test.each(CLOCKS)('with a worker that is delayed before each of its calls, and clocks %s', async (_how, skews) => {
     const { histories, findings } = await held({ runs: 2, items: 5, skews, doubled: 2 }, 0);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(100);
   });
 
-  test('works if all messages are handled concurrently, each by its own worker', async () => {
+  test('if all messages are handled concurrently, each by its own worker', async () => {
     for (const [, skews] of CLOCKS) {
       const world = new JobWorld({ items: 5, skews, doubled: 6 });
       const runs = [await world.fire(0), await world.fire(1)];
@@ -98,7 +98,7 @@ describe('two runs of five items, with several workers, process each item once',
 });
 
 describe('one run of three items over two pages', () => {
-  test('processes each item once with every pair of faults at every two calls', async () => {
+  test('processes each item once with every pair of faults at any two calls', async () => {
     const { histories, findings } = await survey({ runs: 1, items: 3 }, 2, ONE_OF);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / ONE_OF }));
@@ -113,7 +113,7 @@ describe('one run of three items over two pages', () => {
 
 /**
  * The first run takes more than eight of its ten minutes. By a fast clock, the second run has then waited too long; by
- * a right clock, it has not.
+ * a correct clock, it has not.
  */
 const PATIENCE: History = { runs: 2, items: 17, jobId: 'resolve', lastSkews: [121_000, 0, 0], mayGiveUp: true };
 

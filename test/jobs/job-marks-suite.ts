@@ -13,7 +13,7 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
   });
 
   describe(`the ${name} marks of jobs`, () => {
-    test('do not exist before they are set, and are set once', async () => {
+    test('do not exist before they are set, and can be set only from undefined', async () => {
       expect(await marks.readMark(job)).toBeUndefined();
       expect(await marks.moveMark(job, undefined, '60000')).toBe(true);
       expect(await marks.moveMark(job, undefined, '120000')).toBe(false);
@@ -29,7 +29,7 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
       expect(await marks.readMark(job)).toBe('120000');
     });
 
-    test('are moved by one of many concurrent writers', async () => {
+    test('are moved by exactly one of many concurrent writers', async () => {
       const moved = await Promise.all([1, 2, 3, 4].map((to) => marks.moveMark(job, undefined, `${to}`)));
       expect(moved.filter(Boolean)).toHaveLength(1);
     });

@@ -56,7 +56,7 @@ describe('a run', () => {
     expect(isEnded(two)).toBe(true);
   });
 
-  test('keeps the names of the first items that failed, and counts the others', () => {
+  test('keeps the names of the first items that failed, and counts all failed items', () => {
     const failures = ['a', 'b'.repeat(300)];
     const page = { counts: { ...NONE, failed: 2 }, items: 2, failures };
     const one = pageDone(begunPage(fresh, T0), { ...page, cursor: 'b' }, T0);
@@ -74,7 +74,7 @@ describe('a run', () => {
     expect(isEnded(failed)).toBe(true);
   });
 
-  test('is overdue relative to its start, or to its acceptance before it has started', () => {
+  test('becomes overdue relative to its start, or to its acceptance if it has not started', () => {
     expect(isOverdue(fresh, 60, T0 + 300 + MINUTE)).toBe(false);
     expect(isOverdue(fresh, 60, T0 + 301 + MINUTE)).toBe(true);
     const begun = begunPage(fresh, T0 + 2 * MINUTE);
@@ -134,7 +134,7 @@ describe('a page that crashes its workers', () => {
     expect(nextAttempt(run)).toBe('whole_page');
   });
 
-  test('ends the run when it was the last item', () => {
+  test('ends the run when the skipped item was the last one', () => {
     expect(itemSkipped(dead(fresh, 6), { name: 'pay_1' }, T0)).toMatchObject({ status: 'succeeded', failed: 1 });
   });
 

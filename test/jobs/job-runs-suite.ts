@@ -44,7 +44,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
   const end = (from: JobRun): JobRun => pageDone(from, { counts: { done: 1, left: 0, failed: 0 }, items: 1 }, T0);
 
   describe(`the ${name} runs of jobs: accepting`, () => {
-    test('stores record and run', async () => {
+    test('stores the record and the run', async () => {
       expect(await store.accept(record(), run)).toEqual({ kind: 'recorded' });
       expect(await store.readAccepted(record().operationId)).toEqual(record());
       expect(await read()).toEqual(run);
@@ -91,7 +91,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
   });
 
   describe(`the ${name} runs of jobs: the lock`, () => {
-    test('is held by one of two runs', async () => {
+    test('is held by only one of two runs', async () => {
       expect(await lock(run.runId, T0)).toEqual({
         name: jobId,
         runId: run.runId,
@@ -182,12 +182,12 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + 1)).toMatchObject({ runId: other.runId, token: held.token + 1 });
     });
 
-    test('succeeds for one of many concurrent workers', async () => {
+    test('succeeds only once for concurrent saves', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
       const begun = begunPage(run, T0);
       const saves = Array.from({ length: 6 }, (_, done) => store.save({ ...begun, done }, held, T0 + LEASE));
-      // One worker never saves concurrently. Of all other concurrent writes, one succeeds.
+      // No return values are checked, because a worker never saves concurrently: only one write may take effect.
       await Promise.all(saves);
       expect((await read())?.version).toBe(2);
     });

@@ -8,7 +8,7 @@ const lines = catchWrittenLines();
 const written = () =>
   lines.map((line) => JSON.parse(line) as { _aws: { CloudWatchMetrics: readonly { Dimensions: unknown }[] } });
 
-test('each count is logged immediately under one service for all workers: by job, and by pace for the alarms', () => {
+test('each count is logged immediately, by job and by pace, under one service name for all workers', () => {
   const { count } = jobTelemetry('payment-jobs', systemInstruments);
   count('resolve', 'job_failed', 1);
   count('close-days', 'job_item_failed', 3);

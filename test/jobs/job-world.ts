@@ -21,9 +21,9 @@ export interface JobWorldOptions {
   readonly jobId?: JobId;
   /** Whether a run may be given up because it exceeds its time limit. @default false */
   readonly mayGiveUp?: boolean;
-  /** Clock skews of the workers, in turn. Milliseconds. @default no skew */
+  /** Clock skews of the workers, in turn, in milliseconds. @default no skew */
   readonly skews?: readonly number[];
-  /** Clock skews of the workers that get messages of the run fired last. Milliseconds. @default `skews` */
+  /** Clock skews of the workers that get messages of the run fired last, in milliseconds. @default `skews` */
   readonly lastSkews?: readonly number[];
   /** Delivers the last due message first. @default false */
   readonly reordered?: boolean;
@@ -42,7 +42,7 @@ interface Message {
 
 /** Half of the one-minute page limit, so that a page has two items. */
 const ITEM_MS = 30_000;
-/** Far above the number that any history needs. */
+/** Maximum deliveries in a history: far more than any history needs. */
 const MAX_DELIVERIES = 400;
 
 /** Simulates the runs of a job, a queue that redelivers, workers that start and crash, and the effects of the items. */
@@ -129,7 +129,7 @@ export class JobWorld extends World {
     return (await this.#runs.readRun(run.jobId, run.runId)) ?? run;
   }
 
-  /** Records a violation of each rule that must be true after all work is done. */
+  /** Records a violation for each broken rule among those that must hold after all work is done. */
   async judge(runs: readonly JobRun[]): Promise<void> {
     const { items, mayGiveUp = false } = this.#options;
     for (const accepted of runs) {
@@ -206,7 +206,7 @@ export class JobWorld extends World {
   async #lock(...[name, runId, times]: Parameters<JobRunStore['lock']>): Promise<JobLock | undefined> {
     const lock = await this.#runs.lock(name, runId, times);
     if (lock === undefined) return undefined;
-    // Read after the call, because a write before the call has been noted by now.
+    // Read after the call, so that an acquisition that completed during the call is included.
     const held = this.#held.get(name);
     if (held !== undefined && held.runId !== runId && held.leaseExpiresAtMs > times.nowMs) {
       this.violations.push('a lock was taken from the run that holds it');

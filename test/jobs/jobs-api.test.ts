@@ -19,7 +19,7 @@ beforeEach(() => {
 
 const runs = () => harness.store.allRuns();
 
-describe('a request for a run by the schedule', () => {
+describe('the schedule’s request for a run', () => {
   test('is answered 202 with the run and its location', async () => {
     const reply = await harness.fire(T12);
 
@@ -101,7 +101,7 @@ describe('a request for a run by the schedule', () => {
     expect([reply.status, reply.body['code']]).toEqual([401, 'unauthorized']);
   });
 
-  test('gives its credential access to no other route', async () => {
+  test('has a credential that gives access to no other route', async () => {
     const { headers } = await credentialOf(harness);
     for (const [path, status] of [
       [RUNS, 403],
@@ -112,7 +112,7 @@ describe('a request for a run by the schedule', () => {
     }
   });
 
-  test('is 503 when the queue does not accept the message, and succeeds when repeated', async () => {
+  test('is answered 503 when the queue does not accept the message, and succeeds when repeated', async () => {
     let broken = true;
     const tasks = {
       enqueue: async () => {
@@ -133,7 +133,7 @@ async function credentialOf(from: Api): Promise<{ readonly headers: Readonly<Rec
   return { headers: { Authorization: `Bearer ${token}` } };
 }
 
-describe('a request for a run by an operator', () => {
+describe('an operator’s request for a run', () => {
   test('is for the current second if it has no body, and keeps that second when repeated', async () => {
     harness.world.clock.advance(1_500);
     const first = await harness.run('my-key');
@@ -166,14 +166,14 @@ describe('a request for a run by an operator', () => {
     expect(runs()).toHaveLength(1);
   });
 
-  test('is 422 under a used key with another body', async () => {
+  test('is answered 422 under a used idempotency key with a different body', async () => {
     await harness.run('my-key', { scheduled_for: 1_772_366_400 });
     const other = await harness.run('my-key', { scheduled_for: 1_772_362_800 });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
     expect(runs()).toHaveLength(1);
   });
 
-  test('may use a run’s id as its key without affecting the schedule’s request', async () => {
+  test('may use a run’s id as its idempotency key without affecting the schedule’s request', async () => {
     await harness.run(RUN_ID, { scheduled_for: 1_772_362_800 });
     expect(await harness.fire(T12)).toMatchObject({ status: 202, body: { id: RUN_ID } });
     expect(runs()).toHaveLength(2);
@@ -188,7 +188,7 @@ describe('a request for a run by an operator', () => {
     ['a future time', { scheduled_for: 1_772_367_060 }, 'invalid_request', 'scheduled_for'],
     ['a time too long ago', { scheduled_for: 1_769_688_000 }, 'invalid_request', 'scheduled_for'],
     ['an unknown field', { at: T12 }, 'unknown_field', 'at'],
-  ])('is 400 with the field for %s, and nothing is stored', async (_what, body, code, param) => {
+  ])('is answered 400 with the field’s name for %s, and nothing is stored', async (_what, body, code, param) => {
     const reply = await harness.run('my-key', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
     expect(runs()).toEqual([]);
@@ -199,7 +199,7 @@ describe('a request for a run by an operator', () => {
     expect([reply.status, reply.body['code']]).toEqual([400, 'missing_idempotency_key']);
   });
 
-  test('is refused to tenants, whatever the scopes of their key, even for reading', async () => {
+  test('is refused to tenants, whatever scopes their API key has, as are reads', async () => {
     const headers = { Authorization: `Bearer ${API_KEY}` };
     const replies = [
       await harness.run('my-key', undefined, { headers }),
@@ -211,7 +211,7 @@ describe('a request for a run by an operator', () => {
     expect(runs()).toEqual([]);
   });
 
-  test('needs the role operator; a viewer may only read', async () => {
+  test('needs the operator role; a viewer may only read', async () => {
     harness.registerOperator(OTHER_KEY, { role: 'viewer' });
     const headers = { Authorization: `Bearer ${OTHER_KEY}` };
     expect((await harness.get('/v1/admin/jobs', { headers })).status).toBe(200);
@@ -221,7 +221,7 @@ describe('a request for a run by an operator', () => {
 });
 
 describe('an unknown job', () => {
-  test('is 404 for operators and for the schedule', async () => {
+  test('is answered 404 for operators and for the schedule', async () => {
     const none = '/v1/admin/jobs/close-weeks/runs';
     const replies = [
       await harness.run('my-key', undefined, {}, none),
@@ -252,7 +252,7 @@ describe('the list of jobs', () => {
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({ time_zone: null, next_run: null });
   });
 
-  test('shows the last run of each job, and counts the next run of a rate from it', async () => {
+  test('shows the last run of each job, and derives a rate’s next run from the last one', async () => {
     const path = '/v1/admin/jobs/resolve/runs';
     for (const at of ['2026-03-01T11:58:30Z', '2026-03-01T11:57:30Z']) {
       await harness.run(at, { scheduled_for: unixSeconds(at) }, {}, path);
@@ -264,7 +264,7 @@ describe('the list of jobs', () => {
     });
   });
 
-  test('contains the jobs of other services with their runs, which only their schedules request', async () => {
+  test('contains other services’ jobs and their runs, which only the schedules may request', async () => {
     const listed = {
       id: 'release-commission-locks',
       target: 'membership',
@@ -375,7 +375,7 @@ describe('the list of a job’s runs', () => {
     [`?starting_after=resolve:${at(1)}`, 'invalid_request', 'starting_after'],
     ['?starting_after=1', 'invalid_request', 'starting_after'],
     ['?before=1', 'unknown_parameter', 'before'],
-  ])('%s is 400 and names the parameter', async (query, code, param) => {
+  ])('is answered 400 with the parameter’s name for the query %s', async (query, code, param) => {
     await harness.run('k-1', { scheduled_for: unixSeconds(at(1)) });
     const reply = await harness.get(`${RUNS}${query}`);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);

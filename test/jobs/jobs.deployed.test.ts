@@ -50,7 +50,7 @@ const nonEmpty = <Item>(items: readonly Item[]) => (items.length > 0 ? items : u
 describe('jobs on the deployed stack', () => {
   // The lease of the crashed executor must end first.
   whole(test, { slice: test.skip })(
-    'run once when one time fires twice concurrently and the executor crashes in between',
+    'run once when a scheduled time fires twice concurrently and the executor crashes in between',
     async () => {
       const executor = await functionNamed('JobsExecutor');
       const at = `${new Date(Date.now() - MINUTE_MS).toISOString().slice(0, 16)}:07Z`;
@@ -73,7 +73,7 @@ describe('jobs on the deployed stack', () => {
     },
   );
 
-  test('make one run of another service for a time that fires twice, and the run releases its locks once', async () => {
+  test('run once at another service for a time that fires twice, and each lock is released once', async () => {
     const caller = await functionNamed('JobsTargetsCaller');
     const { Environment: { Variables = {} } = {} } = await lambda.send(
       new GetFunctionConfigurationCommand({ FunctionName: caller }),

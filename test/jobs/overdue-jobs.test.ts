@@ -27,7 +27,7 @@ function storeOf(...runs: readonly JobRun[]) {
   };
 }
 
-/** Returns a store with the times since which jobs have been missed. */
+/** Returns a store of marks: for each job, the time since which no run of it is known. */
 function marksOf(marks: Readonly<Record<string, number>> = {}) {
   const kept = new Map(Object.entries(marks).map(([job, atMs]) => [`missed:${job}`, String(atMs)]));
   return {
@@ -45,7 +45,7 @@ describe('a job', () => {
     ['every hour, at most an hour long: after three hours', { every: 3_600 }, 3 * 3_600],
     ['every night, at most four hours long: after 29 hours', NIGHTLY, 29 * 3_600],
     ['on workdays: after 74 hours, a weekend included', { every: 3 * 86_400 }, 74 * 3_600],
-  ])('is overdue without a successful run, if scheduled %s', (_what, job, seconds) => {
+  ])('becomes overdue without a successful run; scheduled %s', (_what, job, seconds) => {
     expect(longestSilenceSeconds(job)).toBe(seconds);
   });
 
@@ -70,7 +70,7 @@ describe('a job', () => {
   test.each([
     ['of Payonce', [NIGHTLY], []],
     ['of another service', [], [NIGHTLY]],
-  ])('becomes overdue after its longest silence if it never ran: a job %s', async (_whose, own, listed) => {
+  ])('%s that never ran becomes overdue after its maximum time without a run', async (_whose, own, listed) => {
     const tools = { runs: storeOf(), marks: marksOf(), listed };
     expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS, own)).toEqual([]);
     expect(await overdueJobs(tools, NOW_MS - MINUTE_MS, own)).toEqual([]);
@@ -82,7 +82,7 @@ describe('a job', () => {
     expect(await overdueJobs({ runs, marks: marksOf(), listed: [NIGHTLY] }, NOW_MS, [])).toEqual([]);
   });
 
-  test('is still overdue after a silence so long that its runs have expired', async () => {
+  test('is still overdue after so long without a run that its last runs have expired', async () => {
     const marks = marksOf({ 'close-days': NOW_MS - 31 * 24 * HOUR_MS });
     expect(await overdueJobs({ runs: storeOf(), marks, listed: [] }, NOW_MS, [NIGHTLY])).toEqual(['close-days']);
   });
@@ -97,7 +97,7 @@ describe('the job that watches all jobs', () => {
     // The times of `rate(1 minute)` count from the creation of the schedule.
     ['at second 43', 43_000],
     ['at the last second', 59_000],
-  ])('reports at the start of the run of every fifth minute, with times %s', async (_when, phaseMs) => {
+  ])('reports at the start of every fifth minute’s run, with times %s', async (_when, phaseMs) => {
     const reported: (readonly string[])[] = [];
     const tools = {
       runs: storeOf(...JOBS.map(({ id }) => run(id, MINUTE_MS, 'succeeded'))),

@@ -67,8 +67,8 @@ describe('the executor', () => {
   });
 });
 
-describe('the executor, fired twice with every fault at every call', () => {
-  /** The calls: one read, the route's call, five calls inside the route, one record. */
+describe('the executor, fired twice with a fault at each call', () => {
+  /** Number of calls: one read, the call of the route, five calls inside the route, one record. */
   const POINTS = 8;
   const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
     FAULT_KINDS.map((kind) => [point, kind] as const),

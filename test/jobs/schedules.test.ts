@@ -161,7 +161,7 @@ describe('a rate', () => {
     expect(next(at('2026-01-01T00:03:40Z'), at('2026-01-01T00:02:00Z'))).toBe('2026-01-01T00:07:00.000Z');
   });
 
-  test('keeps its step when firings were missed', () => {
+  test('keeps its phase when firings were missed', () => {
     expect(next(at('2026-01-01T03:00:00Z'), at('2026-01-01T00:02:00Z'))).toBe('2026-01-01T03:02:00.000Z');
     expect(next(at('2026-01-01T00:07:00Z'), at('2026-01-01T00:02:00Z'))).toBe('2026-01-01T00:12:00.000Z');
   });

@@ -65,7 +65,7 @@ test('an item that crashes every worker is skipped after five crashes; all other
   expect(counts).toEqual({ job_item_skipped: 1 });
 });
 
-test('several such items are skipped, including the first and the last', async () => {
+test('several items that crash every worker are skipped, including the first and the last', async () => {
   const poison = new Set(['0', '7', '8', '9']);
   const { run, deaths } = await deliver((die) =>
     countingJob(10, async (item) => (poison.has(item) ? die() : ONE_DONE)),

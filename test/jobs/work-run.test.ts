@@ -81,7 +81,7 @@ describe('a run', () => {
     expect(await bench.drain(await bench.accept())).toEqual(['succeeded']);
   });
 
-  test('continues by messages, each for a hundred items', async () => {
+  test('continues with one message for each hundred items', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.drain(run)).toEqual(['continued', 'continued', 'succeeded']);
@@ -156,7 +156,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_item_failed: 1 });
   });
 
-  test('is not changed after its end or without acceptance, and neither is its lock', async () => {
+  test('does not change after its end or without acceptance, nor does its lock', async () => {
     const bench = new Bench(countingJob(1));
     const run = await bench.accept();
     await bench.drain(run);
@@ -196,7 +196,7 @@ describe('two runs of one job', () => {
     expect(await bench.drain(second)).toEqual(['continued', 'succeeded']);
   });
 
-  test('the second sends no message when a worker begins it while it waits', async () => {
+  test('the waiting second run sends no message if another worker begins it in the meantime', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);
@@ -278,7 +278,7 @@ describe('a message older than the current page of its run', () => {
     expect(await bench.drain(run)).toEqual(['continued', 'succeeded']);
   });
 
-  test('sends the next message when its page was begun but not ended, also after it was a dead letter', async () => {
+  test('sends the next message if the page was begun but not ended, even after a redrive', async () => {
     const bench = new Bench(countingJob(1));
     const dying: Job = { ...bench.job, page: async () => Promise.reject(new RetryableError('books_away', 'not now')) };
     const run = await bench.accept();
