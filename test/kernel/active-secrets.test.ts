@@ -162,7 +162,7 @@ describe('Secrets Manager', () => {
 
     expect(await patient.active(ID)).toEqual(['first']);
     expect(await patient.renewed(ID)).toEqual(['second', 'first']);
-    expect(() => new ActiveSecrets(client, clock, 16 * MINUTE)).toThrow('exceed the time allowed in an outage');
+    expect(() => new ActiveSecrets(client, clock, 16 * MINUTE)).toThrow('freshMs exceeds the time');
   });
 
   test('is called at most once every ten seconds, however many forged callbacks arrive', async () => {
@@ -200,7 +200,7 @@ describe('Secrets Manager', () => {
     expect(manager.asked).toHaveLength(6);
   });
 
-  test('is called again after the clock has jumped back, which makes the age of secrets unknown', async () => {
+  test('is called again after the clock has jumped back, because the age of secrets is then unknown', async () => {
     await secrets.active(ID);
     clock.advance(-5 * MINUTE);
     manager.holds('{"current":"second"}');
@@ -279,7 +279,7 @@ describe('a callback', () => {
     return result.kind === 'valid' ? 'valid' : result.reason;
   };
 
-  test('is accepted under both secrets in the overlap, and under the old one for at most a minute more', async () => {
+  test('is accepted under both secrets in the overlap, and under the old secret for at most a minute more', async () => {
     manager.holds('{"old":"first","new":"second"}');
     expect([await verdict('first'), await verdict('second'), await verdict('third')]).toEqual([
       'valid',
@@ -313,7 +313,7 @@ describe('a callback', () => {
     expect(await verdict('second')).toBe('valid');
   });
 
-  test('is refused under a removed secret as soon as a forged callback has caused another read', async () => {
+  test('is refused under a removed secret as soon as a forged callback has caused a further read', async () => {
     expect(await verdict('first')).toBe('valid');
     manager.holds('{"new":"second"}');
     clock.advance(10 * SECOND);
@@ -322,7 +322,7 @@ describe('a callback', () => {
     expect(await verdict('first')).toBe('mismatch');
   });
 
-  test('does not cause another read if no secret could make it valid', async () => {
+  test('does not cause a further read if it is invalid under any secret', async () => {
     await secrets.active(ID);
     clock.advance(20 * SECOND);
 
@@ -342,7 +342,7 @@ describe('a callback', () => {
     expect(await verifyCallback({ scheme, secrets, clock }, source, arrived)).toEqual({ kind: 'valid' });
   });
 
-  test('is never verified by the scheme of another source', async () => {
+  test('is never verified by the signature scheme of a different source', async () => {
     const other = { ...source, scheme: 'stripe' } as const;
 
     expect(await rejection(verifyCallback({ scheme, secrets, clock }, other, signedBy('first')))).toMatchObject({

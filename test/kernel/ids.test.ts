@@ -51,7 +51,7 @@ describe('a derived payment id', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('cannot be made equal by moving text between path and key', () => {
+  test('does not become equal when text is moved between path and key', () => {
     expect(idOf({ path: '/a', key: 'b' })).not.toBe(idOf({ path: '/a"', key: 'b' }));
     expect(idOf({ path: '/a","b', key: 'c' })).not.toBe(idOf({ path: '/a', key: 'b","c' }));
   });

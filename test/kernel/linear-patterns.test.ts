@@ -2,14 +2,14 @@ import { expect, test } from '@jest/globals';
 import { adversarialTexts, repeats } from '../support/adversarial-texts.ts';
 import { listedPatterns } from '../support/listed-patterns.ts';
 
-/** Length of the longest body. Characters. */
+/** Length of the longest body, in characters. */
 const LONG = 32 * 1024;
 const SHORT = 1024;
-/** Exceeds the time of a linear search of a short text. Milliseconds. */
+/** A time longer than a linear search of a short text takes, in milliseconds. */
 const SUSPECT_MS = 0.15;
-/** Exceeds the time of any search of a few dozen characters unless it is exponential. Milliseconds. */
+/** A time longer than any search of a few dozen characters takes unless it is exponential, in milliseconds. */
 const ENDLESS_MS = 5;
-/** Time always allowed for a long text. A quadratic search takes about a second. Milliseconds. */
+/** Milliseconds that are always allowed for a long text. A quadratic search takes about a second. */
 const FLOOR_MS = 20;
 const PLAIN = 'Two shirts and a hat for order 6735. ';
 

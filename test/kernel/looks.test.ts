@@ -9,7 +9,7 @@ const SINCE_MS = 1_767_225_600_000;
 const KINDS = ['answer', 'books', 'payer', 'bank', 'order', 'orphan', 'foreign'] as const;
 const look = (kind: LookSchedule['kind'], name = 'pay_a'): LookSchedule => ({ kind, name, sinceMs: SINCE_MS });
 
-/** Returns the ages at which runs in every minute check an entry. Milliseconds. */
+/** Returns the ages at which runs in every minute check an entry, in milliseconds. */
 function ages(schedule: LookSchedule, untilMs: number): readonly number[] {
   const found: number[] = [];
   for (let atMs = firstLookMs(schedule); atMs < SINCE_MS + untilMs; atMs = nextLookMs(schedule, atMs))
@@ -33,11 +33,11 @@ describe('an entry', () => {
     },
   );
 
-  test('is finally checked only once a day if no client waits for it', () => {
+  test('is checked only once a day after eight days if no client waits for it', () => {
     expect(ages(look('payer'), 9 * DAY_MS).filter((age) => age >= 8 * DAY_MS)).toHaveLength(1);
   });
 
-  test('is checked at most ten times in its day if it is a callback of another program', () => {
+  test('is checked at most ten times in its first day if it is a callback of another program', () => {
     expect(ages(look('foreign'), DAY_MS).length).toBeLessThanOrEqual(10);
   });
 
