@@ -57,7 +57,7 @@ async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly
   });
 }
 
-test('a stack restarted on another port pays, runs jobs, processes callbacks, and refunds old payments', async () => {
+test('a stack restarted on a different port pays, runs jobs, processes callbacks, and refunds old payments', async () => {
   await start();
   const before = details();
   await expectWork(before);

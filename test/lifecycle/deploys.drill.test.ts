@@ -97,8 +97,8 @@ async function deployWith(
 }
 
 /**
- * Pause between the payments of one payer; each payment is checked after the deploys, which takes longer than paying.
- * Milliseconds.
+ * Pause between the payments of one payer, in milliseconds. Each payment is checked after the deploys, which takes
+ * longer than paying.
  */
 const BETWEEN_PAYMENTS_MS = 2_000;
 /** Maximum retries of a request by a payer, one a second. */

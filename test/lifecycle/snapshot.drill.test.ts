@@ -40,8 +40,8 @@ async function expectPayment(aws: LocalAws): Promise<void> {
   expect(paid.headers.get('idempotency-replayed')).toBeNull();
 }
 
-test('a start with an unusable snapshot deploys and replaces it, and the next start uses the new one', async () => {
-  // Complete according to its manifest, but without stacks.
+test('a start with an unusable snapshot deploys and replaces the snapshot, and the next start uses the new snapshot', async () => {
+  // This snapshot is complete according to its manifest, but has no stacks.
   const empty = join(directory, 'empty');
   mkdirSync(empty);
   writeFileSync(join(empty, 'payonce-deploy.json'), JSON.stringify({ key, stacks: {} }));
@@ -56,7 +56,7 @@ test('a start with an unusable snapshot deploys and replaces it, and the next st
     await expectPayment(aws);
     expect(await runJob(aws, 'resolve')).toMatchObject({ status: 'succeeded' });
   });
-  expect(restored).toEqual(['Stacks: from the snapshot of an earlier deploy']);
+  expect(restored).toEqual(['Stacks: from the snapshot of an earlier deployment']);
   // The snapshot contains no keys and no payments.
   await started('third', async (aws) => {
     expect(aws.operatorKey).not.toBe(operatorKey);
