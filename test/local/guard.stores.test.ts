@@ -35,7 +35,7 @@ describe('the local AWS', () => {
   test.each<[what: string, asked: Asked, reason: RegExp]>([
     ['a request without a key', {}, /the access key id is not that of this run/],
     ['the well-known key', { headers: { authorization: credential('test') } }, /access key id/],
-    ['an account as the key', { headers: { authorization: credential('000000000000') } }, /access key id/],
+    ['an account id as the key', { headers: { authorization: credential('000000000000') } }, /access key id/],
     ['an empty key', { headers: { authorization: credential('') } }, /access key id/],
     [
       'a key in the query',
@@ -59,7 +59,11 @@ describe('the local AWS', () => {
       },
       /the header Sec-Fetch-Site/,
     ],
-    ['a foreign host name that resolves to loopback', { headers: { ...KEY, host: 'evil.example' } }, /the header Host/],
+    [
+      'a request to a foreign host name that resolves to loopback',
+      { headers: { ...KEY, host: 'evil.example' } },
+      /the header Host/,
+    ],
     ['a name under localhost', { headers: { ...KEY, host: `bucket.localhost:${port}` } }, /the header Host/],
     [
       'a host with user information in front',
@@ -71,11 +75,11 @@ describe('the local AWS', () => {
   });
 
   test.each<[what: string, asked: Asked]>([
-    ['the key of the run', { headers: KEY }],
-    ['its name on loopback', { headers: { ...KEY, host: `localhost:${port}` } }],
-    ['its own pages', { headers: { ...KEY, origin: awsEndpoint, 'sec-fetch-site': 'same-origin' } }],
+    ['a request with the key of the run', { headers: KEY }],
+    ['a request to its name on loopback', { headers: { ...KEY, host: `localhost:${port}` } }],
+    ['a request of its own pages', { headers: { ...KEY, origin: awsEndpoint, 'sec-fetch-site': 'same-origin' } }],
     ['a request to save its state', { method: 'POST', path: '/_payonce/save', headers: KEY }],
-    ['a URL that a person typed', { headers: { ...KEY, 'sec-fetch-site': 'none' } }],
+    ['a request for a URL that a person typed', { headers: { ...KEY, 'sec-fetch-site': 'none' } }],
     ['a health check without a key', { path: '/_ministack/health' }],
   ])('answers %s, without a header that lets other origins read it', async (_what, asked) => {
     const { status, names } = await ask(asked);

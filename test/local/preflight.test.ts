@@ -114,7 +114,7 @@ describe('a client of the emulator', () => {
 });
 
 describe('the printed curl line', () => {
-  test('makes a payment when copied unchanged', () => {
+  test('creates a payment when copied unchanged', () => {
     const line = curlLine({ apiUrl: 'http://localhost:4566/live', apiKey: 'sk_test_x' });
     expect(line).toBe(
       "curl -i -X POST 'http://localhost:4566/live/v1/payments' -H 'Authorization: Bearer sk_test_x' " +

@@ -79,8 +79,8 @@ describe('a snapshot', () => {
     ['the manifest is missing', () => rmSync(manifest())],
     ['the manifest was cut', () => truncateSync(manifest(), 20)],
     ['the manifest is empty', () => writeFileSync(manifest(), '')],
-    ['the manifest is of another key', () => changeManifest({ key: 'other' })],
-    ['the manifest is of another format', () => changeManifest({ format: 0 })],
+    ['the manifest is of a different key', () => changeManifest({ key: 'other' })],
+    ['the manifest is of a different format', () => changeManifest({ format: 0 })],
     ['the manifest lists no files', () => changeManifest({ files: {} })],
   ])('is deleted and created again when %s', (_damage, cause) => {
     snapshots.keep('key', state);
