@@ -25,7 +25,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 let clock: SimulatedClock;
 let store: Stores;
 let processor: SandboxInProcess;
-/** Durations of the waiting request's pauses. Milliseconds. */
+/** Durations of the waiting request's pauses, in milliseconds. */
 let pauses: number[];
 /** Runs while the waiting request sleeps. */
 let whileWaiting: () => Promise<void>;
@@ -145,7 +145,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('is refused immediately for another body', async () => {
+  test('is refused immediately if its body differs', async () => {
     const first = await firstAtProcessor();
     const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('another body') } };
 
@@ -154,7 +154,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('does not wait unless it names a time', async () => {
+  test('waits only if it names a maximum time', async () => {
     const first = await firstAtProcessor();
 
     expect((await waiting(0)).kind).toBe('in_progress');

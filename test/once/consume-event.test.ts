@@ -80,7 +80,7 @@ describe('a business key', () => {
   const key = ({ payment }: PaymentEvent) => `commission:${payment.id}`;
   const authorized = { ...EVENT, event: { ...EVENT.event, id: 'evt_another' } };
 
-  test('gives two events one effect, and is still known a year later', async () => {
+  test('gives two events one effect, and still prevents a second effect a year later', async () => {
     const harness = new Harness();
     const consumer = counting('commission', { key });
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
@@ -90,7 +90,7 @@ describe('a business key', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('protects longer than an event id, after whose retention an event is refused', async () => {
+  test('protects longer than an event id: without a business key, an event is refused after the id’s retention', async () => {
     const harness = new Harness();
     const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
     const consumer = counting('commission');
@@ -108,14 +108,14 @@ describe('a business key', () => {
   test.each([
     ['tenant', { tenant: tenantId('ten_other') }],
     ['mode', { mode: 'live' as const }],
-  ])('differs for another %s', async (_what, changes) => {
+  ])('has a separate effect for a different %s', async (_what, changes) => {
     const harness = new Harness();
     const consumer = counting('commission', { key: () => 'order:1' });
     await harness.consume(consumer);
     expect(await harness.consume(consumer, { ...EVENT, ...changes })).toEqual({ kind: 'done' });
   });
 
-  test('differs for another handler, and is never empty', async () => {
+  test('has a separate effect at a different handler, and must not be empty', async () => {
     const harness = new Harness();
     await harness.consume(counting('commission', { key }));
     expect(await harness.consume(counting('loyalty', { key }))).toEqual({ kind: 'done' });
@@ -167,7 +167,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect([asked, harness.stores.allRows().length]).toEqual([1, 1]);
   });
 
-  test('is computed a second time if one of two failed conditions requires it', async () => {
+  test('is computed a second time if at least one of two failed conditions requires a new computation', async () => {
     const harness = new Harness();
     const other = { ...head(5), row: { ...HEAD, sort: 'other' } };
     const before = inOurTables<PaymentEvent>(async () => [head(5), other]);
@@ -181,7 +181,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(asked).toBe(2);
   });
 
-  test('is computed from the current rows a second time after a condition failed', async () => {
+  test('is computed a second time, from the current rows, after a condition failed', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
     let asked = 0;

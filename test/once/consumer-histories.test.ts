@@ -20,7 +20,7 @@ import {
 const EVENT = paidEvent();
 /** Deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
-/** No rival, and a rival before each call of the first two deliveries. */
+/** Races without a rival, and with a rival before each call of the first two deliveries. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
 /**
@@ -60,13 +60,13 @@ describe.each([
   ['in our tables', inTables],
   ['outside', outsideOf],
 ] as const)('an event, its redeliveries and a rival have one effect %s', (_where, how) => {
-  test('survives every single fault at every call', async () => {
+  test('with every single fault at every call', async () => {
     const { histories, findings } = await survey(how, 1);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(60);
   });
 
-  test('survives every pair of faults at every two calls', async () => {
+  test('with every pair of faults at any two calls', async () => {
     const { histories, findings } = await survey(how, 2, 4);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(500, { slice: 125 }));

@@ -76,8 +76,8 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
     acknowledged = (await deliver(how, name, plan, event, world)).acknowledged || acknowledged;
   };
   /**
-   * Counts the effects and records violations. Effects are permanent, so it is enough to count when one must exist, and
-   * at the end.
+   * Counts the effects and records violations. Effects are permanent, so counting is needed only when an effect must
+   * exist, and at the end.
    */
   const count = async (): Promise<void> => {
     const { rows, calls } = await world.effects(event);
@@ -99,7 +99,7 @@ describe.each([
   ['in our tables', inTables],
   ['outside', outsideOf],
 ] as const)('an event and its redeliveries on the DynamoDB API have one effect %s', (_where, how) => {
-  test('survives every pair of faults at every two calls of the SDK and of the vendor', async () => {
+  test('with every pair of faults at any two calls of the SDK and the vendor', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), {
       faults: 2,
       atOnce: AT_ONCE,

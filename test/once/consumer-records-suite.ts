@@ -60,7 +60,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
   });
 
   describe(`the ${name} records of consumers: effects in our tables`, () => {
-    test('are recorded with their rows, once', async () => {
+    test('are recorded once, together with their rows', async () => {
       expect(await records.recordOnce(record(), [put(1)])).toEqual({ kind: 'recorded' });
       expect(await records.recordOnce(record({ owner: BERT }), [put(2)])).toEqual({ kind: 'recorded_before' });
       expect(await records.readEffect(id)).toEqual(record());
@@ -72,7 +72,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.readEffect(other())).toBeUndefined();
     });
 
-    test('are recorded by one of many concurrent consumers', async () => {
+    test('are recorded by exactly one of many concurrent consumers', async () => {
       const owners = Array.from({ length: 12 }, (_, index) => ownerToken(`owner-${index}`));
       const outcomes = await Promise.all(owners.map((owner, n) => records.recordOnce(record({ owner }), [put(n)])));
       expect(outcomes.filter(({ kind }) => kind === 'recorded')).toHaveLength(1);
@@ -146,7 +146,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
   });
 
   describe(`the ${name} records of consumers: effects outside Payonce`, () => {
-    test('are claimed by one of many concurrent consumers', async () => {
+    test('are claimed by exactly one of many concurrent consumers', async () => {
       const claims = await Promise.all(
         Array.from({ length: 12 }, (_, index) => records.claim(pending({ owner: ownerToken(`owner-${index}`) }))),
       );

@@ -29,12 +29,12 @@ export interface StoredRecords {
 /** How one process consumes an event: the engine's way, or a faulty way that the histories must detect. */
 export type Consume = (actor: Actor, event: PaymentEvent, world: ConsumerWorld) => Promise<Consumed>;
 
-/** Visibility timeout of an unacknowledged message, longer than a lease. Milliseconds. */
+/** Visibility timeout of an unacknowledged message, longer than a lease, in milliseconds. */
 const VISIBILITY_MS = 180_000;
 
 /** Simulates consumers, their records, and an outside system that counts the calls. */
 export class ConsumerWorld extends World {
-  /** Effects outside, by the key of the call. A repeated key has no second effect. */
+  /** Effects in the outside system, by the idempotency key of the call. A repeated key has no second effect. */
   readonly outside = new Map<string, string>();
   readonly #stored: StoredRecords | undefined;
   #written = 0;
@@ -131,7 +131,7 @@ export async function deliver(
     const { kind } = await how(actor, event, world);
     if (!actor.crashed && kind !== 'busy') return { acknowledged: true };
   } catch {
-    // A message is not acknowledged after any error.
+    // After an error, the message is not acknowledged.
   }
   world.clock.advance(VISIBILITY_MS);
   return { acknowledged: false };

@@ -105,7 +105,7 @@ class World {
     return executeOnce({ ...this.tools, ...tools }, operation, this.notes);
   }
 
-  /** Claims, and ends without a commit or a release. */
+  /** Claims, and crashes before a commit or a release. */
   async crash(): Promise<void> {
     const crashing = this.run({ call: () => Promise.reject(new Error('the process ended')) });
     await expect(crashing).rejects.toThrow('the process ended');
@@ -168,14 +168,14 @@ describe('a stale claim', () => {
     expect(world.notes.fenced).toBe(true);
   });
 
-  test('is in progress if its next owner has also exceeded its lease', async () => {
+  test('is reported as in progress if a later owner took it over, even after that owner’s lease', async () => {
     const stale = world.rival(0);
     const outcome = await world.run({ commit: async () => ({ kind: 'fenced', record: stale }) });
     expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: stale.leaseExpiresAtMs });
   });
 });
 
-test('a claim lists its latest earlier owners', () => {
+test('a claim lists its five latest earlier owners', () => {
   let record = world.rival(0);
   const owners = [];
   for (let nowMs = 1; nowMs <= 7; nowMs += 1) {
@@ -257,7 +257,7 @@ describe('a claim whose record is lost', () => {
 });
 
 describe('the commit', () => {
-  test('is decided again after each rival without another call, up to eight rivals', async () => {
+  test('is decided again after each rival’s write, without a second call, until the eighth rival', async () => {
     let rivals = 7;
     const commit: Toy['commit'] = async (record) => {
       if (rivals > 0) {
@@ -298,8 +298,8 @@ describe('a call that fails', () => {
 
   test.each([
     ['proves that nothing was sent', unready, true],
-    ['does not prove it', undefined, false],
-  ])('is classified by its operation, if that %s', async (_case, proof, released) => {
+    ['does not prove that', undefined, false],
+  ])('is classified by its operation, which %s', async (_case, proof, released) => {
     const error = proof === undefined ? unready : new AmbiguousError('timeout', 'no answer');
     const failing = world.run({ call: () => Promise.reject(error), unsent: () => proof });
     await expect(failing).rejects.toBe(proof ?? error);
@@ -308,7 +308,7 @@ describe('a call that fails', () => {
 });
 
 describe('a stored answer', () => {
-  test('is replayed from the store, then from the process cache; both refuse another request', async () => {
+  test('is replayed from the store, then from the process cache; both refuse a different request', async () => {
     await world.run();
     const replays = new ProcessReplayCache();
     const other = { key: { ...key, fingerprint: fingerprintOf('other') } };
@@ -337,7 +337,7 @@ describe('a stored answer', () => {
   });
 });
 
-describe('an open breaker', () => {
+describe('while a breaker is open', () => {
   const ready = () => Promise.resolve();
 
   test('nothing begins', async () => {
@@ -387,19 +387,19 @@ describe('an effect with a commit but no claim', () => {
   test.each([
     ['again', 7],
     ['part', 19],
-  ] as const)('is written after %s, %d times', async (kind, times) => {
+  ] as const)('is written after the result "%s" %d times', async (kind, times) => {
     expect(await commit(after(times, kind))).toBe(`after ${times}`);
   });
 
   test.each([
     ['again', 8],
     ['part', 20],
-  ] as const)('ends as contention after %s, %d times', async (kind, times) => {
+  ] as const)('ends as contention after the result "%s" %d times', async (kind, times) => {
     await expect(commit(after(times, kind))).rejects.toMatchObject({ code: 'contention' });
   });
 });
 
-describe('a call that no client waits for', () => {
+describe('a consumer’s call to an outside system', () => {
   const stale: OpenConsumption = {
     status: 'failed',
     operationId: key.operationId,
@@ -424,7 +424,7 @@ describe('a call that no client waits for', () => {
     ['has failed', { ...stale, attempt: 2 }, 'busy'],
     ['no longer exists', undefined, 'busy'],
     ['is completed', { status: 'completed', record: effect }, 'done_before'],
-  ])('is not made when a rival has claimed it first and the claim %s', async (_case, found, kind) => {
+  ])('is not made if a rival claimed it first and the rival’s claim %s', async (_case, found, kind) => {
     const calls: OutsideCall[] = [];
     const claim: ConsumerClaims['claim'] = async (_pending, replaces) => ({
       kind: 'refused',

@@ -7,14 +7,14 @@ const LONGEST = 'k'.repeat(128);
 describe('the Idempotency-Key header', () => {
   test.each([
     ['raw', ['8e03978e'], '8e03978e'],
-    ['a quoted string, as in the IETF draft', ['"8e03978e"'], '8e03978e'],
+    ['as a quoted string, as in the IETF draft', ['"8e03978e"'], '8e03978e'],
     ['with white space around it', ['  8e03978e\t'], '8e03978e'],
     ['with escapes inside the quotes', ['"a\\"b\\\\c"'], 'a"b\\c'],
     ['given twice, once quoted', ['8e03978e', '"8e03978e"'], '8e03978e'],
-    ['the shortest', ['k'], 'k'],
-    ['the longest', [LONGEST], LONGEST],
-    ['a quote in the middle', ['a"b'], 'a"b'],
-    ['the first and the last visible character', ['!~'], '!~'],
+    ['with one character', ['k'], 'k'],
+    ['with the maximum length', [LONGEST], LONGEST],
+    ['with a quote in the middle', ['a"b'], 'a"b'],
+    ['with the first and the last visible character', ['!~'], '!~'],
   ])('is accepted %s', (_form, values, key) => {
     expect(parseIdempotencyKey(values)).toEqual({ kind: 'key', key });
   });
@@ -29,9 +29,9 @@ describe('the Idempotency-Key header', () => {
   });
 
   test.each([
-    ['of two values', ['one', 'two']],
-    ['of a value and an empty value', ['one', '']],
-    ['too long', [`${LONGEST}k`]],
+    ['with two values', ['one', 'two']],
+    ['with a value and an empty value', ['one', '']],
+    ['with a character too many', [`${LONGEST}k`]],
     ['with a space inside', ['a b']],
     ['with a space inside quotes', ['"a b"']],
     ['with a letter outside ASCII', ['schlüssel']],
@@ -52,7 +52,7 @@ describe('the Idempotency-Key header', () => {
     ['a\u0000b', 'its character 2 is U+0000'],
     [`${LONGEST}k`, 'it has 129'],
   ])(
-    'is refused with the allowed characters and the first forbidden character or the excess length: %j',
+    'is refused, naming the allowed characters, and the first forbidden character or the length: %j',
     (value, which) => {
       const reason = `a key is 1 to 128 visible ASCII characters, ! to ~ without spaces, and ${which}`;
       expect(parseIdempotencyKey([value])).toEqual({ kind: 'invalid', reason });

@@ -56,7 +56,7 @@ describe('a fault', () => {
     expect(fault.name).not.toMatch(/^Idempotency/);
   });
 
-  test('is thrown once, and no step is retried by itself', async () => {
+  test('is thrown once, and the runner retries no step', async () => {
     for (const step of ['claim', 'execute', 'commit'] as const) {
       for (const fault of FAULTS) {
         let runs = 0;
@@ -70,7 +70,7 @@ describe('a fault', () => {
     }
   });
 
-  test('releases the claim in the execution, but not in the claim or the commit', async () => {
+  test('releases the claim if it occurs in the execution, but not if in the claim or the commit', async () => {
     const released: string[] = [];
     const [fault] = FAULTS;
     if (fault === undefined) throw new Error('the list of faults is empty');
@@ -95,7 +95,7 @@ test('an outcome is returned, never thrown: refused, replayed or done', async ()
   expect(await idempotentRunner.run(OPERATION, steps())).toBe('done');
 });
 
-test('Powertools retries a function after an error with one of its own names', async () => {
+test('Powertools retries a function that throws an error with the name of a Powertools error', async () => {
   let runs = 0;
   const handler = makeIdempotent(
     async (_key: string, _context: unknown) => {
@@ -127,7 +127,7 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     expect(runs).toBe(2);
   });
 
-  test('no function can be built, for any value', () => {
+  test('no function can be built, whatever the value', () => {
     for (const value of ['true', '1', 'false', '']) {
       process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = value;
       const build = () => idempotently({ unit: 'a request', record: 'its record' }, () => 'a handler');

@@ -37,7 +37,7 @@ whole(describe, { slice: describe.skip })(
       expect(found).toMatchObject({ histories: 1, findings: [] });
     });
 
-    test('the guarantees of charges, postings and answers by one fault, without a rival', async () => {
+    test('the guarantees of charges, postings and answers after one fault, without a rival', async () => {
       const found = await surveyFaults(stock(), { faults: 1, races: [{}] });
       expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
     });
@@ -56,7 +56,7 @@ whole(describe, { slice: describe.skip })(
       expect(brokenPromises(found)).toEqual(['I2', 'I4']);
     });
 
-    test('the guarantee of an answer, if it does not know the remaining time of its invocation', async () => {
+    test('the guarantee of an answer, if the layer does not know the remaining time of its invocation', async () => {
       const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
       const found = await surveyFaults(stock({ remainingTimeMs: 0 }), { faults: 1, races: [{}] });
       warn.mockRestore();

@@ -54,12 +54,12 @@ const twice = async (handler: (event: HttpEvent) => Promise<string>, event: Http
 describe('the stock layer with a key from a header', () => {
   const path = 'headers."Idempotency-Key"';
 
-  test('runs once if the header has the exact name of the path', async () => {
+  test('runs once if the header has exactly the name in the JMESPath', async () => {
     await twice(stockHandler(path), { headers: { 'Idempotency-Key': 'k-1' }, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt']);
   });
 
-  test('skips idempotency if the header has another case', async () => {
+  test('skips idempotency if the header name has a different case', async () => {
     await twice(stockHandler(path), { headers: { 'idempotency-key': 'k-2' }, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt', 'shirt']);
   });
@@ -137,7 +137,7 @@ describe('a handler that changes its event', () => {
     return charge(event.body.order);
   };
 
-  test('saves its answer under another key with the stock layer, so that the key charges a second time', async () => {
+  test('saves its answer under a different key with the stock layer, so that the key charges a second time', async () => {
     const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => withDefault(event), {
       persistenceStore: stockLayer(dynamoDbClient(), tables),
       config: new IdempotencyConfig({ eventKeyJmesPath: 'body' }),

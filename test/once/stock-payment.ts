@@ -15,14 +15,14 @@ import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { Seen } from '../payments/payment-story.ts';
 
-/** Seven days, the engine's retention of a payment's answer. Seconds. */
+/** Seven days, the engine's retention of a payment's answer, in seconds. */
 const RETENTION_SECONDS = 7 * 24 * 60 * 60;
 
 export interface StockTools {
   readonly client: DynamoDBClient;
   readonly tables: StoreTables;
   readonly processor: Pick<Processor, 'charge'>;
-  /** Remaining time of the invocation according to Lambda, and lease of the stock layer. Milliseconds. */
+  /** Remaining time of the invocation according to Lambda, and lease of the stock layer, in milliseconds. */
   readonly remainingTimeMs: number;
   /** @default `fresh`: a new processor key for every attempt, a common mistake */
   readonly processorKey?: 'fresh' | 'same';

@@ -67,7 +67,7 @@ describe('the spans', () => {
   const tools = { ...pacing, store, views, processor: typicalProcessor(), runner, replays, digest: systemDigest };
   const request = typicalPayment('traced');
 
-  test('are claim, call and commit for a payment, under the segment of the execution, with its id', async () => {
+  test('are claim, call and commit, under the segment of the execution, with the payment’s id', async () => {
     expect(await createPayment(tools, request)).toMatchObject({ kind: 'first' });
     const spans = await received(3);
     expect(spans.map(({ name }) => name)).toEqual(['claim', 'call', 'commit']);
@@ -89,7 +89,7 @@ describe('the spans', () => {
     expect((await received(3)).map(({ name }) => name)).toEqual(['claim', 'call', 'commit']);
   });
 
-  test('have a fault for a failing step, and the error and the release reach the caller', async () => {
+  test('mark a failing step as a fault; the claim is released, and the caller gets the error', async () => {
     const released: number[] = [];
     const steps = {
       claim: async () => ({ kind: 'claimed', held: 1 }) as const,
