@@ -63,7 +63,7 @@ describe('an annotation', () => {
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
   });
 
-  test('is created once for a key, and replayed byte for byte; another reason under the key is 422', async () => {
+  test('is created once per idempotency key, and replayed byte for byte; a different reason is answered 422', async () => {
     const first = await api.annotate(payment, 'a-1');
     const again = await api.annotate(payment, 'a-1');
 

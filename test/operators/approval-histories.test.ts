@@ -134,7 +134,7 @@ async function runHistory(
 }
 
 describe('a request that waits for a second person takes effect once, or not at all', () => {
-  test.each([approve, reject])('survives every single fault at every call of the verdict %p', async (verdict) => {
+  test.each([approve, reject])('with every single fault at every call of the verdict %p', async (verdict) => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(faults, verdict), { faults: 1 });
     expect(findings.slice(0, 2)).toEqual([]);
     expect(histories).toBeGreaterThan(50);

@@ -74,7 +74,7 @@ describe('a correction above the limit', () => {
     expect(dataOf(await api.get('/v1/admin/approvals'))).toEqual([asked.body]);
   });
 
-  test('is made once by the approval of another person, and both persons are named', async () => {
+  test('is posted once when another person approves it, and names both persons', async () => {
     const asked = await ask();
     const approved = await api.approve(idOf(asked), BEN);
     expect([approved.status, approved.body]).toMatchObject([
@@ -115,7 +115,7 @@ describe('a correction above the limit', () => {
     ]);
   });
 
-  test('has the same answer under the same key, before and after approval', async () => {
+  test('has the same answer under the same idempotency key, before and after approval', async () => {
     const asked = await ask();
     const again = await ask();
     expect([again.status, again.text, again.headers['Idempotency-Replayed']]).toEqual([202, asked.text, 'true']);
@@ -127,7 +127,7 @@ describe('a correction above the limit', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('cannot be approved or rejected by the requester, whatever the key', async () => {
+  test('cannot be approved or rejected by the requester, whatever API key the requester uses', async () => {
     api.registerOperator('ok_adaadaadaadaadaadaada0000', { operator: ' ada example', role: 'owner' });
     const id = idOf(await ask());
     for (const own of [{}, as('ok_adaadaadaadaadaadaada0000')]) {

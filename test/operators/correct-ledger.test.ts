@@ -80,8 +80,8 @@ const chain = async () => {
 const types = async () => (await chain()).transitions.map(({ type }) => type);
 const bytesOf = (outcome: CorrectLedgerOutcome) => ('answer' in outcome ? outcome.answer : undefined);
 
-describe('one key', () => {
-  test('makes one correction, and its answer is replayed byte for byte', async () => {
+describe('one idempotency key', () => {
+  test('creates one correction, and replays the answer byte for byte', async () => {
     const first = await run('a');
     harness.clock.advance(60_000);
     const second = await run('a');
@@ -91,7 +91,7 @@ describe('one key', () => {
     expect(await types()).toEqual(['payment.created', 'payment.completed', 'ledger.corrected']);
   });
 
-  test('makes one correction if used twice concurrently, and both requests get the same answer', async () => {
+  test('creates one correction if used twice concurrently, and gives both requests the same answer', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => run('a')));
 
     expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
@@ -134,7 +134,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is not lost when the result of the write is unknown: a repeated request replays the correction', async () => {
+  test('replays the correction to a repeated request when the result of the write was unknown', async () => {
     const { store } = harness;
     const silent: ApprovingStore = {
       ...storeWithRival(async () => undefined),
@@ -149,14 +149,14 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is a mismatch with another body, and changes nothing', async () => {
+  test('is a mismatch with a different body, and changes nothing', async () => {
     await run('a');
 
     expect(await run('a', { change: { kind: 'reverse', sequence: 3 } })).toEqual({ kind: 'payload_mismatch' });
     expect(await types()).toHaveLength(3);
   });
 
-  test('is refused after its retention and changes nothing, also for another payment', async () => {
+  test('is refused after its retention and changes nothing, even for another payment', async () => {
     await run('a');
     harness.clock.advance(29 * DAY_MS);
     expect((await run('a')).kind).toBe('replay');
@@ -203,7 +203,7 @@ describe('the activity log', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
   });
 
-  test('makes a correction decide again after a concurrent write, and the correction is made once', async () => {
+  test('makes a correction decide again if a concurrent write was first, and has the correction once', async () => {
     const other = await harness.paid('k-2');
     const change = { kind: 'post' as const, legs: [] };
     const rival = () => run('rival', { payment: other, change });
@@ -216,8 +216,8 @@ describe('the activity log', () => {
   });
 });
 
-describe('two keys', () => {
-  test('make one correction if they reverse the same set concurrently, and the other request gets its id', async () => {
+describe('two idempotency keys', () => {
+  test('create one correction if they reverse the same set concurrently, and the other request gets the correction’s id', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);

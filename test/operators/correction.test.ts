@@ -140,7 +140,7 @@ describe('a correction', () => {
     expect(decisionOn(taken(), 'cor_1', change)).toEqual({ kind: 'unbalanced', byMinor });
   });
 
-  test('is never made a second time if the chain contains it, even for another request', () => {
+  test('is never posted a second time if the chain contains it, even for a different request', () => {
     const once = corrected(taken(), 'cor_1', reverse(2));
 
     expect(decisionOn(once, 'cor_1', reverse(2))).toEqual({ kind: 'made_before' });

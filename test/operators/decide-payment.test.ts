@@ -48,7 +48,7 @@ const decide = (key: string, changes: Changed = {}, processor: Processor = harne
 const status = async () => (await harness.chain(request)).state.payment.status;
 
 describe('an operator’s decision', () => {
-  test('settles a payment in review, once, with the operator’s name', async () => {
+  test('settles a payment in review once, and records the operator’s name', async () => {
     expect(await status()).toBe('needs_review');
     expect(await decide('a')).toMatchObject({ kind: 'first', answer: { status: 200 } });
     expect(await decide('a')).toMatchObject({ kind: 'replay' });
@@ -70,7 +70,7 @@ describe('an operator’s decision', () => {
     expect(await harness.chain(request)).toEqual(before);
   });
 
-  test('must name the captured amount of a success, and posts that amount instead of the requested one', async () => {
+  test('must name the captured amount of a success, and posts that amount instead of the requested amount', async () => {
     expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
     expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
     const { newest } = await harness.chain(request);
@@ -83,7 +83,7 @@ describe('an operator’s decision', () => {
     expect(await harness.deliver(callback('evt_2', harness.chargeOf(request)))).toMatchObject({ contradictions: [] });
   });
 
-  test('posts the requested amount after an undecidable outcome, unless it names another amount', async () => {
+  test('posts the requested amount after an undecidable outcome, unless it names a different amount', async () => {
     const { payment } = (await harness.chain(request)).state;
     const undecidable = { ...payment, failure: { code: 'outcome_undecidable', message: 'no' } };
     const state = stateAfter([{ type: 'payment.review_required', payment: undecidable }]);
@@ -107,7 +107,7 @@ describe('an operator’s decision', () => {
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['first', 'not_in_review']);
   });
 
-  test('is a mismatch with another body under the same key', async () => {
+  test('is a mismatch with a different body under the same key', async () => {
     await decide('a');
     expect(await decide('a', { reason: 'Another' })).toEqual({ kind: 'payload_mismatch' });
   });
@@ -175,7 +175,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     expect(JSON.stringify(transition?.subject)).toContain('Ada Example');
   });
 
-  test('counts once, under one key or two, concurrently or in sequence', async () => {
+  test('counts once, under one or two idempotency keys, concurrently or in sequence', async () => {
     const operationId = await undecided('refund');
     harness.clock.advance(DAY);
     const outcomes = await Promise.all([

@@ -29,7 +29,7 @@ async function isRefused(payment: ChangedPayment, body: object, refusal: object,
 }
 
 describe('a decision that a payment succeeded', () => {
-  test('is refused if its amount differs from the captured one, which the same key may then name', async () => {
+  test('is refused if its amount is not the captured amount, which a request under the same key may then name', async () => {
     const payment = await inReview();
     await isRefused(
       payment,

@@ -47,7 +47,7 @@ describe('on dynamodb', () => {
     ]);
   });
 
-  test('every tenant that ever had a key is listed as an owner, once for each mode, page by page', async () => {
+  test('every tenant that ever had an API key is listed as an owner, once for each mode, page by page', async () => {
     const administration = new TenantAdministration(client(), tables, 'test');
     const tenants = [await administration.createTenant('A'), await administration.createTenant('B')];
     const made = tenants.flatMap((tenant) =>

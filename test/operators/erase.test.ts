@@ -333,7 +333,7 @@ describe('a payment', () => {
       { receipts: 0, commission: ['released', 100] },
     ],
   ])(
-    'keeps the effects of its consumers correct when erased in the middle of: %s',
+    'erased in the middle of a history has correct effects at its consumers: %s',
     async (_what, before, after, expected) => {
       const { tools, records, clock, client, store } = world;
       const metadata = { affiliate: 'aff_7', order: 'o1', receipt_email: 'ada.lovelace@example.com' };
@@ -372,7 +372,7 @@ describe('a payment', () => {
     },
   );
 
-  test('can be erased during a refund, which then ends once', async () => {
+  test('can be erased during a refund, which then completes once', async () => {
     const { tools, store } = world;
     await createPayment(tools, request);
     await world.publish(request.paymentId);

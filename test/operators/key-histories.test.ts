@@ -140,7 +140,7 @@ const RIVALS: Readonly<Record<string, Rival>> = {
 };
 
 test.each(['make', 'roll'] as const)(
-  'a request to %s a key makes one key, with every fault at every call',
+  'a request to %s a key creates one key, with every fault at every call',
   async (kind) => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(kind, faults), { faults: 1 });
     expect(findings.slice(0, 2)).toEqual([]);
@@ -148,7 +148,7 @@ test.each(['make', 'roll'] as const)(
   },
 );
 
-test.each(Object.entries(RIVALS))('a key is replaced once, with %s before every call', async (_name, rival) => {
+test.each(Object.entries(RIVALS))('an API key is replaced once, with %s before every call', async (_name, rival) => {
   const { calls } = await runHistory('roll', []);
   const { histories, findings } = await surveyFaults(
     (faults, { rivalAt }) => runHistory('roll', faults, { rivalAt, rival }),
@@ -158,7 +158,7 @@ test.each(Object.entries(RIVALS))('a key is replaced once, with %s before every 
   expect(histories).toBeGreaterThan(whole(100, { slice: 15 }));
 });
 
-test('the survey detects a key that is written separately from the record of its request', async () => {
+test('the survey detects an API key that is written separately from the record of its request', async () => {
   const survey = await surveyFaults((faults) => runHistory('make', faults, { isRecorded: false }), { faults: 0 });
   expect(brokenPromises(survey)).toContain('one request has made two keys');
 });

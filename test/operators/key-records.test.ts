@@ -17,7 +17,7 @@ const inspect = (asked: Readonly<Record<string, string>>, by = OPERATOR_KEY) =>
   });
 const DESK_TENANT = { tenant: 'ten_desk', mode: 'test' };
 
-describe('the record of a key', () => {
+describe('the record of an idempotency key', () => {
   test('is found by key and path, with its owner, its calls, its stored answer, and its expiry', async () => {
     const reply = await api.pay('"order-7"', { source: 'tok_timeout_charged', description: 'For Ada Example' });
     const { body, status } = await inspect({ ...DESK_TENANT, path: '/v1/payments', key: 'order-7' });
@@ -97,7 +97,7 @@ describe('the record of a key', () => {
   });
 });
 
-describe('a key is not found', () => {
+describe('an idempotency key is not found', () => {
   test.each([
     ['of another tenant', { ...DESK_TENANT, tenant: 'ten_other' }],
     ['of the other mode', { tenant: 'ten_desk' }],

@@ -22,7 +22,7 @@ const leg = (account: string, direction: string, amount: number) => ({ account, 
 const transitions = async () => dataOf(await harness.get(`/v1/payments/${payment}/transitions`));
 
 describe('a correction over HTTP', () => {
-  test('is made as a reversal, shown, and listed in the entries and the transitions', async () => {
+  test('is posted as a reversal, shown, and listed in the entries and the transitions', async () => {
     const made = await harness.correct('c-1', { payment, reverses: 2 });
 
     expect(made.status).toBe(201);
@@ -83,7 +83,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('is made in the payment’s currency if it has new postings', async () => {
+  test('is posted in the payment’s currency if it has new postings', async () => {
     const postings = [leg('corrections', 'debit', 30), leg('fees', 'credit', 10), leg('refunds', 'credit', 20)];
 
     const made = await harness.correct('c-1', { payment, postings });
@@ -95,7 +95,7 @@ describe('a correction over HTTP', () => {
     });
   });
 
-  test('repeated with the same key is replayed byte for byte, and made once', async () => {
+  test('repeated with the same key is replayed byte for byte, and posted once', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(3_600_000);
     const again = await harness.correct('"c-1"', { payment, reverses: 2 });
@@ -107,7 +107,7 @@ describe('a correction over HTTP', () => {
     expect(corrections.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
   });
 
-  test('is 422 under a used key with another body, and the first correction remains', async () => {
+  test('is answered 422 under a used key with a different body, and the first correction remains', async () => {
     await harness.correct('c-1', { payment, reverses: 2 });
     const other = await harness.correct('c-1', { payment, reverses: 2, reason: 'Another' });
 
@@ -116,7 +116,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('stores nothing that confirms a guess of its reason, and is 422 with another reason', async () => {
+  test('stores nothing that confirms a guess of its reason, and is answered 422 with a different reason', async () => {
     const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
     const { body: made } = await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
@@ -136,7 +136,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('is 409 with the id of the earlier correction if the set was reversed before', async () => {
+  test('is answered 409 with the id of the earlier correction if the set was reversed before', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     const second = await harness.correct('c-2', { payment, reverses: 2 });
 
@@ -145,7 +145,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
-  test('is refused, with its payment’s id, under a key from years ago, and still found by its id', async () => {
+  test('repeated under its key years later is refused with its payment’s id, and is still found by its own id', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(4_000 * 24 * 3_600_000);
     harness.store.database.deleteExpired(harness.clock.nowMs());
@@ -200,7 +200,7 @@ describe('a correction over HTTP', () => {
     ['a status', { reverses: 2, status: 'failed' }, 'unknown_field', 'status'],
     ['a card number', { reverses: 2, reason: 'of 4242 4242 4242 4242' }, 'card_number_not_allowed', 'reason'],
     ['a secret', { reverses: 2, reason: 'sk_live_0123456789abcdefghijkl' }, 'secret_not_allowed', 'reason'],
-  ])('is 400 with the field for %s, and nothing is stored', async (_what, body, code, param) => {
+  ])('is answered 400 with the field’s name for %s, and nothing is stored', async (_what, body, code, param) => {
     const refused = await harness.correct('c-1', { payment, ...body });
 
     expect(refused.status).toBe(400);
@@ -213,7 +213,7 @@ describe('a correction over HTTP', () => {
     [leg('refunds', 'debit', 12), 'The debits are 2 more than the credits, in minor units.'],
     [leg('refunds', 'debit', 7), 'The credits are 3 more than the debits, in minor units.'],
     [leg('refunds', 'credit', 10), 'The credits are 20 more than the debits, in minor units.'],
-  ])('is 400 with the difference if it is unbalanced: %j', async (other, detail) => {
+  ])('is answered 400 with the difference if it is unbalanced: %j', async (other, detail) => {
     const refused = await harness.correct('c-1', { payment, postings: [other, leg('fees', 'credit', 10)] });
 
     expect(refused.status).toBe(400);
@@ -224,7 +224,7 @@ describe('a correction over HTTP', () => {
     ['', 'missing_idempotency_key'],
     ['two words', 'invalid_idempotency_key'],
     ['x'.repeat(129), 'invalid_idempotency_key'],
-  ])('is 400 with the key %j before anything is read', async (key, code) => {
+  ])('is answered 400 with the key %j before anything is read', async (key, code) => {
     expect((await harness.correct(key, { payment, reverses: 2 })).body).toMatchObject({ status: 400, code });
   });
 

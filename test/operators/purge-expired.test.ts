@@ -70,7 +70,7 @@ const put = async (count: number, ageDays: number, prefix = 'OP#old#'): Promise<
 };
 
 describe('the nightly purge', () => {
-  test('deletes and counts records in all segments that time to live left for over four days', async () => {
+  test('deletes and counts the records that time to live has left for over four days, in all segments', async () => {
     await put(100, 4.1);
     await put(10, 3.9, 'OP#young#');
     await put(10, -20, 'OP#valid#');

@@ -19,7 +19,7 @@ beforeEach(() => {
 const acts = async () =>
   dataOf(await api.get('/v1/admin/activity')).filter(({ action }) => action === 'queue.redrive_requested');
 
-test('dead letters go back to their queue, once for one key, with one entry in the activity log', async () => {
+test('dead letters go back to their queue, once per idempotency key, with one entry in the activity log', async () => {
   const made = await Promise.all([1, 2, 3].map(() => api.write(PATH, 'k')));
   expect(made.map(({ status }) => status)).toEqual([202, 202, 202]);
   expect(new Set(made.map(({ text }) => text)).size).toBe(1);
@@ -58,7 +58,7 @@ test('a dead letter that fails again returns, and a repetition of the request le
 test.each([
   ['parked records', 'Events-Parked', 'Events-Republisher'],
   ['calls to vendors', 'Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
-])('%s go to the function that repeats their work, once for one key', async (_what, from, to) => {
+])('%s go to the function that repeats their work, once per idempotency key', async (_what, from, to) => {
   for (const id of ['d', 'e']) messages.arrive(from, { id });
   api.clock.advance(1_000);
   const path = `/v1/admin/queues/${from}/redrive`;

@@ -16,7 +16,7 @@ const { awsEndpoint: endpoint, region } = emulatedAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 const ORDER = `ord_${'a'.repeat(32)}`;
 const PAYMENT = `pay_${'b'.repeat(32)}`;
-/** Exceeds the duration of any step on a busy machine. Milliseconds. */
+/** A time longer than any step takes on a busy machine, in milliseconds. */
 const LONG_MS = 600_000;
 const urls: string[] = [];
 let url = '';
@@ -80,7 +80,7 @@ test('parked records are given to the function that repeats their work, and then
   expect(await Promise.all(['stuck', 'parked'].map((queue) => queues.count(queue)))).toEqual([1, 0]);
 });
 
-test('dead letters are put back unchanged, once for one request, and newer ones stay', async () => {
+test('dead letters are put back unchanged, once per request, and newer dead letters stay', async () => {
   const to = await made();
   const from = await made();
   const deployed = { letters: { url: from, isKept: true, redriveTo: 'tasks' }, tasks: { url: to, isKept: false } };

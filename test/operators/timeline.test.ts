@@ -53,7 +53,7 @@ describe('the timeline of a payment', () => {
     expect(times).toEqual(times.toSorted());
   });
 
-  test('shows that an owner released its claim, which has no lease', async () => {
+  test('shows that an owner released its claim, which then has no lease', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, false);
     const operation = chargeOperation(request.paymentId);
