@@ -80,7 +80,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect([tea(), deadLetters]).toEqual([8, []]);
   });
 
-  test('is reserved by one of many concurrent processes, and the others retry', async () => {
+  test('is reserved by exactly one of many concurrent processes, and the others retry', async () => {
     const settled = await Promise.allSettled(Array.from({ length: 10 }, () => reserve()));
     expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
     for (const each of settled) if (each.status === 'rejected') expect(each.reason).toBeInstanceOf(RetryableError);
@@ -132,7 +132,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect(deadLetters).toMatchObject([
       { vendor: 'stock', operation: 'inventory.adjust', about: ORDER, reason: 'stock_in_doubt', mayBeApplied: true },
     ]);
-    // Nor does a later turn of the order send the request.
+    // A later attempt of the order does not send the request either.
     clock.advance(LEASE_OVER_MS);
     expect(await reserve()).toEqual(IN_DOUBT);
     expect(server.requests).toHaveLength(1);
@@ -142,7 +142,7 @@ describe('the inventory of a BigCommerce store', () => {
   test.each([
     ['after the claim', diesAfterBegin, 0],
     ['after the send', diesBeforeSent, 1],
-  ])('sends nothing more after a process that crashed %s, and asks an operator', async (_when, dies, sent) => {
+  ])('sends nothing more after a process crashed %s, and asks an operator', async (_when, dies, sent) => {
     await expect(reserve(connect(dies(claims)))).rejects.toBeInstanceOf(Died);
     await expect(reserve()).rejects.toMatchObject({ code: 'stock_sending_elsewhere' });
     clock.advance(LEASE_OVER_MS);

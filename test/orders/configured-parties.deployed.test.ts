@@ -156,7 +156,7 @@ describe('the parties of orders on the deployed sandbox', () => {
 });
 
 describe('BigCommerce as the shop', () => {
-  test('a process killed between its send and the answer makes one adjustment, and an operator is asked', async () => {
+  test('a process killed between its send and the answer adjusts the inventory once, and an operator is asked', async () => {
     await using store = await serveBigCommerce();
     const { ARN = '' } = await manager.send(
       new CreateSecretCommand({ Name: `bigcommerce-${process.pid}`, SecretString: BIGCOMMERCE_TOKEN }),

@@ -143,7 +143,7 @@ describe('an order', () => {
     expect(answerOf(outcome).status).toBe(202);
   });
 
-  test('is canceled without a payment only after the last moment at which an owner could begin one', async () => {
+  test('is canceled without a payment only when an owner may no longer begin a payment', async () => {
     const request = orderRequest('none');
     const unread = {
       ...harness.storeMethods(),
@@ -157,7 +157,7 @@ describe('an order', () => {
     expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
   });
 
-  test('is never charged if it is not retried before that moment', async () => {
+  test('is never charged if it is not retried within the send window', async () => {
     const request = orderRequest('left', { source: 'tok_unauthorized' });
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_unauthorized' });
     await harness.resolveFor(20);
@@ -194,7 +194,7 @@ describe('an order with an unknown outcome', () => {
     expect(await harness.shop.reservations(request.orderId)).toBe(0);
   });
 
-  test('waits for a stock that does not answer, and reserves once after the stock recovers', async () => {
+  test('waits for a stock service that does not answer, and reserves once after the service recovers', async () => {
     const request = orderRequest('quiet', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
     expect((await harness.read(request)).reservation.status).toBe('pending');
@@ -203,7 +203,7 @@ describe('an order with an unknown outcome', () => {
     expect(await harness.shop.reservations(request.orderId)).toBe(1);
   });
 
-  test('is refunded after an hour without an answer from the stock, which releases a possible reservation', async () => {
+  test('is refunded if the stock service does not answer for an hour, and a possible reservation is released', async () => {
     const request = orderRequest('dead');
     const { stock } = harness.shop;
     const silent = {
@@ -298,7 +298,7 @@ describe('a reversal', () => {
     expect(harness.keptMinor(gone)).toBe(0);
   });
 
-  test('raises the alarm when it needs an operator, even if the run dies after its write', async () => {
+  test('raises the alarm when it needs an operator, even if the job run crashes after its write', async () => {
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(gone);
     const { store } = harness;
@@ -350,7 +350,7 @@ describe('a reversal', () => {
 describe('late effects', () => {
   test('a late charge for a canceled order is returned and has no other effect', async () => {
     const request = orderRequest('ghost');
-    // The maximum number of sends within the window.
+    // More calls than Payonce sends within the window.
     harness.processor.inside.delayNext(100);
     expect(answerOf(await harness.order(request)).status).toBe(202);
     await harness.resolveFor(46);
@@ -368,7 +368,7 @@ describe('late effects', () => {
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
-  test('an order whose stock may have reserved is canceled and refunded, but not reported as out of stock', async () => {
+  test('an order that may have a reservation is canceled and refunded, but not reported as out of stock', async () => {
     const request = orderRequest('doubtful');
     const { stock } = harness.shop;
     const doubtful = async () => ({
@@ -403,7 +403,7 @@ describe('late effects', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('an order without a record is taken over if it has no answer, and refuses its key if it has one', async () => {
+  test('an order without a record is taken over if it has no answer, and refuses its key if it has an answer', async () => {
     const request = orderRequest('lost');
     const { store } = harness;
     const dying: OrderStore = {

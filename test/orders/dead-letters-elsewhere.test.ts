@@ -81,7 +81,7 @@ async function deliver(
     ...changes,
     documents: world.store.database.client,
     sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
-    // The only method under test.
+    // The tests call only this method of the client.
     secretsManager: async () => manager as unknown as SecretsManagerClient,
     digest: systemDigest,
     instruments: { ...systemInstruments, metrics: () => silent },

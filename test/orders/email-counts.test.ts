@@ -71,14 +71,14 @@ describe('e-mails of one tenant to one recipient on one day', () => {
     expect([sent.length, capped]).toEqual([MAX, 30]);
   });
 
-  test('count once, however often each is retried, also a day later', async () => {
+  test('count once, however often each is retried, even a day later', async () => {
     const first = await sendAll(many(50));
     clock.advance(24 * HOUR_MS);
     expect(await sendAll(many(50))).toEqual(first);
     expect(sent).toHaveLength(MAX);
   });
 
-  test('count once below the limit, too', async () => {
+  test('count once even below the limit', async () => {
     for (let attempt = 0; attempt < 3; attempt += 1) await sendAll(many(MAX / 2));
     const kinds = await sendAll(Array.from({ length: MAX }, (_, number) => emailOf(MAX + number)));
     expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MAX / 2);
@@ -125,7 +125,7 @@ describe('e-mails of one tenant to one recipient on one day', () => {
     }
   });
 
-  test('are counted in one small row without the address, which expires 30 days after the day', async () => {
+  test('are counted in one small row that lacks the address and expires 30 days after the day', async () => {
     await sendAll(many(50, { to: 'ada.lovelace@example.com' }));
     const [row, ...others] = database.items(TABLES.registry);
     expect(others).toEqual([]);

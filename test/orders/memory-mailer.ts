@@ -7,7 +7,7 @@ type Trouble = 'down' | 'refuses' | 'caps' | 'doubts' | 'sends_in_silence';
 export class MemoryMailer implements Mailer {
   /** All sent e-mails, in order. */
   readonly outbox: OrderEmail[] = [];
-  /** The fault of every following call. @default the call sends */
+  /** The fault of every following call. @default no fault */
   trouble: Trouble | undefined;
   calls = 0;
 

@@ -49,7 +49,7 @@ function bigCommerce(givenUp: GivenUp = 'delay'): StockKeeper {
 
 const taken = () => server.adjustments.map(({ items }) => items[0]?.quantity);
 
-test('an order is not noted as paid if its stock did not answer in time and its goods are released', async () => {
+test('an order is not noted as paid if the stock service did not answer in time and the goods are released', async () => {
   const away = () => Promise.reject(new RetryableError('stock_unreachable', 'The store is unreachable.'));
   const stock = { reserve: away, release: away };
   const request = orderRequest('given-up', { shopOrder: 118 });
@@ -65,8 +65,8 @@ test('an order is not noted as paid if its stock did not answer in time and its 
 });
 
 /**
- * Returns a stock after whose reservation the merchant refunds the payment in the processor's dashboard, before the
- * order is completed.
+ * Returns a stock service. After its reservation and before the order is completed, the merchant refunds the payment in
+ * the processor's dashboard.
  */
 function refundedAfterReserve(request: CreateOrder): StockKeeper {
   const store = bigCommerce();

@@ -22,7 +22,7 @@ import { orderRequest } from './order-fixtures.ts';
 
 const LATE_BOUND_MS = 3 * 24 * 60 * 60_000;
 const HIDDEN_MS = 6 * 60_000;
-/** Longer than the retention of event records. Milliseconds. */
+/** A time longer than the retention of event records, in milliseconds. */
 const TERM_MS = 34 * 24 * 60 * 60_000;
 
 let harness: World;
@@ -47,7 +47,7 @@ function connect(givenUp: 'throw' | 'delay') {
 }
 
 /**
- * Creates an order with an e-mail that fails until an operator acts, and a credit that conflicts with an earlier one
+ * Creates an order with an e-mail that fails until an operator acts, and a credit that conflicts with an earlier credit
  * under its key.
  */
 async function brokenOrder(key: string): Promise<CreateOrder> {
@@ -55,7 +55,7 @@ async function brokenOrder(key: string): Promise<CreateOrder> {
   const { mailer, referrals } = connect('delay');
   const credit = { orderId: request.orderId, referrer: 'ref_friend', currency: 'EUR' };
   const operationId = orderStepOperation(systemDigest, 'credit', request.orderId);
-  // A process without access to the claims.
+  // This process has no access to the claims.
   const { referrals: other } = connectParties({ clock: harness.clock, url: server.url, deadLetters }, 'throw');
   await other.credit({ ...credit, operationId, amountMinor: 1 }, { timeoutMs: 5_000 });
   await harness.order(request, { mailer, referrals });
@@ -120,7 +120,7 @@ async function lastRung(
 const sent = async ({ orderId }: CreateOrder) =>
   sandbox.books.emailsLabelled(`metadata_payonce=${orderStepOperation(systemDigest, 'confirm', orderId)}`);
 
-/** Stores a dead letter of the order's e-mail or credit as another process would. */
+/** Stores a second dead letter of the order's e-mail or credit, as another process would. */
 async function copyOf(operation: string): Promise<void> {
   const found = (await deadLetters.take(10)).filter(({ deadLetter }) => deadLetter?.operation === operation);
   for (const { deadLetter } of found) if (deadLetter !== undefined) await deadLetters.put(deadLetter);

@@ -7,9 +7,9 @@ import { orderRequest } from './order-fixtures.ts';
 import { brokenOrderPromises, callsOf, type OrderSubject, orderStory, rivalled, UNRIVALLED } from './order-story.ts';
 import { engine, givenUp, type Mutant, naive, paid } from './order-subjects.ts';
 
-/** `npm test` runs one of this many histories with a single fault. */
+/** `npm test` runs one in this many of the histories with a single fault. */
 const SINGLES = 37;
-/** `npm test` runs one of this many histories with a fault and a rival, or with two faults. */
+/** `npm test` runs one in this many of the histories with a fault and a rival, or with two faults. */
 const PAIRS = 307;
 
 const KEPT = orderRequest('kept');
@@ -36,7 +36,7 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
   // These orders share most calls with the fulfilled one, which covers rivals combined with faults.
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
     ['an order out of stock', GONE, 'undone', 100],
-    ['an order whose shop is silent at first', SLOW, 'fulfilled', 100],
+    ['an order whose shop does not answer at first', SLOW, 'fulfilled', 100],
   ])(
     '%s, with every single fault at every call, and with a rival before every call',
     async (_what, request, ends, most) => {
@@ -62,7 +62,7 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
     expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / PAIRS }));
   });
 
-  test('an order whose stock does not answer, with every single fault during its reversal', async () => {
+  test('an order whose stock service does not answer, with every single fault during its reversal', async () => {
     const { histories, findings } = await surveyFaults(
       orderStory(() => givenUp(SLOW)),
       {

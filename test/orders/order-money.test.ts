@@ -85,7 +85,7 @@ describe('an order whose payment was refunded outside the order', () => {
     expect(await harness.typesOf(request)).toContain('charge.refunded');
   });
 
-  test('is canceled while the stock does not answer, and releases a possible reservation', async () => {
+  test('is canceled while the stock service does not answer, and releases a possible reservation', async () => {
     const request = orderRequest('silent');
     const silent = {
       ...harness.shop.stock,
@@ -103,8 +103,8 @@ describe('an order whose payment was refunded outside the order', () => {
   });
 });
 
-describe('an order whose money is being returned while the stock does not answer', () => {
-  /** Creates a paid order that waits for the stock's answer. */
+describe('an order whose money is being returned while the stock service does not answer', () => {
+  /** Creates a paid order that waits for the stock service's answer. */
   async function waitsForStock(key: string) {
     const request = orderRequest(key);
     const away = { ...harness.shop.stock, reserve: () => Promise.reject(new AmbiguousError('stock_timeout', 'no')) };
@@ -135,7 +135,7 @@ describe('an order whose money is being returned while the stock does not answer
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
-  test('delivers no goods after a partial dispute, and returns the rest, also after the dispute is won', async () => {
+  test('delivers no goods after a partial dispute, and returns the rest, even after the dispute is won', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('partly_disputed');
     const dispute = await harness.processor.inside.dispute(chargeId, 1);
     await sendCallback('opened');

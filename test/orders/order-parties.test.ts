@@ -52,7 +52,7 @@ const connect = (givenUp: GivenUp, claims?: ConnectedParties['claims']) =>
 const operation = (name = 'op_1') => storedOperationId(name);
 const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
 
-describe('the stock', () => {
+describe('the stock service', () => {
   const reservation = (sku = 'sku_tea'): ReservationOrder => ({
     operationId: operation(),
     orderId: ORDER,
@@ -76,7 +76,7 @@ describe('the stock', () => {
     expect(posts()).toBe(1);
   });
 
-  test('a reservation is released on every repeated request, and is not made a second time', async () => {
+  test('a reservation is released once for repeated requests, and is not reserved a second time', async () => {
     const made = await reserve();
     if (made.kind !== 'reserved') throw new Error(made.kind);
     await parties.stock.release({ reservationId: made.reservationId, items: [] }, LIMIT);
@@ -128,8 +128,8 @@ describe('the referral program', () => {
     expect(deadLetters.delayed).toMatchObject([{ operation: 'credit.give', mayBeApplied: true }]);
   });
 
-  test('dead-letters one key for two credits, which is a bug, for an operator', async () => {
-    // A process without access to the claims.
+  test('dead-letters a credit whose key was used for a different credit, which is a bug', async () => {
+    // This process has no access to the claims.
     await connect('delay').referrals.credit(credit(), LIMIT);
     expect(await parties.referrals.credit(credit('ref_friend', { amountMinor: 501 }), LIMIT)).toEqual({
       kind: 'given_up',

@@ -25,7 +25,8 @@ beforeEach(() => {
 const paymentOf = ({ orderId }: CreateOrder) => ({ paymentId: paymentOfOrder(systemDigest, orderId) });
 
 /**
- * Creates an order whose processor charged another amount than requested, so that its payment waits for an operator.
+ * Creates an order whose processor charged a different amount than requested, so that its payment waits for an
+ * operator.
  */
 async function inReview(key: string) {
   const request = orderRequest(key, { source: 'tok_async' });
@@ -115,7 +116,7 @@ describe('an order whose payment an operator has decided', () => {
     expect(await given(request)).toEqual(NOTHING);
   });
 
-  test('is reversed if the payment is less than its amount', async () => {
+  test('is reversed if less than its amount was paid', async () => {
     const { request } = await inReview('less');
     await decide(request, 1_999);
     await harness.resolveFor(5);

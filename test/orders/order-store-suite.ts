@@ -94,7 +94,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([]);
     });
 
-    test('accepts one of ten concurrent appends', async () => {
+    test('accepts exactly one of ten concurrent appends', async () => {
       await orders.claimOrder({ record: open(), first });
       const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => orders.appendToOrder({ transitions })));

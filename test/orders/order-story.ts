@@ -21,7 +21,7 @@ export interface OrderSubject {
   handle(actor: Actor): Promise<Answer | undefined>;
   /** Finishes open work in one process. */
   finish(actor: Actor): Promise<void>;
-  /** Lists violations of further guarantees. In quiet, work that was left open is one. */
+  /** Lists violations of further guarantees. If `quiet`, open work is a violation, too. */
   more(quiet: boolean): Promise<readonly string[]>;
 }
 
@@ -30,16 +30,16 @@ interface Race {
   readonly rivalAt?: number;
   /** @default the resolver */
   readonly rival?: 'client' | 'resolver';
-  /** The lease of the first attempt has expired when the rival acts. */
+  /** Whether the lease of the first attempt has expired when the rival acts. */
   readonly leaseEnded?: boolean;
-  /** The client never retries. */
+  /** Whether the client never retries. */
   readonly clientLeaves?: boolean;
 }
 
 const MINUTE_MS = 60_000;
-/** Two runs that finish the work, and one that finds nothing. Minutes. */
+/** Minutes for two resolver runs that finish the work, and one that finds nothing. */
 const QUIET_MINUTES = 3;
-/** Time after which a charge is proven never to have begun. Minutes. */
+/** Time after which a charge is proven never to have begun, in minutes. */
 const LEFT_MINUTES = 46;
 
 class OrderHistory {
@@ -55,7 +55,7 @@ class OrderHistory {
     this.#plan = new FaultPlan(faults);
   }
 
-  /** Runs the first attempt with its rival, the client's retry and the resolver, and then lets the faults end. */
+  /** Runs the first attempt with its rival, the client's retry and the resolver, and then ends the faults. */
   async run(): Promise<HistoryRun> {
     const { harness } = this.#subject;
     const { rivalAt, rival = 'resolver', leaseEnded, clientLeaves } = this.#race;
@@ -143,7 +143,7 @@ class OrderHistory {
   }
 }
 
-/** No rival: one client that retries, and one that leaves. */
+/** Races without a rival: one with a client that retries, and one with a client that leaves. */
 export const UNRIVALLED: readonly Race[] = [{}, { clientLeaves: true }];
 
 /**

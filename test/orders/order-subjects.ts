@@ -78,7 +78,9 @@ const HOUR_MS = 60 * 60_000;
 const MINUTE_MS = 60_000;
 const QUARTER_MS = HOUR_MS / 4;
 
-/** Creates a paid order whose process died before it called the stock. The next drive continues from there. */
+/**
+ * Creates a paid order whose process crashed before it called the stock service. The next drive continues from there.
+ */
 export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
   const harness = new World();
   const reserve = () => Promise.reject(new Error('the process died'));
@@ -87,7 +89,9 @@ export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Pr
   return engine(request, ends, undefined, harness);
 }
 
-/** Creates a paid order whose stock reserved but did not answer for an hour. The resolver alone undoes it. */
+/**
+ * Creates a paid order whose stock service reserved but did not answer for an hour. Only the resolver undoes the order.
+ */
 export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
   const harness = new World();
   const { stock } = harness.shop;

@@ -52,7 +52,7 @@ const PAID = {
   disputedMinor: 0,
 } as const;
 
-/** The possible facts of each call. A call without an answer has none. */
+/** The facts that each call may return. A call without an answer returns none. */
 const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
   charge: [
     ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(
@@ -294,7 +294,7 @@ describe('a reversal that fails later', () => {
     expect(later).toMatchObject({ do: 'append', draft: { order: { charge: { status: 'reversing', attempt: 3 } } } });
   });
 
-  test('is excluded before an order is canceled, which may take days', () => {
+  test('is waited for before an order is canceled, which may take days', () => {
     const open: Order = { ...canceled({ attempt: 2, by: 'refund' }), status: 'processing' };
     const turn = { tried: new Set<OrderCall>(), timeLeft: true, nowMs: T0 + WEEK_MS };
     expect(nextOrderStep(open, turn)).toEqual({ do: 'call', call: 'reverse' });
@@ -302,7 +302,7 @@ describe('a reversal that fails later', () => {
     expect(looked).toMatchObject({ do: 'conclude', draft: { order: { status: 'canceled' } } });
   });
 
-  test('does not count as an attempt if another actor made it', () => {
+  test('does not count as an attempt if another actor reversed the payment', () => {
     expect(after(canceled({})).later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
     const { later } = after(canceled({ attempt: 4, by: 'cancel' }));
     expect(later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });

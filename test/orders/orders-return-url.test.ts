@@ -74,7 +74,7 @@ describe('an order’s return URL', () => {
     expect(charged).toHaveLength(1);
   });
 
-  test('is accepted to loopback in test mode, and refused in live mode without a charge', async () => {
+  test('to loopback is accepted in test mode, and is refused in live mode without a charge', async () => {
     const url = 'http://localhost:3000/done';
     expect((await order(url)).status).toBe(202);
     api.registerKey(LIVE_KEY, { mode: 'live' });

@@ -22,7 +22,7 @@ import { until } from '../support/until.ts';
 
 let aws: LocalAws;
 let api: ApiClient;
-/** The earliest possible takeover. Other tests run before it. Milliseconds. */
+/** Time of the earliest possible takeover, in Unix milliseconds. Other tests run before. */
 let leaseEndsAtMs: number;
 /** The idempotency key of the order whose process crashed. */
 let killed: string;
@@ -192,7 +192,7 @@ describe('personal data', () => {
       code: 0,
       said: expect.stringMatching(new RegExp(`${aws.tenantId}#test +\\d+ +holds`)),
     });
-    // A job function stores it at its start.
+    // A job function stores this entry at its start.
     await until(async () => {
       const newest = await payonce(aws, 'activity', 'list', '--most', '100');
       return /settings\.seen +start/.test(newest.said) ? true : undefined;
@@ -209,8 +209,8 @@ describe('an order whose process crashed after the charge', () => {
       return answer.status === 409 ? undefined : answer;
     });
     expect(replay.headers.get('idempotency-replayed')).toBe('true');
-    // On a slow machine the stock may answer too late for the first sweep, which then stores 202. A later one completes
-    // the order.
+    // On a slow machine the stock service may answer too late for the first sweep, which then stores 202. A later sweep
+    // completes the order.
     expect([201, 202]).toContain(replay.status);
     await until(async () => ((await shown(replay.json['id']))['status'] === 'completed' ? true : undefined));
     expect(await counted(killed, replay.json)).toEqual(ONCE);

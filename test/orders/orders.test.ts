@@ -52,7 +52,7 @@ describe('POST /v1/orders', () => {
     expect(second.alarms).toEqual(['order_needs_review']);
   });
 
-  test('shows the shop’s own order number, and passes it to the stock', async () => {
+  test('shows the shop’s own order number, and passes it to the stock service', async () => {
     const asked: unknown[] = [];
     const { stock } = api.world;
     const reserve: typeof stock.reserve = (order, limit) => {
@@ -71,7 +71,7 @@ describe('POST /v1/orders', () => {
     }
   });
 
-  test('answers 422 to another body under the same key, and keeps the stored answer unchanged', async () => {
+  test('answers 422 to a different body under the same key, and keeps the stored answer unchanged', async () => {
     const first = await api.order('k');
     expect((await api.order('k', { amount: 1 })).body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
     expect((await api.order('k')).text).toBe(first.text);

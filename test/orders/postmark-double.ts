@@ -126,7 +126,7 @@ export type ArrivedEmail = z.infer<typeof emailBody> & { readonly MessageID: str
 /** Sends every e-mail that it receives, also repeatedly, and lists it in its search after `lagMs`. */
 export class PostmarkDouble extends TroubledServer {
   readonly emails: ArrivedEmail[] = [];
-  /** Delay until a sent e-mail appears in the search. Milliseconds. */
+  /** Delay until a sent e-mail appears in the search, in milliseconds. */
   lagMs = 0;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {

@@ -213,7 +213,7 @@ describe('Postmark', () => {
     expect(posts()).toBe(1);
   });
 
-  test('a search result with another id is ignored', async () => {
+  test('a search result with a different id is ignored', async () => {
     await send(postmark, { ...EMAIL, messageId: 'receipt_ord_10' });
     server.writeTroubles.push('error_before');
     const message = { MessageID: 'other', Metadata: { payonce: 'receipt_ord_10' } };

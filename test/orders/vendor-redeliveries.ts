@@ -4,13 +4,13 @@ import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts
 import type { SimulatedClock } from '../support/simulated-clock.ts';
 import type { Trouble } from './postmark-double.ts';
 
-/** The maximum lag of a vendor's search. Milliseconds. */
+/** The maximum lag of a vendor's search, in milliseconds. */
 export const MAX_LAG_MS = 60_000;
-/** The largest clock skew between two workers. Milliseconds. */
+/** The largest clock skew between two workers, in milliseconds. */
 export const CLOCK_SKEW_MS = 10 * 60_000;
 export const PATIENCE_MS = 20_000;
 
-/** Returns a timeout in real time: long if an answer arrives, short if none does. Milliseconds. */
+/** Returns a timeout in real milliseconds: long if an answer arrives, short if none does. */
 export const timeoutFor = (trouble?: Trouble) =>
   typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000;
 
