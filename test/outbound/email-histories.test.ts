@@ -11,13 +11,13 @@ function world(): EmailWorld {
 }
 
 describe('an e-mail to a vendor that does not recognize repeated requests is sent once', () => {
-  test('survives every single fault, alone and with a rival at any call, immediately or after the lease', async () => {
+  test('with every single fault, alone and with a rival at any call, immediately or after the lease', async () => {
     const { histories, findings } = await surveyFaults(emailStory(world, claimThenSend), { faults: 1, races: RACES });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(150);
   });
 
-  test('survives every pair of faults', async () => {
+  test('with every pair of faults', async () => {
     const { histories, findings } = await surveyFaults(emailStory(world, claimThenSend), { faults: 2, races: [{}] });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(250);

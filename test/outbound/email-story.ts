@@ -6,7 +6,7 @@ import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** Time for which a sent e-mail is missing in the vendor's search, and its assumed maximum. Milliseconds. */
+/** Time for which a sent e-mail is missing in the vendor's search, and its assumed maximum, in milliseconds. */
 const LAG_MS = 20_000;
 const MAX_LAG_MS = 30_000;
 const PATIENCE_MS = 20_000;
@@ -92,13 +92,13 @@ export const lookUpThenSend: Sender = async ({ clock }, vendor, actor) => {
 /** A rival that delivers the e-mail immediately before a call, while the first process is paused. */
 interface Race {
   readonly rivalAt?: number;
-  /** Length of the pause. Milliseconds. */
+  /** Length of the pause, in milliseconds. */
   readonly heldMs?: number;
 }
 
 /**
- * No rival, and a rival before every call of a delivery with one fault and of its redelivery, immediately and after the
- * lease.
+ * Races without a rival, and with a rival before every call of a delivery with one fault and of its redelivery,
+ * immediately and after the lease.
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(MAX_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 

@@ -26,7 +26,7 @@ describe('a process that gives up on one call repeatedly', () => {
     mayBeApplied: false,
   });
 
-  test('stores one dead letter for it, and one for every other call', async () => {
+  test('stores one dead letter for that call, and one for each other call', async () => {
     for (const key of ['k-1', 'k-2', 'k-1', 'k-1']) await deadLetters.put(deadLetter(key));
     expect(put).toEqual(['k-1', 'k-2']);
   });

@@ -6,7 +6,7 @@ import type {
   TakenDeadLetter,
 } from '../../lambdas/outbound/use/dead-letters.ts';
 
-/** The queue's visibility timeout. Milliseconds. */
+/** The queue's visibility timeout, in milliseconds. */
 const HIDDEN_MS = 6 * 60_000;
 
 interface Kept {

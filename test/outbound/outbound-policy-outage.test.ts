@@ -10,7 +10,7 @@ const CALLS_PER_SECOND = 50;
 const OUTAGE_SECONDS = 600;
 const AFTERWARDS_SECONDS = 120;
 
-/** Step of the simulated clock. Coarse, so that ten minutes take few steps. Milliseconds. */
+/** Step of the simulated clock, in milliseconds: coarse, so that ten minutes take few steps. */
 const TICK_MS = 10;
 
 /** A simulated clock for concurrent callers. A sleeper wakes after all earlier work is done. */
@@ -50,7 +50,7 @@ function seededFraction(seed: number): () => number {
 
 interface Load {
   readonly seed: number;
-  /** Time until a caller's deadline. Milliseconds. */
+  /** Time until a caller's deadline, in milliseconds. */
   readonly patienceMs: number;
   readonly deadLetters: boolean;
   /** Returns whether the vendor fails a send or a probe at that time. */

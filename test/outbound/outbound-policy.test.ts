@@ -29,7 +29,7 @@ describe('the outbound policy', () => {
   let counts: OutboundMetric[];
   /** Faults of the vendor for the next sends. After them, the vendor answers. */
   let script: (() => Error)[];
-  /** Times of all sends. Seconds after the start. */
+  /** Times of all sends, in seconds after the start. */
   let sentAt: number[];
   let limits: { readonly atMs: number; readonly timeoutMs: number }[];
   let probes: number;
@@ -391,7 +391,7 @@ describe('the outbound policy', () => {
       expect(deadLetters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
     });
 
-    test('is not made for an answered call, or if the caller does not request it', async () => {
+    test('is not created for an answered call, or if the caller does not request it', async () => {
       await policy.callOrDeadLetter(call(), payload);
       script = times(9, 'unreachable');
       await policy.call(call()).catch(() => {});

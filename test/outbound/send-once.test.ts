@@ -9,9 +9,9 @@ import { Stores } from '../world/stores.ts';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 4_000;
-/** Time for which a sent e-mail is missing in the vendor's search. Milliseconds. */
+/** Time for which a sent e-mail is missing in the vendor's search, in milliseconds. */
 const LAG_MS = MINUTE_MS;
-/** The assumed maximum of that time. Milliseconds. */
+/** Assumed maximum of the lag of the vendor's search, in milliseconds. */
 const MAX_LAG_MS = 5 * MINUTE_MS;
 
 interface Attempt {
@@ -96,7 +96,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
   });
 
   test('wait for the first worker, which may still be sending, despite a consistent search', async () => {
-    await expect(attempt({ worker: slow, vendor: 'kills_its_caller', search: 'is_strong' })).rejects.toThrow('dies');
+    await expect(attempt({ worker: slow, vendor: 'kills_its_caller', search: 'is_strong' })).rejects.toThrow('crashed');
     real.advance(1_000);
     const early = attempt({ worker: fast, vendor: 'answers', search: 'is_strong' });
     await expect(early).rejects.toMatchObject({ code: 'postmark_too_early_to_tell' });

@@ -29,7 +29,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
   const endLease = () => clock.advance(LEASE_MS);
 
   describe(`the ${name} sending claims`, () => {
-    test('let one owner send, and return its lease to others', async () => {
+    test('let one owner send, and return its lease to the other processes', async () => {
       const leaseExpiresAtMs = clock.nowMs() + LEASE_MS;
       expect(await begin()).toMatchObject({ kind: 'ours' });
       clock.advance(LEASE_MS - 1);
@@ -133,7 +133,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toEqual({ kind: 'sending', leaseExpiresAtMs });
     });
 
-    test('are separate for two keys', async () => {
+    test('are separate for two operation keys', async () => {
       await claims.sent(key, 'vendor-1');
       expect(await claims.begin(`${key}x`, LEASE_MS)).toMatchObject({ kind: 'ours' });
     });
