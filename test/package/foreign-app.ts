@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 
-/** Otherwise npm and bundlers leave a cache in the temporary folder. */
+/** Disables the compile cache, which npm and bundlers would otherwise leave in the temporary folder. */
 const ENVIRONMENT = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
 
 interface Ended {

@@ -134,7 +134,7 @@ async function startProcessor({ folder }: ForeignProject, environment: Environme
 
 /** Two deployments from the command line take minutes, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
-  'the README leads to two environments with their own processors and consumers, which take payments',
+  'the README leads to two environments with their own processors and consumers, which accept payments',
   async () => {
     foreign = await follow();
     const outputs = await deployAll(foreign);
