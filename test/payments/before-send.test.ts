@@ -47,7 +47,7 @@ describe('before each send, the processor’s books are read and recorded, so th
     await expectBooksToAgree(request);
   });
 
-  test('a retry does not send a dead owner’s refund of money that a dispute took, although the dispute’s callback is lost', async () => {
+  test('a retry does not send a crashed owner’s refund of money that a dispute took, although the dispute’s callback is lost', async () => {
     const { request, charge } = await paid('retried');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await harness.dieBeforeChange(refund);

@@ -44,7 +44,7 @@ const metered = () =>
     requestHandler: dynamoDbClient().config.requestHandler,
   });
 
-/** Returns the tools of a process whose calls are all counted. */
+/** Returns the tools of a process, and counts all calls of the process. */
 function meteredProcess(processor = typicalProcessor()): { tools: CreatePaymentTools; calls: readonly MeteredCall[] } {
   const { client, calls } = metered();
   return { tools: engineProcess(client, tables, processor), calls };
@@ -70,7 +70,7 @@ async function itemsOf(paymentId: PaymentId) {
 }
 
 describe('the first execution of a payment', () => {
-  test('makes two sequential durable writes, no read, and uses at most 11 write units, indexes included', async () => {
+  test('makes two sequential durable writes and no read, with at most 11 write units, indexes included', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey()));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
@@ -132,7 +132,7 @@ describe('the first execution of a payment', () => {
 });
 
 describe('a replay', () => {
-  test('makes one call in a cold process, which is refused, writes nothing and uses at most 5 units', async () => {
+  test('makes one call in a cold process: a refused write that uses at most 5 write units', async () => {
     const request = typicalPayment(freshKey());
     await createPayment(meteredProcess().tools, request);
     const { tools, calls } = meteredProcess();
@@ -175,8 +175,8 @@ describe('a callback', () => {
   const writes = (calls: readonly MeteredCall[]) => calls.filter(({ name }) => name === 'TransactWriteItems');
 
   /**
-   * Write units of a dispute's callback. It makes the transition larger than a kilobyte, and adds a queue entry to the
-   * table and its index.
+   * Write units of a dispute's callback. The dispute makes the transition larger than a kilobyte, and adds a queue
+   * entry to the table and its index.
    */
   const DISPUTE_UNITS = 10;
 
@@ -300,7 +300,7 @@ test('200 concurrent payments never write the same item', async () => {
     expect(outcome.kind).toBe('first');
     return [...new Set(calls.flatMap(({ keys }) => keys))];
   };
-  // The concurrency at which each request is answered in time, also on a slow machine.
+  // Limits the concurrency, so that each request is answered in time on a slow machine.
   const perPayment = await pMap(Array.from({ length: 200 }), pay, { concurrency: 20 });
   const all = perPayment.flat();
   // Each payment writes one record and two transitions.

@@ -16,7 +16,7 @@ const causesOf = async (request: ReturnType<typeof paymentRequest>) =>
   (await harness.chain(request)).transitions.map(({ type, cause }) => [type, cause]);
 
 describe('each transition names its cause', () => {
-  test('for the request, and the callback that settles the payment', async () => {
+  test('for a request, and for the callback that settles the payment', async () => {
     const request = paymentRequest('p', { source: 'tok_async' });
     await harness.pay(request);
     await harness.processor.inside.approve(harness.chargeOf(request));
@@ -28,7 +28,7 @@ describe('each transition names its cause', () => {
     ]);
   });
 
-  test('for the run that finishes an open request', async () => {
+  test('for a job run that finishes an open request', async () => {
     const request = paymentRequest('p');
     await harness.pay(request);
     await harness.dieAfterChange(change(request, 'k', { kind: 'refund', amountMinor: 300 }));
@@ -40,7 +40,7 @@ describe('each transition names its cause', () => {
     ]);
   });
 
-  test('for the operator of a correction', async () => {
+  test('for an operator who corrects the ledger', async () => {
     const request = paymentRequest('p');
     await harness.pay(request);
     await correctLedger(harness.tools, {

@@ -79,7 +79,7 @@ describe('a capture', () => {
     });
   });
 
-  test('has one winner if a cancellation is concurrent', async () => {
+  test('and a concurrent cancellation: exactly one of them succeeds', async () => {
     await harness.pay(held);
     const outcomes = await Promise.all([
       harness.change(change(held, 'capture', { kind: 'capture' })),
@@ -119,7 +119,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('can take the remaining amount, and further refunds are refused', async () => {
+  test('can return the remaining amount, and further refunds are refused', async () => {
     await harness.change(refund('a', 300));
     expect(bodyOf(await harness.change(refund('b')))).toMatchObject({ amount: 700 });
     expect(await harness.change(refund('c', 1))).toEqual({
@@ -135,7 +135,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(700);
   });
 
-  test('is refused with another body under the same key, and the stored answer stays unchanged', async () => {
+  test('is refused with a different body under the same key, and the stored answer stays unchanged', async () => {
     await harness.change(refund('k', 300));
     expect(await harness.change(refund('k', 301))).toEqual({ kind: 'payload_mismatch' });
   });
@@ -197,7 +197,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is only answered by its owner if its callback arrived first', async () => {
+  test('is posted once if its callback arrives before its owner commits, and the owner only answers', async () => {
     const early = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
         const outcome = await harness.processor.change(...call);
@@ -259,7 +259,7 @@ describe('a refund', () => {
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
   });
 
-  test('is only looked up after sixteen minutes without its record, never sent', async () => {
+  test('is looked up, never sent, after sixteen minutes without its record', async () => {
     await harness.dieBeforeChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     harness.clock.advance(16 * 60_000);
@@ -267,7 +267,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(0);
   });
 
-  test('does not store a refusal by the processor without its record', async () => {
+  test('without its record does not store a refusal by the processor', async () => {
     await harness.processor.inside.failNextChange(9, 'tok_declined');
     const deleting = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {

@@ -44,7 +44,7 @@ class ChangeWorld extends World {
     return answer;
   }
 
-  /** Settles outcomes that were answered as unknown, for this payment only, because others share the queues. */
+  /** Settles the unknown outcomes of this payment only, because other payments share the queues. */
   async findOut(): Promise<void> {
     const { work, ...tools } = this.tools;
     const { paymentId } = this.#subject.payment;
@@ -91,7 +91,7 @@ class ChangeWorld extends World {
 }
 
 /**
- * Runs the first attempt with the race's rival and the client's retry after the lease, and then lets the faults end.
+ * Runs the first attempt with the race's rival and the client's retry after the lease, and then ends the faults.
  */
 export function changeStory(make: () => ChangeSubject): Story<Race> {
   return async (faults, { rivalAt, leaseEnded }) => {

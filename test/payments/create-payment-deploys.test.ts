@@ -26,7 +26,7 @@ describe('a deploy that changes the processor while a claim is open', () => {
     return { books, processor };
   };
 
-  test('makes no second charge at the new processor, which cannot look up a send to the old one', async () => {
+  test('makes no second charge at the new processor, which cannot look up a send to the old processor', async () => {
     const request = paymentRequest('moved');
     await harness.claimThenDie(request, true);
     harness.clock.advance(MINUTE);
@@ -56,7 +56,7 @@ describe('a deploy that changes the processor while a claim is open', () => {
 });
 
 describe('a lost record', () => {
-  test('is restored by its owner during a rival’s look-up, and the rival replays', async () => {
+  test('is restored by its owner during a rival’s look-up, and the rival replays the answer', async () => {
     const request = paymentRequest('brought-back');
     const { promise: rivalLooks, resolve: looking } = Promise.withResolvers<void>();
     const { promise: ownerIsDone, resolve: done } = Promise.withResolvers<void>();

@@ -28,7 +28,7 @@ beforeEach(() => {
 
 describe('a crashed owner', () => {
   test.each([true, false])(
-    'has charged or not (%s): after the lease, the next owner determines the outcome',
+    'may have charged (%s): after the lease, the next owner determines the outcome',
     async (charged) => {
       const request = paymentRequest(`died-${charged}`);
       await harness.claimThenDie(request, charged);
@@ -56,7 +56,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('is reported as not attempted if its client retries after an hour and the charge is proven absent', async () => {
+  test('leaves a payment that is reported as not attempted after an hour if the charge is proven absent', async () => {
     const request = paymentRequest('died-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -82,7 +82,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
-  test('is replaced by an owner of the payment itself if its record was deleted', async () => {
+  test('is replaced by the next owner even if its record was deleted', async () => {
     const request = paymentRequest('died-deleted');
     await harness.claimThenDie(request, true);
     harness.store.deleteRecord(chargeOperation(request.paymentId));
@@ -99,7 +99,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('is answered from the payment’s outcome, if there is one, without a call', async () => {
+  test('leaves a retry that is answered from the recorded outcome without a call', async () => {
     const request = paymentRequest('died-known');
     await harness.claimThenDie(request, false);
     const newest = (await harness.store.readPayment(request.paymentId))?.newest;
@@ -124,7 +124,7 @@ describe('a crashed owner', () => {
     ['description', { description: 'Three shirts' }],
     ['metadata', { metadata: { order: '6736' } }],
     ['return_url', { returnUrl: 'https://shop.example/other' }],
-  ])('is resumed without its record by the same request, and not by one with another %s', async (_field, changed) => {
+  ])('is resumed without its record by the same request only, not with a different %s', async (_field, changed) => {
     const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
     const request = paymentRequest('died-deleted-mismatch', notes);
     await harness.claimThenDie(request, true);
@@ -135,7 +135,7 @@ describe('a crashed owner', () => {
 });
 
 describe('a released claim', () => {
-  test('ends as not attempted if it is not retried in time, without a call', async () => {
+  test('ends as not attempted, without a call, if it is not retried in time', async () => {
     const request = paymentRequest('released', { source: 'tok_unauthorized' });
     await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
     harness.clock.advance(16 * MINUTE);
@@ -158,7 +158,7 @@ describe('a released claim', () => {
   });
 });
 
-describe('rivals', () => {
+describe('with rivals,', () => {
   test('the owner only stores the answer if a callback arrived first', async () => {
     const request = paymentRequest('callback-first');
     const callback = harness.storeWithRival(async () => {
@@ -244,7 +244,7 @@ describe('rivals', () => {
     expect((await harness.typesOf(request)).at(-1)).toBe('payment.completed');
   });
 
-  test('a slow owner whose lease ended gets the answer of the new owner, as all others do', async () => {
+  test('a slow owner whose lease ended gets the new owner’s answer, as all callers do', async () => {
     const request = paymentRequest('slow-owner');
     let winner: Awaited<ReturnType<World['answered']>> | undefined;
     const slow = harness.storeWithRival(async () => {
@@ -388,7 +388,7 @@ describe('a charge without a result that only its owner knows', () => {
 });
 
 describe('the claim of an enclosing order', () => {
-  test('starts the send window: a payment that begins after its end is not sent', async () => {
+  test('starts the send window: a payment that begins after the window’s end is not sent', async () => {
     const claimedAtMs = harness.clock.nowMs() - 16 * MINUTE;
     const request = { ...paymentRequest('order-late'), claimedAtMs };
     const { status, body } = await harness.answered(request);
@@ -428,7 +428,7 @@ describe('a reference', () => {
     expect(await harness.pay(withReference('ref-4'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
   });
 
-  test('can be reused by one payment after its payment has failed', async () => {
+  test('can be reused by one later payment after its payment has failed', async () => {
     await harness.answered(withReference('ref-5', 'tok_declined'));
     const second = withReference('ref-6');
     expect((await harness.answered(second)).status).toBe(201);

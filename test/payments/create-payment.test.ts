@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 
 describe('the answer to a payment request', () => {
-  test('is 201 for a charge, with one charge and one transition with its postings', async () => {
+  test('is 201 for a charge, with one charge at the processor and one transition with postings', async () => {
     const request = paymentRequest('yes', { reference: 'order-1', description: 'shirts', metadata: { order: '1' } });
     const { status, body } = await harness.answered(request);
     expect(status).toBe(201);
@@ -62,7 +62,7 @@ describe('the answer to a payment request', () => {
     expect((await harness.answered(request)).kind).toBe('replay');
   });
 
-  test('is 201 for a charge after an error of the processor, which is retried within the request', async () => {
+  test('is 201 for a charge after a processor error that is retried within the request', async () => {
     const request = paymentRequest('flaky', { source: 'tok_flaky' });
     expect((await harness.answered(request)).status).toBe(201);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
@@ -157,7 +157,7 @@ describe('while the circuit breaker is open', () => {
 });
 
 describe('a repeated idempotency key', () => {
-  test('is refused with another body, and the stored answer stays unchanged', async () => {
+  test('is refused with a different body, and the stored answer stays unchanged', async () => {
     const request = paymentRequest('mismatch');
     const first = await harness.answered(request);
     const other = { ...request, amountMinor: 5, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
@@ -165,7 +165,7 @@ describe('a repeated idempotency key', () => {
     expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
-  test('is left to newer code if that code claimed it under another fingerprint rule', async () => {
+  test('is left to newer code if that code claimed it under a different fingerprint rule', async () => {
     const request = paymentRequest('newer');
     await harness.answered({
       ...request,
@@ -174,7 +174,7 @@ describe('a repeated idempotency key', () => {
     await expect(harness.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
   });
 
-  test('is in progress while the first request runs, and is refused with another body', async () => {
+  test('is answered as in progress while the first request runs, and is refused with a different body', async () => {
     const request = paymentRequest('running');
     await harness.claimThenDie(request, true);
     expect(await harness.pay(request)).toMatchObject({ kind: 'in_progress' });
@@ -182,7 +182,7 @@ describe('a repeated idempotency key', () => {
     expect(await harness.pay(other)).toEqual({ kind: 'payload_mismatch' });
   });
 
-  test('is another payment under another tenant', async () => {
+  test('creates a separate payment for another tenant', async () => {
     const mine = paymentRequest('shared');
     const theirs = paymentRequest('shared', {
       tenantId: tenantId('ten_b'),
@@ -212,7 +212,7 @@ describe('a repeated idempotency key', () => {
     });
   });
 
-  test('is refused with the payment’s id after its retention, in a warm and in a cold process, without a charge', async () => {
+  test('is refused after its retention with the payment’s id, in a warm and in a cold process', async () => {
     const request = paymentRequest('old');
     const replays = new ProcessReplayCache();
     await harness.answered(request, { replays });

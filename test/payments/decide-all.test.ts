@@ -70,7 +70,7 @@ function change(charge: Books, dice: Dice): void {
   }
 }
 
-/** Returns the posted amount of the charge. Minor units. */
+/** Returns the posted amount of the charge, in minor units. */
 function postedOf({ chargeId }: Books, { transitions }: PaymentChain): number {
   const ofCharge = transitions.filter(({ subject, payment }) => {
     const about = subject !== undefined && 'chargeId' in subject ? subject.chargeId : payment.chargeId;
@@ -124,7 +124,7 @@ describe('the processor’s books of a charge', () => {
     ['more', { capturedMinor: 1500 }],
     ['less', { capturedMinor: 600 }],
     ['none', { status: 'declined', capturedMinor: 0 }],
-    ['none, as before the charge', { status: 'authorized', capturedMinor: 0 }],
+    ['none, as before the capture', { status: 'authorized', capturedMinor: 0 }],
     ['another currency', { currency: 'USD' }],
   ] as const)('contradict recorded late money if they show %s', (_what, shown) => {
     const taken: Books = { ...newCharge('ch_2', false), status: 'succeeded', capturedMinor: 1000 };

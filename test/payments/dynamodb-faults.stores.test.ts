@@ -138,7 +138,7 @@ describe('a commit', () => {
     expect(await storeStruckBy().listTransitions(id, { afterSequence: 0, limit: 9 })).toHaveLength(2);
   });
 
-  test('is recognized by its owner without the request token, too', async () => {
+  test('is recognized by its owner even without the request token', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     await storeStruckBy().commit(commitOf(id));

@@ -18,7 +18,7 @@ const PROBE = 'ledger-probe';
 let lambda: LambdaClient;
 let directory: string;
 
-/** A function with the role of the payments function, which tries the requested actions. */
+/** Deploys a function that has the payments function's role and tries the requested actions. */
 beforeAll(async () => {
   const { awsEndpoint, region, paymentsFunction } = localAws();
   lambda = new LambdaClient({ endpoint: awsEndpoint, region, credentials: CREDENTIALS });

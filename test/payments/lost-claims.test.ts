@@ -62,7 +62,7 @@ describe('with the setting claimsLost, a retry whose claim was lost', () => {
     expect(world.refundedAtProcessor(request)).toBe(400);
   });
 
-  test('is answered 402 if the payment is declined now, and 201 if the payment was never made', async () => {
+  test('is answered 402 if the payment is declined now, and 201 if the payment had never begun', async () => {
     expect((await world.answered(paymentRequest('declined', { source: 'tok_declined' }), lost())).status).toBe(402);
     expect((await world.answered(paymentRequest('new'), lost())).status).toBe(201);
   });

@@ -59,7 +59,7 @@ export function ledgerOf(chain: readonly Transition[]): Pick<PaymentStore, 'list
   };
 }
 
-/** Returns the events of such a payment, as a consumer reads them. */
+/** Returns the events of the payment of {@link chainOfPaid}, as a consumer reads them. */
 export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly PaymentEventOf[] {
   return eventsOf(systemDigest, chainOfPaid(...paid)).map((detail) => {
     const read = readEvent(nameOfEvent(detail.event), detail);

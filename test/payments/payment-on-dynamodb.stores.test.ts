@@ -40,7 +40,7 @@ describe('a payment, its retry and a rival on the DynamoDB API keep every guaran
     expect(found.histories).toBeGreaterThan(whole(150, { slice: 8 }));
   });
 
-  // The memory store, which the same suite tests, runs every pair with every rival.
+  // Every pair with every rival runs on the in-memory store, which passes the same store tests.
   test('with pairs of faults at any two calls of the store and the processor, alone and with a takeover', async () => {
     const { store } = storesOn(tables);
     const make = worldOn({ store });

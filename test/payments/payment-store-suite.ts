@@ -114,7 +114,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
     });
   });
 
-  /** The store's clock sets the time of a change in place. */
+  /** Matches the time of the last update, which the store's clock sets. */
   const CHANGED = { changedAtMs: expect.any(Number) };
   const taken = (how: { readonly released?: true } = {}) => ({
     ...openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }),
@@ -123,7 +123,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
   });
 
   describe(`${name}: takeover`, () => {
-    test('gives the claim to the new owner, once', async () => {
+    test('gives the claim to one new owner only', async () => {
       await claimed();
       const takeover = (owner: string) =>
         store.takeOver({ stale: openRecord(id), owner: ownerToken(owner), leaseExpiresAtMs: 99 });
@@ -196,7 +196,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       await claimed();
       const pending = pendingTransition(id);
       const newest = outcomeTransition(pending, { kind: 'unknown' });
-      // Another operation's claim carries the outcome here, in place of a callback that appended it.
+      // Instead of a callback, the claim of a different operation appends the outcome.
       const callback = openRecord(paymentIdFor(`suite-callback-${process.pid}-${made}`));
       expect(await store.claim({ record: callback, pending: newest })).toEqual({ kind: 'claimed' });
       expect(await completed()).toEqual({ kind: 'transition_exists' });

@@ -23,7 +23,7 @@ export interface Mutation {
   readonly processor?: (processor: Processor) => Processor;
 }
 
-/** Processes that execute one payment: the engine, and the base class of handlers to compare it with. */
+/** Simulates processes that execute one payment with the engine. Base class of the handlers to compare it with. */
 export class PaymentWorld extends World {
   /** All answers that clients received. */
   readonly answers: Answer[] = [];
@@ -49,7 +49,7 @@ export class PaymentWorld extends World {
     return (await this.transitionsOf(request)).filter(({ postings }) => postings.length > 0).length;
   }
 
-  /** Lists further violations, which only the engine's own records show. */
+  /** Lists the further violations that only the engine's own records show. */
   protected async more(request: CreatePayment): Promise<readonly string[]> {
     const transitions = await this.transitionsOf(request);
     const found: string[] = [];
@@ -97,10 +97,10 @@ export class PaymentWorld extends World {
   }
 }
 
-/** A rival that acts right before the call `rivalAt` of the first attempt, if it is given. */
+/** A race: if `rivalAt` is given, a rival acts right before that call of the first attempt. */
 export interface Race {
   readonly rivalAt?: number;
-  /** The lease of the first attempt has expired when the rival acts. */
+  /** Whether the lease of the first attempt has expired when the rival acts. */
   readonly leaseEnded?: boolean;
 }
 
@@ -111,14 +111,14 @@ export function everyRace(calls: number): readonly Race[] {
   return [{}, ...beforeEachCall(calls, [{ leaseEnded: false }, { leaseEnded: true }])];
 }
 
-/** Longer than any lease. Milliseconds. */
+/** A time longer than any lease, in milliseconds. */
 export const BEYOND_LEASE_MS = 26_000;
 
 /** Creates a world whose calls follow the fault plan. */
 export type MakeWorld = (plan: FaultPlan) => { readonly world: PaymentWorld; readonly request: CreatePayment };
 
 /**
- * Runs the first attempt with the race's rival and the client's retry after the lease, and then lets the faults end.
+ * Runs the first attempt with the race's rival and the client's retry after the lease, and then ends the faults.
  * Checks the guarantees after each step, and the client's answer at the end.
  */
 export function paymentStory(make: MakeWorld): Story<Race> {

@@ -66,7 +66,7 @@ describe('a payment whose charge is in progress', () => {
     expect(when(AUTHORIZED)).toEqual({ type: 'payment.authorized', status: 'requires_capture', postings: [] });
   });
 
-  test('has one transition when it is pending, and another when the charge’s id is known', () => {
+  test('has one transition when it is pending, and a second one when the charge’s id is known', () => {
     const pending: Fact = { kind: 'pending', chargeId: MINE };
     expect(when(pending)).toMatchObject({ type: 'payment.processing', status: 'processing' });
     expect(when(pending, given({ kind: 'unknown' }))).toMatchObject({ type: 'payment.processing' });
@@ -161,7 +161,7 @@ describe('a payment that has ended', () => {
     expect(when(fact, given(SUCCEEDED))).toBe('nothing');
   });
 
-  test('cannot be voided or captured with another amount if it has succeeded', () => {
+  test('cannot be voided or captured with a different amount if it has succeeded', () => {
     expect(when({ kind: 'voided', chargeId: MINE, reason: 'requested' }, given(SUCCEEDED))).toBe('review');
     expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 1 }, given(SUCCEEDED))).toBe('review');
   });
@@ -199,7 +199,7 @@ describe('a payment that has ended', () => {
   });
 });
 
-describe('another charge with the payment’s id', () => {
+describe('a second charge with the payment’s id', () => {
   const foreign = (status: 'authorized' | 'captured' | 'none'): Fact => ({
     kind: 'foreign_charge',
     chargeId: 'ch_9',
@@ -244,18 +244,18 @@ describe('another charge with the payment’s id', () => {
     }
   });
 
-  test('is the payment’s own charge if only its metadata changed', () => {
+  test('is the payment’s own charge if it has the id of that charge, even with changed metadata', () => {
     const own: Fact = { ...foreign('captured'), chargeId: MINE, amountMinor: 1000 } as Fact;
     expect(when(own, given(SUCCEEDED))).toBe('nothing');
     expect(when(own, given({ kind: 'pending', chargeId: MINE }))).toMatchObject({ type: 'payment.completed' });
   });
 
-  test('does not repeat the pending transition', () => {
+  test('does not cause a second pending transition', () => {
     const pending: Fact = { kind: 'pending', chargeId: MINE };
     expect(when(pending, given(pending, foreign('captured')))).toBe('nothing');
   });
 
-  test('is ignored without money, and never fails the payment', () => {
+  test('is ignored if it has no money, and never fails the payment', () => {
     expect(when(foreign('none'))).toBe('nothing');
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
   });
@@ -320,7 +320,7 @@ describe('a fee', () => {
   });
 });
 
-test('a hold with nothing captured is not paid: an operator decides', () => {
+test('a charge with nothing captured does not count as paid: an operator decides', () => {
   const manual = stateAfter([create({ ...created, capture: 'manual' })]);
   expect(when({ ...SUCCEEDED, capturedMinor: 0 }, manual)).toMatchObject({ status: 'needs_review' });
   expect(when({ ...SUCCEEDED, capturedMinor: 1 }, manual)).toMatchObject({ status: 'succeeded' });
@@ -357,7 +357,7 @@ describe('a refund', () => {
     expect(when(refund('succeeded'), state)).toBe('review');
   });
 
-  test('is a second refund even if it has the same amount', () => {
+  test('with a new id is a second refund, even with the same amount', () => {
     const second = refund('succeeded', { refundId: 're_2' });
     expect(given(SUCCEEDED, refund('succeeded'), second).payment.amountRefundedMinor).toBe(600);
   });
@@ -435,7 +435,7 @@ describe('a dispute', () => {
     expect(when({ ...dispute('lost'), amountMinor: 900 } as Fact, state)).toBe('review');
   });
 
-  test('has the same effect if only its end is reported', () => {
+  test('has the same effect if only its result is reported', () => {
     expect(when(dispute('lost'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: TAKEN });
     expect(when(dispute('won'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: [] });
     expect(when(dispute('open'), given(SUCCEEDED, dispute('lost')))).toBe('nothing');

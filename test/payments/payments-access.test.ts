@@ -8,7 +8,7 @@ import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts
 import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-lists.ts';
 import { API_KEY, Api, as, OTHER_KEY, type Reply } from '../world/api.ts';
 
-/** Access by API key, to the security requirements S06 and S15 and to the existing routes. */
+/** Tests access by API key: the security requirements S06 and S15, and the unknown routes and methods. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 
@@ -65,7 +65,7 @@ describe('an API key', () => {
     expect(await status()).toBe(401);
   });
 
-  test('has its day of last use stored once a day, if it is valid', async () => {
+  test('stores the day of its last use once a day, if it is valid', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
     await harness.get('/v1/balances', as('sk_test_revokedrevokedrevoked'));
     for (let hour = 0; hour < 30; hour += 1) {
@@ -99,7 +99,7 @@ describe('an API key', () => {
     expect(harness.lookups).toEqual([]);
   });
 
-  test.each(['Bearer ', 'bearer ', 'BEARER   '])('is valid after %j', async (scheme) => {
+  test.each(['Bearer ', 'bearer ', 'BEARER   '])('is valid with the scheme %j', async (scheme) => {
     const reply = await harness.pay('k-1', {}, { headers: { Authorization: `${scheme}${API_KEY}` } });
 
     expect(reply.status).toBe(201);
@@ -112,7 +112,7 @@ describe('an API key', () => {
     expect(harness.lookups).toEqual(['77533b4270ef7b39d087a2b098ed5f4e460ad440c5800bd7fcab1829b571ee37']);
   });
 
-  test('is answered 403 with one body if it lacks the scope, for reads and writes', async () => {
+  test('is answered 403 with the same body for reads and writes if it lacks the scope', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerRead] });
 
     const write = await harness.pay('k-1', {}, as(OTHER_KEY));
@@ -123,7 +123,7 @@ describe('an API key', () => {
     expect(withoutRequestId(read)).toEqual(withoutRequestId(write));
   });
 
-  test('may read without permission to write, and vice versa', async () => {
+  test('may have permission to read and not to write, and vice versa', async () => {
     const made = await harness.pay('k-1');
     const path = `/v1/payments/${String(made.body['id'])}`;
 
@@ -248,7 +248,7 @@ describe('a path', () => {
     ['DELETE', '/v1/payments/', 'POST, GET, HEAD'],
     ['POST', `/v1/payments/${UNKNOWN_ID}`, 'GET, HEAD'],
     ['PATCH', `/v1/payments/${UNKNOWN_ID}/transitions`, 'GET, HEAD'],
-  ])('is answered 405 with the allowed methods for another method: %s %s', async (method, path, allow) => {
+  ])('is answered 405 with the allowed methods for an unsupported method: %s %s', async (method, path, allow) => {
     const reply = await harness.ask(method, path);
 
     expect(reply.status).toBe(405);
@@ -276,7 +276,7 @@ describe('a path', () => {
     '/v1/payment_requests/{id}': 'GET, HEAD',
   };
 
-  test('names all of its methods for every other method', async () => {
+  test('answers 405 with all of its methods to every other method', async () => {
     expect(new Set(PAYMENT_PATHS.map(({ path }) => path))).toEqual(new Set(Object.keys(ALLOWED)));
     const read = [...PAYMENT_READ_ROUTES, ...PAYMENT_LIST_ROUTES].map(({ path }) => path);
     expect(new Set(PAYMENT_READ_PATHS)).toEqual(new Set(read));
@@ -297,7 +297,7 @@ describe('a path', () => {
     expect((await harness.ask('POST', path, { headers, event })).status).toBe(201);
   });
 
-  test('matches no other path with an encoded slash, a double encoding or dots', async () => {
+  test('with an encoded slash, a double encoding or dots does not match the decoded path', async () => {
     const { body } = await harness.pay('k-1');
     const id = String(body['id']);
 
@@ -324,7 +324,7 @@ describe('a path', () => {
   });
 });
 
-describe('every answer', () => {
+describe('any answer', () => {
   test('contains its request id, and forbids caching and content sniffing', async () => {
     const replies = [
       await harness.pay('k-1'),

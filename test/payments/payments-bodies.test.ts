@@ -52,7 +52,7 @@ describe('an amount', () => {
   );
 
   test.each(['1000', '1e3', '1E+3', '1000.0', '10000e-1'])(
-    'may be written as %s for 1000 minor units',
+    'of 1000 minor units may be written as %s',
     async (amount) => {
       const reply = await harness.post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
@@ -76,7 +76,7 @@ describe('an amount', () => {
   test.each([
     ['JPY', '10.00'],
     ['KWD', '1.234'],
-  ])('is not accepted in decimals of %s: %s', async (currency, amount) => {
+  ])('is read in minor units, not as a decimal amount of %s: %s', async (currency, amount) => {
     const reply = await harness.post(`{"amount":${amount},"currency":"${currency}","source":"tok_ok"}`);
 
     // As JSON, 10.00 is the number 10, here ten yen.
@@ -183,7 +183,7 @@ describe('a field', () => {
 });
 
 describe('a body', () => {
-  test('does not reach the store if it is too large, too deep, has ten thousand keys or another media type', async () => {
+  test('does not reach the store if it is too large or too deep, has ten thousand keys, or has a wrong media type', async () => {
     const many = JSON.stringify(Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, ''])));
     const store = refusing();
 
@@ -300,7 +300,7 @@ describe('a card number or a secret', () => {
     expect(reply.text).not.toContain('4242');
   });
 
-  test('is not repeated if it is a JSON number, either', async () => {
+  test('is not repeated even if it is a JSON number', async () => {
     const reply = await refusing().post('{"amount":4242424242424242,"currency":"EUR","source":"tok_ok"}');
 
     expect(reply.body).toMatchObject({ status: 400, param: 'amount' });

@@ -97,7 +97,7 @@ describe('a body', () => {
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'unknown_field', param }]);
   });
 
-  test('is refused before the payment is read if it is not JSON or has another media type', async () => {
+  test('is refused before the payment is read if it is not JSON or has a different media type', async () => {
     for (const [body, headers, status] of [
       ['{"amount":300,"amount":1}', {}, 400],
       ['{}', { 'Content-Type': 'text/plain' }, 415],
@@ -213,7 +213,7 @@ describe('refunds and lists of refunds', () => {
     }
   });
 
-  test('require the scope for reading, which does not permit refunds', async () => {
+  test('require the read scope, which does not permit refunds', async () => {
     const id = await paid();
     const refund = String((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
     const paths = [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`];
@@ -236,7 +236,7 @@ describe('refunds and lists of refunds', () => {
   });
 });
 
-describe('another method', () => {
+describe('an unsupported method', () => {
   test.each([
     ['GET', `/v1/payments/pay_${UNKNOWN}/capture`, 'POST'],
     ['HEAD', `/v1/payments/pay_${UNKNOWN}/capture`, 'POST'],

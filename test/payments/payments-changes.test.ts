@@ -62,7 +62,7 @@ function withoutRequestId({ status, body }: Reply) {
 }
 
 describe('a capture', () => {
-  test('takes the full amount without a body, and the payment shows it', async () => {
+  test('captures the full amount without a body, and the payment shows it', async () => {
     const id = await held();
     const reply = await harness.change(`${id}/capture`, 'k');
 
@@ -72,7 +72,7 @@ describe('a capture', () => {
     expect(await show(id)).toEqual(reply.body);
   });
 
-  test('takes a partial amount, which limits refunds', async () => {
+  test('captures a partial amount, which limits refunds', async () => {
     const id = await held();
     expect((await harness.change(`${id}/capture`, 'k', { amount: 400 })).body).toMatchObject({ amount_captured: 400 });
 
@@ -91,7 +91,7 @@ describe('a capture', () => {
     expect((await harness.change(`${id}/capture`, 'k', { amount: 1000 })).status).toBe(200);
   });
 
-  test('is answered 402 permanently if the processor refuses it, with the payment unchanged, and another key may succeed', async () => {
+  test('refused by the processor is answered 402 at each retry, and may succeed under a new key', async () => {
     const id = await held();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     const refused = await harness.change(`${id}/capture`, 'k');
@@ -187,7 +187,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('succeeds ten times if it is sent twenty times concurrently for a tenth each, and callers that must retry get an answer later', async () => {
+  test('for a tenth of the amount succeeds ten times if sent twenty times concurrently, and each caller gets an answer', async () => {
     const id = await paid();
     const ask = (key: string): Promise<Reply> => harness.change(`${id}/refunds`, key, { amount: 100 });
     const settled: number[] = [];
@@ -207,7 +207,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('is in the list and counts if it was made at the processor', async () => {
+  test('made at the processor is listed, and reduces the remaining amount', async () => {
     const id = await paid();
     await harness.change(`${id}/refunds`, 'k', { amount: 300, reason: 'Returned' });
     await harness.processor.inside.refund(chargeOf(id), 200);
@@ -294,7 +294,7 @@ describe.each([
     expect(harness.processor.inside.applied).toHaveLength(1);
   });
 
-  test('requires a key, and accepts no unknown field or parameter', async () => {
+  test('requires an idempotency key, and accepts no unknown field or parameter', async () => {
     const replies = [
       [await ask(''), 'missing_idempotency_key', undefined],
       [await ask('two words'), 'invalid_idempotency_key', undefined],
@@ -310,7 +310,7 @@ describe.each([
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
-  test('is a separate request under a key of another payment, or of the payment’s creation', async () => {
+  test('is a separate request under a key that was used for another payment, or to create the payment', async () => {
     const other = await (make === held ? held('other') : paid({}, 'other'));
     const replies = [await ask('pay'), await harness.change(`${other}/${step}`, 'pay')];
 
@@ -336,7 +336,7 @@ describe.each([
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
-  test('requires the scope for writing', async () => {
+  test('requires the write scope', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
     const reply = await harness.change(`${id}/${step}`, 'k', {}, as(OTHER_KEY));
 
@@ -364,7 +364,7 @@ describe.each([
     },
   );
 
-  test('is answered 202 if its outcome is not known in time, permanently for its key, and GET shows the outcome', async () => {
+  test('is answered 202 at each retry if its outcome is not known in time, and GET shows the outcome', async () => {
     const { processor } = harness;
     const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     let isSent = false;

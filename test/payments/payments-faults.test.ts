@@ -9,7 +9,7 @@ beforeEach(() => {
   harness = new Api();
 });
 
-/** Returns an API whose store has another claim method. */
+/** Returns an API whose store has the given claim method. */
 const apiWithClaim = (claim: PaymentStore['claim']) => {
   const { store } = harness;
   const failing: PaymentStore = {
@@ -134,7 +134,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('contains tenant and operation of failed requests, too', async () => {
+  test('also contains the tenant and the operation of failed requests', async () => {
     const { body } = await harness.pay('k-1');
     const failing = apiWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled');

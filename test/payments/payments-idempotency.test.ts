@@ -108,7 +108,7 @@ describe('the first execution', () => {
     expect(again.headers['Idempotency-Replayed']).toBe('true');
   });
 
-  test('is answered 202 with a Location if the outcome is not known in time, permanently for this key', async () => {
+  test('is answered 202 with a Location, at each retry too, if the outcome is not known in time', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
     const away = harness.with({ processor: unanswered });
 
@@ -159,7 +159,7 @@ describe('a replay', () => {
     expect(elsewhere.reports.at(-1)?.counts).toEqual(['replay']);
   });
 
-  test('is the same for another spelling of the same body', async () => {
+  test('is the same for a different spelling of the same body', async () => {
     const first = await harness.post('{"amount":1000,"currency":"EUR","source":"tok_ok","metadata":{"a":"1","b":"2"}}');
     const again = await harness.post(
       ' {"metadata": {"b":"\\u0032","a":"1"}, "source":"tok\\u005fok",\n"currency":"EUR","amount":1e3}',
@@ -256,13 +256,13 @@ describe('a duplicate while the first request runs', () => {
 });
 
 describe('a repeated key', () => {
-  test('is answered 422 with another body and Prefer: wait, as the documents describe', async () => {
+  test('is answered 422 with a different body and Prefer: wait, as the documents describe', async () => {
     await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 999 }, { headers: { prefer: 'wait=3' } });
     expect(other).toMatchObject({ status: 422, headers: { 'Preference-Applied': 'wait=3' } });
   });
 
-  test('is answered 422 with another body, and the stored answer stays unchanged', async () => {
+  test('is answered 422 with a different body, and the stored answer stays unchanged', async () => {
     const first = await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 2000 });
 
@@ -273,7 +273,7 @@ describe('a repeated key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('counts an explicit default as another body', async () => {
+  test('with an explicit default counts as having a different body', async () => {
     await harness.pay('k-1');
 
     expect((await harness.pay('k-1', { capture: 'automatic' })).status).toBe(422);
@@ -292,7 +292,7 @@ describe('a repeated key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('is a separate key for another tenant, and neither tenant sees the other’s payment', async () => {
+  test('charges separately for another tenant, and neither tenant sees the other’s payment', async () => {
     const theirKey = 'sk_test_zyxwvutsrqponmlkjihgfe';
     harness.registerKey(theirKey, { tenantId: tenantId('ten_other') });
     const asOther = { headers: { Authorization: `Bearer ${theirKey}` } };
@@ -305,7 +305,7 @@ describe('a repeated key', () => {
     expect(theirs.body).toMatchObject({ amount: 2000 });
   });
 
-  test('is a separate key in another mode', async () => {
+  test('charges separately in the other mode', async () => {
     const liveKey = 'sk_live_0123456789abcdefghijkl';
     const live = harness.with({ processor: createSandboxInProcess({ clock: harness.clock, mode: 'live' }) });
     live.registerKey(liveKey, { mode: 'live' });

@@ -25,7 +25,7 @@ const partsOf = async (what: string) => dataOf(await harness.get(`/v1/payments/$
 const nowSeconds = () => harness.clock.nowMs() / 1000;
 
 describe('a refund', () => {
-  test('can be read under its shown id if it was made at the processor, with the time of its recording', async () => {
+  test('made at the processor can be read under its shown id, with the time when it was recorded', async () => {
     await harness.processor.inside.refund(chargeId, 200);
     await ledger.world.learn(id);
     const recorded = nowSeconds();

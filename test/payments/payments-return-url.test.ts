@@ -56,7 +56,7 @@ describe('a return URL', () => {
   });
 
   test.each(['http://localhost:3000/done', 'http://127.0.0.1/done', 'http://[::1]:3000/done'])(
-    'is accepted to loopback, %s, in test mode and refused in live mode',
+    'to loopback, %s, is accepted in test mode and refused in live mode',
     async (url) => {
       expect((await pay(url)).status).toBe(202);
       const processor = createSandboxInProcess({ clock: behind.clock, mode: 'live' });

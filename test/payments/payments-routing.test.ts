@@ -110,7 +110,7 @@ describe('a payment that no rule matches', () => {
     expect((await deployed(RULES).pay('eur')).status).toBe(201);
   });
 
-  test('keeps its answer if it has begun, and its open claim ends at its own processor', async () => {
+  test('keeps its stored answer, and an open claim is retried at its own processor', async () => {
     const first = await harness.pay('usd', dollars);
     await harness.pay('eur', { source: 'tok_unauthorized' });
     const nowhere = deployed([]);
@@ -149,7 +149,7 @@ describe('a payment that no rule matches', () => {
     expect(swapped.inside.sent).toEqual([]);
   });
 
-  test('is refused without any processor, and the answer says so', async () => {
+  test('is refused if there is no processor, and the answer says so', async () => {
     const refused = await new Api({ store, processors: [], choose: routing([], []) }).pay('k');
     expect([refused.status, refused.body['code']]).toEqual([503, 'no_processor_configured']);
   });
@@ -182,7 +182,7 @@ describe('for any rules, processors and payment', () => {
   const rule = fc.record({ mode, processor: name, currency, tenant }, { requiredKeys: ['mode', 'processor'] });
   const called = fc.uniqueArray(fc.record({ name, mode }), { selector: (each) => `${each.name} ${each.mode}` });
 
-  test('a processor is called only in the payment’s mode and by a rule, or nothing is sent', () => {
+  test('a processor is called only in the payment’s mode and as a rule says; otherwise nothing is sent', () => {
     fc.assert(
       fc.property(fc.array(rule, { maxLength: 5 }), called, mode, currency, tenant, (rules, names, ...payment) => {
         const [ofMode, inCurrency, ofTenant] = payment;

@@ -82,7 +82,7 @@ describe('the deployed API', () => {
     return undefined;
   }
 
-  test('charges once for fifty duplicates, eight concurrent ones at a time, and answers all alike', async () => {
+  test('charges once for fifty duplicates, eight at a time, and gives all the same answer', async () => {
     // Each concurrent request has its own process on the local AWS. More of them would only delay the processor's
     // answer.
     const answers = await pMap(Array.from({ length: 50 }), () => api.payUntilAnswered({ key: 'e2e-fifty' }), {
@@ -114,7 +114,7 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(post.key))).toHaveLength(1);
   });
 
-  test('finds the charge of a process that crashed between charge and commit, and makes no other', async () => {
+  test('finds the charge of a process that crashed between charge and commit, and creates no second charge', async () => {
     const answer = await api.payUntilAnswered(crashed);
     expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
     const charges = await api.charges(crashed.id);
@@ -139,7 +139,7 @@ describe('the Location of an answer', () => {
     ['startJobRun', '/v1/admin/jobs/reconcile-recent/runs', {}],
   ];
 
-  test('leads to the object, for every operation that has one', async () => {
+  test('leads to the object, for every operation that answers with a Location', async () => {
     const described = operations.filter(({ responses }) =>
       Object.values(responses).some(({ headers }) => 'Location' in headers),
     );
@@ -174,7 +174,7 @@ describe('operators', () => {
       body: JSON.stringify(body),
     });
 
-  test('correct above the limit with a second person, create and replace keys, and list open work', async () => {
+  test('correct high amounts with a second operator, create and roll API keys, and list open work', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const ada = new ApiClient(aws, aws.operatorKey);
     const ben = new ApiClient(aws, await administration.createOperatorKey({ operator: 'Ben', role: 'approver' }));

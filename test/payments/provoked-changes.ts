@@ -91,7 +91,7 @@ export const NO_CHARGE_FOUND = {
 
 const CAPTURED_600 = { outcome: 'succeeded', amount: 600, reason: 'Seen on the bank statement of 3 March' };
 
-/** Creates a payment of 1000 whose processor captured 600. Minor units. */
+/** Creates a payment of 1000 minor units, and captures 600 at its processor. */
 export async function inReview(): Promise<ChangedPayment> {
   const payment = await ChangedPayment.of({ source: 'tok_async' });
   await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 600 });

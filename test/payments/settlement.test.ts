@@ -97,7 +97,7 @@ describe('if a request may have been sent', () => {
     expect(at(45, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('a look-up with a lag proves absence later, by that lag', () => {
+  test('a look-up with a lag proves absence later by that lag', () => {
     const abilities = { lookup: { kind: 'eventual', maxLagMs: 10 * MINUTE } as const, keyRetentionMs: DAY };
     expect(at(45, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(55, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });

@@ -19,7 +19,7 @@ import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 
 const PAYMENTS = whole(1_000, { slice: 60 });
 const AT_ONCE = 6;
-/** One of this many payments is refunded. */
+/** One payment in this many is refunded. */
 const REFUND_EVERY = 20;
 const KILL_EVERY_PAYMENTS = whole(25, { slice: 10 });
 /** Visibility timeout of most queues, in seconds. The deployed timeouts of minutes would only lengthen the test. */
@@ -92,8 +92,8 @@ async function chargesSince(fromSeconds: number): Promise<readonly Listed[]> {
 }
 
 /**
- * Makes all payments with concurrent clients while processes are killed, and retries each until it is answered. The
- * kills cannot be repeated by a seed: their effect depends on the machine.
+ * Makes all payments with concurrent clients while processes are killed, and retries each until it is answered. No seed
+ * can reproduce the kills, because their effect depends on the machine.
  */
 async function payAll(api: ApiClient): Promise<{ readonly ids: readonly string[]; readonly killed: number }> {
   const ids: string[] = [];

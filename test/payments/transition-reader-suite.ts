@@ -93,7 +93,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
     });
 
     test.each([1, 3, 20, 100])('lists each outcome once, in the order of time, in pages of %i', async (limit) => {
-      // Several outcomes in one millisecond, several days, and a day without any.
+      // There are several outcomes in one millisecond, several days, and a day without an outcome.
       const offsets = Array.from(
         { length: 40 },
         (_, index) => Math.floor(index / 3) * (index < 30 ? 1_000 : DAY_MS / 4),
