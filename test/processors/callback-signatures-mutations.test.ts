@@ -9,7 +9,7 @@ interface Presented {
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: Buffer;
   readonly secrets: readonly string[];
-  /** Current time. Unix seconds. */
+  /** Current time, in Unix seconds. */
   readonly nowS: number;
 }
 
@@ -139,9 +139,9 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changeHeader(good, draw, (value) => [`${value}, ${value}`]),
   'white space around a header': (good, draw) =>
     changeHeader(good, draw, (value) => [draw.bit < 4 ? ` ${value}` : `${value} `]),
-  'another version of the signature': (good, draw) =>
+  'a different version of the signature': (good, draw) =>
     changeSignature(good, (value) => value.replace('v1', ['v0', 'v2', 'v1a', 'V1'][draw.bit % 4] ?? '')),
-  'the signature in another case': (good) =>
+  'the signature in the other letter case': (good) =>
     changeSignature(good, (value) => value.replace(/(?<=v1[=,]).+/, (text) => text.toUpperCase())),
   'a later time in the header': (good, draw) => {
     const moved = String(draw.atS + 1 + (draw.place % 300));
@@ -178,7 +178,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'at least 301 s early': (good, { atS, place }) => ({ ...good, nowS: atS - 301 - (place % 2 === 0 ? 0 : place) }),
 };
 
-/** Detects a mutation that changes nothing, such as another case of a signature without letters. */
+/** Detects a mutation that changes nothing, such as the other letter case of a signature without letters. */
 function same(left: Presented, right: Presented): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

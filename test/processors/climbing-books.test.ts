@@ -25,7 +25,7 @@ function booksAnswering(...answers: readonly { readonly status: number; readonly
       return { status, retryAfter, headers: new Headers(), text: status === 404 ? JSON.stringify(refusal) : '{}' };
     },
   });
-  // The maximum waits.
+  // Each wait takes its maximum.
   const entropy = { fraction: () => 0 };
   return { books: climbingBooks(books, { clock, entropy }), asked };
 }
@@ -52,7 +52,7 @@ describe('a read of Stripe by a job', () => {
     expect(asked).toEqual([0, 600, 2_700]);
   });
 
-  test('causes one retry for every five reads, and ten more, if the processor is down for long', async () => {
+  test('causes at most one retry for every five reads, plus ten, during a long outage of the processor', async () => {
     const { books, asked } = booksAnswering({ status: 503 });
     for (let read = 0; read < 100; read += 1) await books.readCharge('pi_1', LIMIT).catch(() => undefined);
     expect(asked.length).toBeLessThanOrEqual(100 * 1.2 + 10);

@@ -59,7 +59,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       test.each([
         ['the whole', AMOUNT],
         ['a part', 500],
-      ])('takes %s of the charge, and the look-up returns the same outcome', async (_what, amountMinor) => {
+      ])('captures %s of the charge, and the look-up returns the same outcome', async (_what, amountMinor) => {
         const { chargeId, toChange, state } = await authorized();
         const order = toChange(captureOf(amountMinor));
         expect(await find(order)).toEqual({ kind: 'absent' });
@@ -164,7 +164,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).refunds).toEqual([700]);
       });
 
-      test('is another refund under another key, even if the amount is the same', async () => {
+      test('is a separate refund under a different key, even with the same amount', async () => {
         const { toChange, state } = await charged();
         const [one, other] = [toChange(refundOf(700)), toChange(refundOf(700))];
         await change(one);
@@ -212,7 +212,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         });
       });
 
-      test('is unknown with another amount under a known key, never refused, and refunds nothing', async () => {
+      test('with a different amount under a known key is unknown, never refused, and refunds nothing', async () => {
         const { toChange, state } = await charged();
         const order = toChange(refundOf(700));
         await change(order);
@@ -224,7 +224,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
     });
 
-    test('an unknown charge indicates a wrong API key: no change is concluded, and the look-up proves nothing', async () => {
+    test('an unknown charge indicates a wrong API key: a change has no outcome, and the look-up proves nothing', async () => {
       const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
       expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
       await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);

@@ -128,7 +128,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await harness.get(`/charges/${id}`))).toMatchObject({ refunds: [{ metadata }] });
     });
 
-    test('refuses a key that was used for another operation, amount or metadata with 422', async () => {
+    test('answers 422 to a key that was used with a different operation, amount or metadata', async () => {
       const id = await captured();
       await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
       expect((await harness.post(`/charges/${id}/refunds`, { amount: 200 }, 'r1')).status).toBe(422);

@@ -107,14 +107,14 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('makes one charge for twenty concurrent sends of one key, and answers all with it', async () => {
+      test('creates one charge for twenty concurrent sends of one key, and returns it to every sender', async () => {
         const answers = await Promise.all(Array.from({ length: 20 }, () => charge('tok_ok')));
         expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
         expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
         expect(await listed()).toHaveLength(1);
       });
 
-      test('refuses a known key with another body with 422, and charges nothing', async () => {
+      test('answers 422 to a known key with a different body, and charges nothing', async () => {
         await charge('tok_ok');
         const answer = await post('/charges', order({ amount: 1 }), key);
         expect(answer.status).toBe(422);
@@ -166,7 +166,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed({ payment })).toEqual([]);
       });
 
-      test('does not list a charge under another payment', async () => {
+      test('does not list a charge under a different payment', async () => {
         await charge('tok_ok');
         expect(await listed({ payment: `${payment}x` })).toEqual([]);
       });

@@ -98,7 +98,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('makes two charges for two orders', async () => {
+    test('creates two charges for two orders', async () => {
       const [one, other] = [freshOrder(), freshOrder()];
       expect(await charge(one)).not.toEqual(await charge(other));
       expect(await subject.chargesOf(one.paymentId)).toHaveLength(1);
@@ -112,7 +112,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     test.each([
       ['tok_flaky', 'processor_error'],
       ['tok_timeout_not_charged', 'processor_timeout'],
-    ])('reports %s as unknown and absent first, then makes one charge', async (source, code) => {
+    ])('reports %s as unknown and absent first, then creates one charge', async (source, code) => {
       const order = freshOrder({ source });
       const error = await fault(order);
       expect(error).toBeInstanceOf(AmbiguousError);
@@ -138,7 +138,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       },
     );
 
-    test('reports tok_rate_limited as not applied with a Retry-After first, then makes one charge', async () => {
+    test('reports tok_rate_limited as not applied with a Retry-After first, then creates one charge', async () => {
       const order = freshOrder({ source: 'tok_rate_limited' });
       const error = await fault(order);
       expect(error).toBeInstanceOf(RetryableError);
@@ -157,7 +157,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await find(order)).toEqual({ kind: 'absent' });
     });
 
-    test('reports another amount under a known key as unknown, never as rejected, and charges nothing', async () => {
+    test('reports a different amount under a known key as unknown, never as rejected, and charges nothing', async () => {
       const order = freshOrder();
       await charge(order);
       const changed = { ...order, amountMinor: 1 };

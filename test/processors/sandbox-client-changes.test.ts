@@ -87,7 +87,7 @@ describe('the sandbox client', () => {
     const order = freshOrder({ source: 'tok_fee', capture: 'manual' });
     const { chargeId = '' } = await client.charge(order, LIMIT);
     const capture = freshChange(order, chargeId, { kind: 'capture', amountMinor: 1_000 });
-    // 2.9 % of 10.00 plus 0.30.
+    // The fee is 2.9 % of 10.00, plus 0.30.
     const applied = { kind: 'applied', facts: [{ kind: 'succeeded', chargeId, capturedMinor: 1_000, feeMinor: 59 }] };
     expect(await client.change(capture, LIMIT)).toEqual(applied);
     expect(await client.findChange(capture, LIMIT)).toEqual(applied);
@@ -233,10 +233,10 @@ describe('the sandbox client classifies each answer to a change by its possible 
   });
 
   test.each([
-    ['a capture of another amount', capture, { ...captured, amount_captured: 499 }],
+    ['a capture of a different amount', capture, { ...captured, amount_captured: 499 }],
     ['a capture with amount zero', capture, {}],
-    ['a capture of another charge', capture, { ...captured, id: 'ch_2' }],
-    ['a capture in another currency', capture, { ...captured, currency: 'USD' }],
+    ['a capture of a different charge', capture, { ...captured, id: 'ch_2' }],
+    ['a capture in a different currency', capture, { ...captured, currency: 'USD' }],
     ['a void of a charge that is not voided', letGo, {}],
   ])('%s is a mismatch', async (_what, asked, changes) => {
     answers(200, chargeWith(changes));
@@ -251,7 +251,7 @@ describe('the sandbox client classifies each answer to a change by its possible 
     });
   });
 
-  test('the look-up reads the charge, and finds the change of any requester', async () => {
+  test('the look-up reads the charge, and finds the change of any user of the account', async () => {
     answers(200, chargeWith({ ...captured, amount_captured: 450 }));
     expect(await find(capture)).toEqual({
       kind: 'applied',
@@ -285,7 +285,7 @@ describe('the sandbox client classifies each answer to a change by its possible 
       'processor_answer_mismatch',
     ],
     [
-      'another amount under the operation’s key',
+      'a different amount under the operation’s key',
       200,
       chargeWith({ ...captured, refunds: [refundFor({ amount: 1 })] }),
       'processor_answer_mismatch',

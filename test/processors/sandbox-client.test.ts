@@ -189,7 +189,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     ['capture', { capture: 'manual' }],
     ['payment', { metadata: { payment: 'pay_other', operation: 'pay_other' } }],
     ['status', { status: 'declined', failure: { code: 'card_declined', message: 'no' } }],
-  ])('a 201 with another %s than requested is a mismatch', async (_field, changes) => {
+  ])('a 201 with a different %s than requested is a mismatch', async (_field, changes) => {
     answers(201, JSON.stringify({ ...chargeFor(order), ...changes }));
     await expect(client.charge(order, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',

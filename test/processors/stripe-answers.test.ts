@@ -168,7 +168,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     ['status', { status: 'requires_payment_method' }],
     ['confirmation', { status: 'requires_confirmation' }],
     ['hold', { status: 'requires_capture' }],
-  ])('an intent with another %s than requested is a mismatch', async (_field, changes) => {
+  ])('an intent with a different %s than requested is a mismatch', async (_field, changes) => {
     answers(200, intent(changes));
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',

@@ -96,7 +96,7 @@ describe('the books of Stripe', () => {
     expect(await feesOf(chargeId)).toEqual({ feeMinor: 3_088 });
   });
 
-  test('add the fees of refunds, and subtract those that Stripe returns after a refund failed, also in a list', async () => {
+  test('add the fees of refunds, and subtract those that Stripe returns after a refund failed, even in a list', async () => {
     const { order, chargeId } = await charged();
     await client.change(freshChange(order, chargeId, { kind: 'refund', amountMinor: 700 }), LIMIT);
     const fees = async () => {
@@ -239,9 +239,9 @@ describe('the books of Stripe', () => {
     expect(await listed({ fromSeconds: START_S, untilSeconds: START_S })).toEqual({ ids: [], pages: 1 });
   });
 
-  test('list all charges of a month, oldest first, without duplicates, for every distribution', async () => {
+  test('list all charges of a month, oldest first, without duplicates, however the charges are distributed', async () => {
     const ids: string[] = [];
-    // Most charges within one second, some minutes apart, and the rest days apart.
+    // Most charges are within one second, some are minutes apart, and the rest are days apart.
     const gaps = [
       ...Array<number>(150).fill(0),
       ...Array<number>(120).fill(3_000),
@@ -256,7 +256,7 @@ describe('the books of Stripe', () => {
     expect(pages).toBeLessThanOrEqual(30);
   });
 
-  test('refuse to list a second if a further page leaves the window', async () => {
+  test('refuse to list a one-second window if a further page leaves it', async () => {
     const window = /&?created(%5B|\[)\w+(%5D|\])=\d+/g;
     await charged();
     double.advance(1_000);
@@ -285,7 +285,7 @@ describe('the books of Stripe', () => {
   test.each([
     ['an unknown status', (intent: DoubleIntent) => Object.assign(intent, { status: 'requires_patience' })],
     ['a fraction of a minor unit', (intent: DoubleIntent) => Object.assign(intent, { currency: 'isk', amount: 150 })],
-    ['a field of another type', (intent: DoubleIntent) => Object.assign(intent, { last_payment_error: 'declined' })],
+    ['a field of the wrong type', (intent: DoubleIntent) => Object.assign(intent, { last_payment_error: 'declined' })],
     ['a dispute in another currency', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'lost', 'usd')],
     [
       'a fee with a fraction of a minor unit',
@@ -330,7 +330,7 @@ describe('the books of Stripe', () => {
     for (let at = 0; at < 60; at += 1) {
       const { chargeId } = await charged();
       made.push({ chargeId, disputeId: double.books.dispute(chargeId, 500, 'lost') });
-      // Three charges in each second.
+      // Creates three charges in each second.
       if (at % 3 === 2) double.advance(1_000);
     }
     const slow = booksBy((call) => {

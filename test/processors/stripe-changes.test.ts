@@ -76,7 +76,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('is unknown if a capture’s answer has another amount', async () => {
+  test('is unknown if the answer to a capture has a different amount', async () => {
     const { chargeId, toChange } = await held();
     await client.change(toChange(capture(400)), LIMIT);
     const intent = double.books.intents.get(chargeId);
@@ -167,7 +167,7 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
-  test('does not conclude a refund under a key of another account or mode', async () => {
+  test('leaves a refund unknown under an API key of another account or mode', async () => {
     await using other = await serveStripe();
     const order = (await charged()).toChange(refund(500));
     const rotated = clientAt(other.url, { clock: other.clock });

@@ -66,7 +66,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('is authorized with manual capture, even after a capture or a void', async () => {
+  test('is authorized with manual capture, and the look-up still says so after the hold expired', async () => {
     const wanted = order({ capture: 'manual' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({ kind: 'authorized' });
@@ -150,7 +150,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('has the first answer for 24 hours if it is sent again under its key, even if that was a 500', async () => {
+  test('has the first answer for 24 hours if it is sent again under its key, even if the answer was a 500', async () => {
     const wanted = order();
     double.trouble(['error_before']);
     for (let send = 1; send <= 2; send += 1) {

@@ -13,13 +13,13 @@ export type Params = Readonly<Record<string, string>>;
 export interface DoubleAnswer {
   readonly status: number;
   readonly body: object;
-  /** The endpoint started to execute. Only then is the result stored under the key. */
+  /** Whether the endpoint started to execute: only then is the result stored under the idempotency key. */
   readonly began: boolean;
 }
 
 export interface BooksOptions {
   readonly nowMs: () => number;
-  /** Lag of the search. Milliseconds. */
+  /** Lag of the search, in milliseconds. */
   readonly searchLagMs: number;
   /** The fee of every charge, in its currency. Undefined if Stripe has not booked it yet. */
   readonly fee: number | undefined;
@@ -259,7 +259,8 @@ export class StripeDoubleBooks {
     return { status: 200, body: { object: 'search_result', data, has_more: hasMore, next_page: null }, began: true };
   }
 
-  // ------------------------------------------------------------------------------ changes at Stripe without an API call
+  // ------------------------------------------------------------------------------ changes at Stripe without an API
+  // call
 
   /** Settles an intent: the payer approves or refuses, or the bank reports the outcome of an asynchronous payment. */
   settle(intentId: string, how: 'approved' | 'refused'): void {
@@ -276,8 +277,8 @@ export class StripeDoubleBooks {
   }
 
   /**
-   * Books the refunds of a charge. @param fees of each refund's balance transactions: the first one, and another one
-   * after a failure
+   * Books the refunds of a charge. @param fees for each refund, the fees of its balance transactions: the first, and a
+   * second after a failure
    */
   bookRefunds(intentId: string, ...fees: readonly DoubleFee[]): void {
     for (const refund of this.#known(intentId).refunds) refund.fees = [...fees];
@@ -297,7 +298,9 @@ export class StripeDoubleBooks {
     intent.charge = { ...intent.charge, fee };
   }
 
-  /** Opens a dispute. @param inCurrency @default the charge's @param fees of its balance transactions @default none */
+  /**
+   * Opens a dispute. @param inCurrency @default the charge's currency @param fees the fees of the dispute @default none
+   */
   dispute(
     intentId: string,
     amount: number,

@@ -11,7 +11,7 @@ export interface DoubleRefund {
   readonly metadata: Readonly<Record<string, string>>;
   status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled';
   failure_reason?: string;
-  /** The fees of its balance transactions: the first one, and another one after it failed. */
+  /** The fees of the refund's balance transactions: the first, and a second after the refund failed. */
   fees: DoubleFee[];
 }
 
@@ -57,7 +57,7 @@ export interface DoubleIntent {
   readonly payment_method: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly created: number;
-  /** Time from which the search finds the intent. Unix milliseconds. */
+  /** Time from which the search finds the intent, in Unix milliseconds. */
   readonly searchableAtMs: number;
   status: string;
   cancellation_reason: string | null;

@@ -34,7 +34,7 @@ interface RecordedCall {
 }
 
 export interface StripeDoubleOptions {
-  /** Lag of the search. Milliseconds. @default 0 */
+  /** Lag of the search, in milliseconds. @default 0 */
   readonly searchLagMs?: number;
   /** The account of the API key. @default acct_double */
   readonly account?: string;
@@ -76,8 +76,9 @@ interface KnownKey {
 /**
  * Serves the part of Stripe's API that the adapter calls, over HTTP on loopback, with state: form-encoded requests,
  * documented error bodies, and the rules of idempotency keys ("Idempotent requests"; "Advanced error handling"). The
- * first result is stored for 24 hours, including errors; other parameters under a known key are an `idempotency_error`;
- * a key in use is 409; a refusal before the endpoint starts (limits, keys, parameters) is not stored.
+ * first result is stored for 24 hours, including errors; different parameters under a known key are an
+ * `idempotency_error`; a key in use is 409; a refusal before the endpoint starts (limits, keys, parameters) is not
+ * stored.
  */
 export async function serveStripe(options: StripeDoubleOptions = {}): Promise<StripeDouble> {
   const double = new Double(options);

@@ -125,7 +125,7 @@ describe('a processor added by one folder and one registry entry', () => {
     expect(double.sales).toEqual([]);
     // The key is still unused.
     expect(await harness.pay('k', francs('till_now'))).toMatchObject({ status: 201 });
-    // The same key with another source is another request, even if the processor accepts that source.
+    // The same key with a different source is a different request, even if the processor accepts that source.
     expect(await harness.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
   });
 

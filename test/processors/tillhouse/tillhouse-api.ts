@@ -6,7 +6,7 @@ import { callOnce, type HttpAnswer } from '../../../lambdas/outbound/http-call.t
 /**
  * Tillhouse over HTTP. The caller chooses the names of sales and returns, so a name is an idempotency key:
  *
- *   PUT /sales/{name}                  { cents, currency, token, payment } → 200 sale | 402 { why } | 422 another body
+ *   PUT /sales/{name}                  { cents, currency, token, payment } → 200 sale | 402 { why } | 422 other body
  *   GET /sales/{name}                  sale | 404
  *   GET /sales?payment=<id>            { sales }
  *   PUT /sales/{name}/returns/{name}   { cents } → 200 sale | 422 { why }
