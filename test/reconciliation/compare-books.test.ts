@@ -135,7 +135,7 @@ describe('a fee that no callback reported', () => {
 });
 
 describe('money that only the Ledger has', () => {
-  test('is a refund without a transition, or one that has failed since', async () => {
+  test('is shown for a refund without a transition, and is missing after a posted refund has failed', async () => {
     const payment = await harness.paid('k-1');
     const refund = await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     expect(await harness.mismatches()).toMatchObject([
@@ -181,7 +181,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('does not resolve, on other accounts, the mismatch of two charges that cancel each other out', async () => {
+  test('on other accounts does not resolve the mismatch of two charges that cancel each other out', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.dispute(harness.chargeOf(payment).chargeId, 1000);
     await harness.makeStrayCharge(payment, 1000);

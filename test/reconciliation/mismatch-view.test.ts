@@ -21,7 +21,7 @@ const agree = (atMs: number) => recordLook({ views, digest: systemDigest }, look
 const bodies = () => views.all().map((row) => openMismatchOf(row));
 
 describe('the view of mismatches', () => {
-  test('is stored in its owner’s list and in the list of all, never in only one of them', async () => {
+  test('contains a mismatch in its owner’s list and in the list of all mismatches, or in neither', async () => {
     await keep(NOW);
     expect(views.all().map(({ partition }) => partition)).toEqual(['MISMATCH#ten_desk#test', 'MISMATCHES']);
     await keep(NOW + STEADY_FOR_MS);
@@ -37,7 +37,7 @@ describe('the view of mismatches', () => {
     expect(views.all()).toEqual(once);
   });
 
-  test('ignores a comparison that started before the stored one', async () => {
+  test('ignores a comparison that started before the stored comparison', async () => {
     await keep(NOW + 60_000);
     const newer = views.all();
     await keep(NOW, differsBy(1));
@@ -103,7 +103,7 @@ describe('the view of mismatches', () => {
   });
 });
 
-describe('the list', () => {
+describe('the list of mismatches', () => {
   test('has the newest payment first, in pages, for all owners, including charges without a payment', async () => {
     const { owner: _owner, ...nobodys } = lookSubject('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
     for (const [index, about] of [

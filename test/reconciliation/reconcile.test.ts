@@ -78,7 +78,7 @@ describe('books that agree', () => {
     expect(counts).toMatchObject({ searches: 0, charges: 0 });
   });
 
-  test('are read once for each part, from the list alone, for any history and in either direction', async () => {
+  test('need no search and one read of a charge by its id if the charge is in the list of an earlier hour', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.refund(chargeId, 100);
@@ -511,11 +511,11 @@ describe('a run', () => {
     ).toEqual(payments.toSorted());
   });
 
-  test('finds a charge of each second between its lists, and all charges of a second with more charges than a list’s pages', async () => {
+  test('finds each charge at the borders of its lists, and each charge of a second that fills all pages of a list', async () => {
     invariant(UNKNOWN !== undefined, 'the payment id is malformed');
     for (let charge = 0; charge < 98; charge += 1) {
       await harness.makeStrayCharge(UNKNOWN, 100 + charge);
-      // Nine charges in one second.
+      // Nine of the charges are in one second.
       if (charge < 60 || charge >= 68) harness.clock.advance(1_000);
     }
     expect(await harness.recent({ books: [paged(harness.processor)] })).toMatchObject({ left: 0, failed: 0 });
@@ -527,7 +527,7 @@ describe('a run', () => {
     for (let payment = 0; payment < 7; payment += 1) payments.push(await harness.paid(`k-${payment}`));
     harness.wait(10);
     const outcomes: RecentOutcomes = {
-      // Pages of two outcomes.
+      // Each page has two outcomes.
       outcomesAfter: (position, untilMs, limit) =>
         harness.store.ledger.outcomesAfter(position, untilMs, Math.min(limit, 2)),
     };

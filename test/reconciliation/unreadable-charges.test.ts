@@ -17,7 +17,7 @@ const mark = async () => Number(await harness.store.jobMarks.readMark('reconcile
 const fault = (chargeId: string) =>
   new AmbiguousError('processor_answer_unreadable', `the charge ${chargeId} is unreadable`);
 
-/** Returns books whose list contains an unreadable charge, created one minute after `madeAtMs`. Unix milliseconds. */
+/** Returns books whose list contains an unreadable charge, created one minute after `madeAtMs` (Unix milliseconds). */
 function withUnreadable(madeAtMs: number, names: { readonly paymentId?: PaymentId }): ProcessorBooks {
   const createdAtSeconds = Math.floor(madeAtMs / 1000) + 60;
   const unreadable = [{ chargeId: 'ch_odd', ...names, createdAtSeconds, fault: fault('ch_odd') }];
@@ -51,7 +51,7 @@ describe('an unreadable charge', () => {
     },
   );
 
-  test('is reported and keeps the mark before it if it names a payment, which the next run compares', async () => {
+  test('that names a payment is reported and keeps the mark before it, so that the next run compares the payment', async () => {
     await harness.recent();
     const before = await mark();
     const books = withUnreadable(harness.clock.nowMs(), { paymentId: await harness.paid('k-1') });
