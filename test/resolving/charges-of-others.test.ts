@@ -46,7 +46,7 @@ const deliver = (event: string, charge: string) =>
 const typesOf = async (request: CreatePayment) => (await world.chain(request)).transitions.map(({ type }) => type);
 const paymentOf = async (request: CreatePayment) => (await world.chain(request)).state.payment;
 
-/** Creates a payment whose captured amount differs from the requested one. @returns its charge */
+/** Creates a payment whose captured amount differs from the requested amount. @returns the charge */
 async function inReview(): Promise<string> {
   mine = paymentRequest('mine', { source: 'tok_async' });
   await world.pay(mine);

@@ -26,7 +26,7 @@ describe('a hold that is not captured', () => {
     expect(await world.expire()).toMatchObject(NOTHING);
   });
 
-  test('is kept for the validity of its own processor, even if another processor’s is shorter', async () => {
+  test('is kept for the validity of its own processor, even if another processor’s validity is shorter', async () => {
     await world.authorize();
     const { processor } = world;
     const shorter = { ...processor, name: 'other', abilities: { ...processor.abilities, holdValidityMs: DAY_MS } };

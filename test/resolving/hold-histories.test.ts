@@ -25,7 +25,7 @@ const RIVALS: Readonly<Record<string, Rival>> = {
   'a concurrent duplicate of the run': (world, plan) => world.expireOrDie(new Actor('doubled', plan)),
 };
 
-/** The calls of a run, and one more. */
+/** Number of calls in a run, plus one. */
 const MAX_POINTS = 14;
 
 async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, rival?: Rival): Promise<HistoryRun> {

@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 /** An authorized payment, and the processes that may end its hold. */
 export class HoldWorld extends World {
   readonly request = paymentRequest('held', { capture: 'manual' });
-  /** Duration of a read of the processor's books. Milliseconds. */
+  /** Duration of a read of the processor's books, in milliseconds. */
   slowReadsMs = 0;
   #events = 0;
 
@@ -88,7 +88,7 @@ export class HoldWorld extends World {
     return this.typesOf(this.request);
   }
 
-  /** Lists violations of the guarantees. In quiet, also work that has not ended. */
+  /** Lists violations of the guarantees. If `quiet`, also lists work that has not ended. */
   async violations(quiet = false): Promise<readonly string[]> {
     const { transitions, state } = await this.chain(this.request);
     const { payment } = state;

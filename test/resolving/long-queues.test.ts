@@ -27,14 +27,14 @@ const { entries: ENTRIES, looks: LOOKS } = whole(
   { entries: 25_000, looks: 1_000 },
   { slice: { entries: 250, looks: 10 } },
 );
-/** Duration of one read, derived from a run's share of 11 seconds. Milliseconds. */
+/** Duration of one read, derived from a run's share of 11 seconds, in milliseconds. */
 const LOOK_MS = 11_000 / LOOKS;
-/** Time to read all entries once. Milliseconds. */
+/** Time to read all entries once, in milliseconds. */
 const ALLOWANCE_MS = Math.ceil(ENTRIES / LOOKS) * MINUTE_MS;
 const LONG_MS = 600_000;
 
 let harness: World;
-/** The times of all reads of each entry. Unix milliseconds. */
+/** The times of all reads of each entry, in Unix milliseconds. */
 let looked: Map<string, number[]>;
 let startedAtMs: number;
 beforeEach(() => {
@@ -46,7 +46,7 @@ beforeEach(() => {
 const put = (Item: Record<string, unknown>, TableName: string = TABLES.registry) =>
   harness.store.database.client.send(new PutCommand({ TableName, Item }));
 const names = (prefix: string, count = ENTRIES) => Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
-/** Returns a time for the entry, evenly distributed between two ages. Unix milliseconds. */
+/** Returns a time for the entry, evenly distributed between two ages, in Unix milliseconds. */
 const spread = (each: number, fromMs: number, toMs: number) =>
   startedAtMs - fromMs - Math.floor(((toMs - fromMs) * each) / ENTRIES);
 
@@ -72,7 +72,7 @@ async function run(
   }
 }
 
-/** Returns the longest time between two reads, or between the last read and now. Milliseconds. */
+/** Returns the longest time between two reads, or between the last read and now, in milliseconds. */
 const longestGapMs = (name: string): number => {
   const times = looked.get(name) ?? [startedAtMs];
   return Math.max(...[...times, harness.clock.nowMs()].slice(1).map((atMs, index) => atMs - (times[index] ?? atMs)));
@@ -126,7 +126,7 @@ describe('an unknown outcome', () => {
   );
 
   test(
-    'is checked within a minute despite many that wait for an operator',
+    'is checked within a minute despite many unknown outcomes that wait for an operator',
     async () => {
       const stuck = names('stuck').map((name) => paymentIdFor(name));
       for (const [each, paymentId] of stuck.entries())
@@ -140,7 +140,7 @@ describe('an unknown outcome', () => {
   );
 
   test(
-    'is checked within its interval plus the time to check all, if all are unknown',
+    'is checked within its interval plus the time to check all entries of the queue',
     async () => {
       const all = names('all').map((name) => paymentIdFor(name));
       for (const [each, paymentId] of all.entries())
@@ -154,7 +154,7 @@ describe('an unknown outcome', () => {
 });
 
 test(
-  'a charge to return is checked within its interval plus the time to check all',
+  'a charge to return is checked within its interval plus the time to check all such charges',
   async () => {
     const owed = names('owed').map((name) => paymentIdFor(name));
     for (const [each, paymentId] of owed.entries()) {
@@ -175,7 +175,7 @@ test(
 );
 
 test(
-  'an open order is driven within its interval plus the time to drive all, in any minute of the hour',
+  'an open order is driven within its interval plus the time to drive all open orders, in any minute of the hour',
   async () => {
     const open = names('order').map((name) => `ord_${paymentIdFor(name).slice('pay_'.length)}` as OrderId);
     for (const [each, orderId] of open.entries()) {
@@ -200,7 +200,7 @@ test(
 );
 
 test(
-  'an orphaned callback is retried every minute despite many foreign ones, which need few reads each',
+  'an orphaned callback is retried every minute despite many foreign callbacks, which need few reads each',
   async () => {
     const orphan = (chargeId: string, receivedAtMs: number, isForeign = false) => {
       const operationId = callbackOperation(systemDigest, 'memory', chargeId);
@@ -249,7 +249,7 @@ test(
 );
 
 test(
-  'a stale claim is finished by the next run despite many that were released or have an owner',
+  'a stale claim is finished by the next run despite many claims that were released or have an owner',
   async () => {
     const claim = (name: string, changes: Parameters<typeof openRecord>[1]) =>
       put(openRecordItem(openRecord(paymentIdFor(name), changes)), TABLES.idempotency);

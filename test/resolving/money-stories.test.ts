@@ -61,7 +61,7 @@ async function live(days: number): Promise<void> {
   }
 }
 
-/** Returns the money of the charge that the processor holds. Minor units. */
+/** Returns the money of the charge that the processor holds, in minor units. */
 function heldAtProcessor(request: CreatePayment): number {
   const disputed = harness.processor
     .charges(request.paymentId)
@@ -87,7 +87,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is returned after the dispute is won, also if that callback is lost', async () => {
+  test('is returned after the dispute is won, even if that callback is lost', async () => {
     const { request, charge } = await succeedsLate('won');
     const dispute = await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -150,7 +150,7 @@ test('a return that the bank fails three days after its success is repeated', as
   await expectBooksToAgree(request);
 });
 
-describe('a refund whose owner died before the send', () => {
+describe('a refund whose owner crashed before the send', () => {
   const diesBeforeSending = async (request: CreatePayment) => {
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await harness.dieBeforeChange(refund);
@@ -253,7 +253,7 @@ test('a refund made at the processor that fails later frees its reservation, alt
   expect(await harness.store.inquiries()).toEqual([]);
 });
 
-describe('a refund made at the processor whose metadata names an operation', () => {
+describe('a refund that another user made at the processor and whose metadata names an operation', () => {
   /** Creates a refund at the processor that is pending at the bank, with an operation in its metadata. */
   async function foreignRefund(charge: string, operation: string): Promise<string> {
     const id = await harness.processor.inside.refund(charge, 1000, 'pending');
@@ -305,7 +305,7 @@ test('a charge with more new facts than fit into one transaction is recorded by 
   await expectBooksToAgree(request);
 });
 
-test('a run that dies after recording some of the new facts leaves the others to a later run', async () => {
+test('a run that crashes after it recorded some of the new facts leaves the others to a later run', async () => {
   const request = paymentRequest('part', { source: 'tok_action' });
   await harness.pay(request);
   const charge = harness.chargeOf(request);
@@ -428,7 +428,7 @@ describe('an operator handles work whose processor is no longer configured:', ()
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
   });
 
-  test('an unknown outcome raises its alarm even if the resolver dies after marking it', async () => {
+  test('an unknown outcome raises its alarm even if the resolver crashes after marking it', async () => {
     const request = paymentRequest('dies_after_mark', { source: 'tok_async' });
     await harness.pay(request);
     const alarms: string[][] = [];
@@ -489,7 +489,7 @@ describe('an operator’s decision about a payment', () => {
     );
   };
 
-  /** Creates a payment whose captured amount differs from the requested one. */
+  /** Creates a payment whose captured amount differs from the requested amount. */
   async function inReview(key: string, takenMinor = 999) {
     const request = paymentRequest(key, { source: 'tok_async' });
     await harness.pay(request);
@@ -594,7 +594,7 @@ describe('an operator’s decision about a payment', () => {
       await resolveInquiries(tools);
       harness.clock.advance(60_000);
     }
-    // One when the charge is looked up, and one after the money of another charge was posted.
+    // One alarm is raised when the charge is looked up, and one after the money of another charge was posted.
     expect(alarms.filter((what) => what === 'contradiction')).toHaveLength(2);
   });
 });

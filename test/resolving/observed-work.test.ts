@@ -23,7 +23,7 @@ function observed(claims: readonly Partial<OpenRecord>[], inquiries: readonly Pa
 }
 
 describe('metrics of unfinished work', () => {
-  test('open claims are counted with the age of the oldest', async () => {
+  test('open claims are counted with the age of the oldest claim', async () => {
     const claims = [
       { claimedAtMs: NOW_MS - 2 * MINUTE_MS, released: false },
       { claimedAtMs: NOW_MS - 16 * MINUTE_MS, released: true },
@@ -32,7 +32,7 @@ describe('metrics of unfinished work', () => {
     expect(reported).toEqual([{ open_claims: 2, oldest_open_claim: 960_000 }]);
   });
 
-  test('unknown outcomes are counted with the age of the oldest', async () => {
+  test('unknown outcomes are counted with the age of the oldest outcome', async () => {
     const inquiries = [
       { claimedAtMs: NOW_MS - 3 * MINUTE_MS },
       { claimedAtMs: NOW_MS - 2 * MINUTE_MS, waitsFor: 'books' as const },

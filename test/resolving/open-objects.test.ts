@@ -87,7 +87,7 @@ async function sendUnanswered(asked: ChangePayment): Promise<void> {
   }
 }
 
-/** Returns the money of the payment's charges that the processor holds, and the posted amount. Minor units. */
+/** Returns the money of the payment's charges that the processor holds, and the posted amount, in minor units. */
 async function held(payment: CreatePayment) {
   const charges = world.processor.charges(payment.paymentId);
   const there = charges.reduce((sum, { capturedMinor, refunds, disputes }) => {
@@ -167,7 +167,7 @@ describe('a pending refund that the chain shows as ended', () => {
     await endsWithoutCallback(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
   });
 
-  test('is tracked if its owner died after the send and an operator decided before the takeover of its claim', async () => {
+  test('is tracked if its owner crashed after the send and an operator decided before the takeover of its claim', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     await world.dieAfterChange(refund);
     world.clock.advance(50 * MINUTE_MS);
@@ -178,7 +178,7 @@ describe('a pending refund that the chain shows as ended', () => {
 });
 
 describe('a pending charge that is not the payment’s own', () => {
-  test('is tracked if its owner died after the send and another charge of the operation has ended the payment', async () => {
+  test('is tracked if its owner crashed after the send and another charge of the operation has ended the payment', async () => {
     const payment = paymentRequest('owner-dies', { source: 'tok_async' });
     await world.claimThenDie(payment, true);
     const first = world.chargeOf(payment);
@@ -208,7 +208,7 @@ describe('a pending charge that is not the payment’s own', () => {
   });
 });
 
-/** Ways to bring a payment into each state. @returns its own charge, if it has one */
+/** Ways to bring a payment into each state. @returns the payment's own charge, if it has one */
 const COURSES = {
   processing: async (payment: CreatePayment) => {
     await world.pay({ ...payment, source: 'tok_async' });
@@ -400,7 +400,7 @@ describe('a dispute that the chain shows as open', () => {
     await sendCallback(chargeId);
   });
 
-  test('stays queued while the processor shows the charge without it', async () => {
+  test('stays queued while the processor shows the charge without the dispute', async () => {
     await world.processor.inside.correct(chargeId, { disputes: [] });
     await live(3);
     expect(await queued()).toEqual([chargeId]);

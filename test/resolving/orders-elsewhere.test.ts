@@ -36,7 +36,7 @@ test('an order whose shop was removed from the deployment raises one alarm, and 
   expect(harness.keptMinor(request)).toBe(0);
 });
 
-test('an order of test mode gets no goods from a live shop that replaced its own shop', async () => {
+test('a test-mode order gets no goods from a live shop that replaced the order’s own shop', async () => {
   const { harness, request } = await paidOrder();
   const { stock, referrals, mailer } = harness;
   const called: string[] = [];

@@ -75,7 +75,7 @@ async function eventsOf(of: Parameters<World['chain']>[0]): Promise<readonly Com
   return concerned.map((transition) => eventOf(systemDigest, transition, detailsOf(first)) as CommissionEvent);
 }
 
-/** Creates one of every kind of unfinished work. */
+/** Creates unfinished work of every kind. */
 async function unfinished() {
   const pending = await pay('pending', { source: 'tok_async' });
   await pay('payer', { source: 'tok_action' });
@@ -131,12 +131,12 @@ describe('after a restore of the Registry', () => {
         .map(([, row]) => row['claimedAtMs']),
     ).toEqual([begunAtMs - 1_000, begunAtMs]);
     expect(unreadable).toEqual([]);
-    // Ten payments, and two orders with their payments.
+    // Counts ten payments, and two orders with their payments.
     expect(read).toBe(14);
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
   });
 
-  test('a reference of an ended payment in the older copy belongs to the payment that took it later', async () => {
+  test('a reference that the older copy assigns to an ended payment belongs to the payment that used it later', async () => {
     const ended = await pay('ended', { source: 'tok_declined', reference: 'invoice-7' });
     const taken = await pay('taken', { reference: 'invoice-7' });
     const [row] = world.store.database.items(TABLES.registry, RegistryRow.reference);

@@ -25,7 +25,7 @@ async function lostCallback(harness: World) {
   return request;
 }
 
-test('many payments that take days and fill every run do not block the outcome of a later one', async () => {
+test('many payments that take days and fill every run do not block the outcome of a later payment', async () => {
   const harness = new World();
   for (let each = 0; each < 120; each += 1) await harness.pay(paymentRequest(`debit-${each}`, { source: 'tok_async' }));
   const lost = await lostCallback(harness);
@@ -53,7 +53,7 @@ test('no outcome is requested after the deadline of the run', async () => {
   expect(await resolveInquiries({ ...harness.tools, deadlineMs: deadlineMs + 1 })).toMatchObject({ finished: 1 });
 });
 
-test('orders whose e-mail is delayed for days and that fill every run do not block a later one', async () => {
+test('orders whose e-mail is delayed for days and that fill every run do not block a later order', async () => {
   const harness = new World();
   const timeout = () => new AmbiguousError('postmark_timeout', 'no');
   const mailer = {

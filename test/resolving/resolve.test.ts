@@ -62,7 +62,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('is returned again under another key if the bank fails its return, three times, and is then left to an operator', async () => {
+  test('is returned under a new key each time the bank fails its return, and is left to an operator after three failures', async () => {
     const { request, charge } = await lateSuccess('slow');
     const refunds = () => harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
     for (const attempt of [1, 2, 3]) {
@@ -112,7 +112,7 @@ describe('a stray charge', () => {
     expect(await harness.typesOf(request)).toHaveLength(4);
   });
 
-  test('is refunded if it is captured before its void, also if the callback is late', async () => {
+  test('is refunded if it is captured before its void, even if the callback is late', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
@@ -143,7 +143,7 @@ describe('a stray charge', () => {
     expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 
-  test('is refunded under a different key than its refused void', async () => {
+  test('is refunded under a key other than the key of its refused void', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });

@@ -16,7 +16,7 @@ import { Api, type Reply } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
 const MINUTE_MS = 60_000;
-/** Downtime of the functions while tables are restored. Milliseconds. */
+/** Downtime of the functions while tables are restored, in milliseconds. */
 const STOPPED_MS = 10 * MINUTE_MS;
 
 /** One step of a history. */

@@ -32,7 +32,7 @@ test('a run of the resolver finishes and counts the items of all its queues', as
   expect((await harness.chain(crashed)).state.payment.status).toBe('succeeded');
 });
 
-test('an unreadable queue does not block the others', async () => {
+test('an unreadable queue does not block the other queues', async () => {
   const harness = new World();
   const work = {
     ...observedWork(harness.store, harness.clock, () => undefined),

@@ -23,7 +23,7 @@ function holding(partition: string, items: readonly Record<string, unknown>[]) {
   return Object.assign(client, { send });
 }
 
-test('an unreadable orphan is reported, and does not block the others', async () => {
+test('an unreadable orphan is reported, and does not block the other orphans', async () => {
   const event = {
     processorName: 'sandbox',
     mode: 'test' as const,
@@ -40,7 +40,7 @@ test('an unreadable orphan is reported, and does not block the others', async ()
   expect(reported).toMatchObject([{ code: 'row_unreadable' }]);
 });
 
-test('an unreadable due webhook is reported, and does not block the others', async () => {
+test('an unreadable due webhook is reported, and does not block the other webhooks', async () => {
   const due = { task: { kind: 'replay', replayId: 'whr_1' }, sweepAtMs: 1 };
   const unreadable = { pk: 'OF_A_FORM_TO_COME#1', sweepAtMs: 1 };
   const client = holding('0', [unreadable, { pk: 'WEBHOOK_REPLAY#whr_1', sk: 'REPLAY', sweepAtMs: 1 }]);
