@@ -28,7 +28,7 @@ class ProgressReporter {
     console.log(`▸ ${this.#done} of ${this.#all}: ${name} (${testResults.length} tests, ${seconds} s)${count}`);
     for (const each of failed) {
       const { name: failedTest, command } = repeat(each, file);
-      // Shown immediately; the following output is shown when the suite has ended.
+      // Printed immediately; the output below is printed when the suite has ended.
       console.log(`▸ FAILED ${failedTest}\n▸   to repeat: ${command}`);
       console.log(`\nFAILED ${failedTest}\nTo repeat: ${command}\n${each.failureMessages.join('\n')}`);
     }

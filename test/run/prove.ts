@@ -17,15 +17,15 @@ import { unitFiles } from './entries.ts';
 import { commandOf, PROGRESS_REPORTER, type Step, StepRun } from './steps.ts';
 import { sliceOfTree } from './tree-slice.ts';
 
-/** Duration of the simulator. Minutes. */
+/** Duration of the simulator, in minutes. */
 const SIMULATOR_MINUTES = 20;
-/** Estimated duration of a complete run on two cores. Minutes. */
+/** Estimated duration of a complete run on two cores, in minutes. */
 const WHOLE_MINUTES = 75;
 /** File with the parts that have passed, for the run that continues after an interruption. */
 const STATE = join(PROJECT, '.payonce', 'cache', 'prove.json');
 
 interface Proof {
-  /** Changes with the content of the tree. */
+  /** A number derived from the content of the tree. */
   readonly tree: number;
   readonly seed: string;
   /** The parts that passed. */
@@ -50,7 +50,7 @@ const simulator: Step = {
   name: 'simulator',
   script: ['simulate', '--seed', proof.seed, '--minutes', String(SIMULATOR_MINUTES)],
 };
-/** Longest first, so that no long part starts last. */
+/** The CPU-bound parts, longest first, so that no long part starts last. */
 const computing = [simulator, ...rooms, ...checks].toSorted((left, right) => secondsOf(right) - secondsOf(left));
 /**
  * Parts that run one after another, because they mostly wait. Each drill has a separate local AWS, because the

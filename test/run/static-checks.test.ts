@@ -4,8 +4,9 @@ import { expect, test } from '@jest/globals';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 
-// The linter checks types too. `npm run types` checks the files that it ignores: a further one must be in a project of that script.
-test('the linter ignores no TypeScript but the generated types of the API', () => {
+// The linter also checks types. `npm run types` checks the files that the linter ignores, so each ignored file must be
+// in a project of that script.
+test('the linter ignores no TypeScript except the generated types of the API', () => {
   const { ignorePatterns } = JSON.parse(readFileSync(resolve(PROJECT, '.oxlintrc.json'), 'utf8')) as {
     readonly ignorePatterns: readonly string[];
   };
