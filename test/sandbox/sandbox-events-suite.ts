@@ -86,7 +86,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.chargeOfPart(other)).toBeUndefined();
       });
 
-      test('an operation already applied under its key makes no second event', async () => {
+      test('an operation already applied under its key creates no second event', async () => {
         const charge = made(id());
         await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
         const operation = { key: 'k', fingerprint: 'f', body: '{}', appliedAtMs: SANDBOX_START_MS };
@@ -96,7 +96,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.event(again.id)).toBeUndefined();
       });
 
-      test('twenty concurrent sends of one key make one event, and the other queued tasks find nothing', async () => {
+      test('twenty concurrent sends of one key create one event, and the other queued tasks find nothing', async () => {
         const key = crypto.randomUUID();
         const answers = await Promise.all(Array.from({ length: 20 }, () => harness.charge('tok_ok', {}, key)));
         const [{ id: chargeId } = { id: '' }] = answers.map(chargeIn);
@@ -108,7 +108,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         ]);
       });
 
-      test('stores an event for each applied one of four concurrent refunds, and none for a refused one', async () => {
+      test('stores one event for each applied refund out of four concurrent refunds, and none for a refused refund', async () => {
         const chargeId = await captured();
         const answers = await Promise.all(
           Array.from({ length: 4 }, () =>
@@ -163,7 +163,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await harness.types(second)).toEqual(['charge.authorized', 'charge.voided']);
       });
 
-      test('a refused operation makes no event', async () => {
+      test('a refused operation creates no event', async () => {
         const id = await captured();
         await harness.post(`/charges/${id}/refunds`, { amount: 2_000 });
         await harness.post(`/charges/${id}/void`);

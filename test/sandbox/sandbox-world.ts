@@ -11,13 +11,13 @@ export type SandboxHandler = ApiHandler;
 export interface TestSandbox {
   readonly handler: SandboxHandler;
   readonly books: Books;
-  /** The requested waits, in order. Milliseconds. */
+  /** The requested waits, in order, in milliseconds. */
   readonly waits: readonly number[];
   /** All enqueued tasks in order, including finished ones. */
   readonly queued: readonly QueuedTask[];
   /** The callback URL; undefined until set. */
   address: string | undefined;
-  /** Current time. Unix milliseconds. */
+  /** Current time, in Unix milliseconds. */
   nowMs(): number;
   advance(milliseconds: number): void;
   /** Runs all due tasks, and the tasks that they make due, without advancing the time. */

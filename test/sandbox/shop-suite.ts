@@ -96,7 +96,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('each request counts without a key or under another key', async () => {
+    test('each request counts if it has no key or a different key', async () => {
       await harness.post(path, body(order));
       await harness.post(path, body(order));
       await harness.post(path, body(order), key);
@@ -112,7 +112,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toMatchObject(ids.map((id) => ({ id })));
     });
 
-    test(`${of.refused}: refused each time, never counted, and the key may be used for another body`, async () => {
+    test(`${of.refused}: refused each time, never counted, and the key may be used for a different body`, async () => {
       for (let send = 1; send <= 2; send += 1) {
         const answer = await harness.post(path, body(order, of.refused), key);
         expect([answer.status, errorIn(answer).code]).toEqual(of.refusal);
@@ -150,7 +150,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe(`the shop in ${booksKind} books`, () => {
     const [stock, credits] = SERVICES;
 
-    test('a reservation is released, also by every repetition, and stays in the list', async () => {
+    test('a reservation is released once, with the same answer to every repetition, and stays in the list', async () => {
       const made = await harness.post(stock.path, stock.body(order), key);
       const releasing = () => harness.post(`${stock.path}/${idIn(made)}/release`);
       const [first, second] = await Promise.all([releasing(), releasing()]);
