@@ -121,7 +121,7 @@ describe('a call of a target', () => {
     expect(await verifyJobCredential(mistaken, token, PATH)).toEqual({ kind: 'refused' });
   });
 
-  test('is not repeated, after its acceptance, for a second message of the run', async () => {
+  test('is not repeated for a second message of the run after the target accepted it', async () => {
     expect(await call(CALL)).toBe('asked');
     expect(await call(CALL)).toBe('asked_before');
     expect(asked).toHaveLength(1);
@@ -246,7 +246,7 @@ describe('a call of a target', () => {
     expect([asked.length, again.length]).toEqual([1, 0]);
   });
 
-  test('is missed without being made if its URL is not public', async () => {
+  test('is missed, and no request is sent, if its URL is not public', async () => {
     expect(await call(CALL, { allowLoopback: false })).toBe('missed');
     expect(missed[0]?.reason).toBe('target_address_not_allowed');
     expect(asked).toEqual([]);

@@ -181,7 +181,7 @@ describe('a route of a service', () => {
       await client.send(
         new UpdateCommand({ TableName: table, Key, UpdateExpression, ExpressionAttributeValues: past }),
       );
-      // Another process, without the cached answer.
+      // This process does not have the answer in its cache.
       const cold = new Hono<{ Variables: OnceVariables }>();
       const other = createOnce({ table, client });
       cold.post('/', other.idempotent({ scope }), (c) => c.text('done'));
@@ -226,7 +226,7 @@ describe('a consumer of a service', () => {
       }),
     }) as SQSEvent;
 
-  test('writes once for each event, and an unreadable message does not stop the others', async () => {
+  test('writes once for each event, and an unreadable message does not stop the other messages', async () => {
     const handle = once.createEventHandler({ handler: 'event-points', handle: async () => [add('events')] });
     const batch = messages(['evt_1', 'o1'], ['evt_1', 'o1'], 'poison', ['evt_2', 'o2']);
     expect(await handle(batch)).toEqual({ batchItemFailures: [{ itemIdentifier: '2' }] });
