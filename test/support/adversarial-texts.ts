@@ -34,7 +34,7 @@ const ENDS = ['', '\u0000\n'];
 const LONGEST_PUMP = 12;
 /** A longer repeated text uses only the first character of each part. */
 const LONGEST_VARIED = 4;
-/** With more characters than this, pairs of characters are left out. */
+/** Maximum number of characters for which pairs of characters are used. */
 const MAX_PAIRED = 16;
 
 interface Part {

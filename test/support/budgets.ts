@@ -18,7 +18,7 @@ const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   world: 150,
 };
 
-/** Each call reaches the emulator. */
+/** Budget of the store tests, where each call reaches the emulator. */
 const CASES_PER_FILE_OF_STORES = 200;
 
 /** @param file path in the project: `test/<folder>/…` */

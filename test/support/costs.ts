@@ -9,7 +9,7 @@ export const COSTS = 'PAYONCE_TEST_COSTS';
 /** The costs of one test file. */
 interface FileCost {
   readonly file: string;
-  /** CPU time of the worker while it loaded the file and ran its tests. Milliseconds. */
+  /** CPU time of the worker while it loaded the file and ran its tests, in milliseconds. */
   readonly cpuMs: number;
   readonly cases: number;
 }

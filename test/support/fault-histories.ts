@@ -33,7 +33,8 @@ export interface SurveyOptions<Race = undefined> {
   /** Returns the kinds of faults that a call can have, by the name of the call. @default every kind */
   readonly kindsOf?: (call: string) => readonly FaultKind[];
   /**
-   * `npm test` runs one of this many histories with the maximum number of faults; `npm run prove` runs all. @default 1
+   * `npm test` runs one in this many of the histories with the maximum number of faults; `npm run prove` runs all.
+   * @default 1
    */
   readonly oneOf?: number;
   /**

@@ -9,7 +9,7 @@ import { COSTS } from './costs.ts';
 
 const { createContext } = vm;
 
-// Set as in the stacks.
+// The namespace is the same as in the stacks.
 process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Payonce';
 
 // Disables the CDK's own template rules, whose engine each suite would load again. `npm run synth` applies them. A

@@ -9,8 +9,8 @@ import { runningProcesses } from '../../local/processes.ts';
 const VARIABLES = ['TMPDIR', 'TMP', 'TEMP'] as const;
 
 /**
- * Processes that still run this long after they were asked to end count as left behind. Exceeds the end of any process
- * on a busy machine. Milliseconds.
+ * Processes that still run this long after they were asked to end count as left behind. Milliseconds, more than any
+ * process needs to end on a busy machine.
  */
 const PROCESSES_GONE_WITHIN_MS = 600_000;
 const POLL_MS = 200;

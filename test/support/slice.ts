@@ -23,8 +23,8 @@ export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }
 }
 
 /**
- * Returns the test in each `npm run prove`, and in one of `of` runs of `npm test`; otherwise its replacement. For the
- * costliest tests that are not an enumeration.
+ * Returns the test in each `npm run prove`, and in one of `of` runs of `npm test`; otherwise its replacement. Use it
+ * for the costliest tests that are not an enumeration.
  *
  * @param place from 0 on; tests with the same `of` and different places take turns
  */

@@ -1,7 +1,7 @@
 /**
- * Synthesizes the stacks once for each requested context, and keeps the templates for the complete run. A separate
- * process, so that Node loads the CDK once instead of Jest loading it for every suite. Ends with the process that
- * started it.
+ * Synthesizes the stacks once for each requested context, and keeps the templates for the complete run. Runs as a
+ * separate process, so that Node loads the CDK once instead of Jest loading it for every suite. Ends with the process
+ * that started it.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
