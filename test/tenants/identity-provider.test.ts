@@ -166,7 +166,7 @@ describe('a token of the identity provider', () => {
       expect(await identify(bearer(await signed(type, 20, 86_400)))).toMatchObject({ role: 'owner' });
   });
 
-  test('causes no request to the provider if foreign, else one every five seconds in an outage', async () => {
+  test('causes no request to the provider if the provider cannot have issued it, and otherwise one every five seconds in an outage', async () => {
     const good = bearer(await tokenOf('owner'));
     const answering = server.listeners('request');
     let requests = 0;
