@@ -10,7 +10,7 @@ import { ProjectedViews } from './projected-views.ts';
 import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
-/** One event per page. */
+/** Maximum number of pages, with one event per page. */
 const MAX_PAGES = 1_000;
 
 /** Returns the Views of the written transitions. */
@@ -23,7 +23,7 @@ async function projected(written: readonly Transition[]): Promise<ProjectedViews
 }
 
 describe('the events of a time range', () => {
-  test('are all of the tenant’s and no other tenant’s, each once, with any page size', async () => {
+  test('are exactly the tenant’s events, each once, with any page size', async () => {
     const ranges = fc.record({
       plans: paymentPlans,
       limit: fc.integer({ min: 1, max: 3 }),

@@ -73,7 +73,7 @@ describe('the balances', () => {
     ]);
   });
 
-  test('show the entries before a given time', async () => {
+  test('include only the entries before a given time', async () => {
     const seconds = () => Math.floor(harness.clock.nowMs() / 1000);
     await harness.paid('k-1');
     harness.clock.advance(60_000);

@@ -149,7 +149,7 @@ describe('the entries of the Ledger', () => {
     }
   });
 
-  test('are 503 if they cannot be read now', async () => {
+  test('are answered 503 if they cannot be read now', async () => {
     const away = new Api({
       ledger: {
         entries: () => Promise.reject(new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 2 })),
@@ -212,7 +212,7 @@ describe('a route of the Ledger', () => {
   test.each([
     ['POST', PATH, 'GET, HEAD'],
     ['GET', '/v1/admin/corrections', 'POST'],
-  ])('answers another method with the allowed methods: %s %s', async (method, path, allow) => {
+  ])('answers an unsupported method with the allowed methods: %s %s', async (method, path, allow) => {
     const reply = await harness.ask(method, path);
 
     expect(reply.status).toBe(405);

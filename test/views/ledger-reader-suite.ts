@@ -109,7 +109,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(paymentsOf(await entries({ fromMs: NOON + 1 }))).toEqual([idOf('b')]);
     });
 
-    test('are paged without gaps or duplicates, also within one transition', async () => {
+    test('are paged without gaps or duplicates, even within one transition', async () => {
       for (const key of ['a', 'b', 'c']) await write(takenAt(owner, key, NOON));
       const all = await entries();
       const paged: LedgerEntry[] = [];

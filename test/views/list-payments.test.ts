@@ -64,7 +64,7 @@ describe('the payments of a reference', () => {
     expect(await listedWhileMoving(reads)).toEqual([chain[0]?.payment.id]);
   });
 
-  test('are listed by status as well', async () => {
+  test('are also listed by status', async () => {
     expect(await listedWhileMoving(0, { status: 'requires_capture' })).toHaveLength(1);
     expect(await listedWhileMoving(0, { status: 'succeeded' })).toEqual([]);
   });

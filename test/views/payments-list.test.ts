@@ -21,7 +21,7 @@ beforeEach(() => {
 
 const listed = async (search = '') => idsOf(await harness.get(`${PATH}?${search}`));
 
-/** @returns ids, oldest first */
+/** Creates payments. @returns their ids, oldest first */
 async function many(count: number): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let index = 0; index < count; index += 1) ids.push(await harness.paid(`k-${index}`));
@@ -57,7 +57,7 @@ describe('the list of payments', () => {
     expect([idsOf(all), all.body['has_more']]).toEqual([ids, false]);
   });
 
-  test('is paged in both directions without gaps or duplicates, also among payments of one second', async () => {
+  test('is paged in both directions without gaps or duplicates, even among payments of one second', async () => {
     for (let index = 0; index < 9; index += 1) {
       await harness.pay(`k-${index}`);
       if (index % 3 === 0) harness.clock.advance(1000);

@@ -8,7 +8,7 @@ import {
 } from '../../lambdas/views/use/rebuild-views.ts';
 import { World } from '../world/world.ts';
 
-/** Page size, for two or three rows. Bytes. */
+/** Page size in bytes, for two or three rows. */
 const PAGE_BYTES = 2_000;
 
 /** A growing Ledger, and rebuilds of its Views. */

@@ -38,7 +38,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(row('3'))).toBeUndefined();
     });
 
-    test('without a payment is read without one', async () => {
+    test('that has no payment is read without a payment', async () => {
       const { chainId: _, ...total } = row('1', { sequence: 0 });
       await store.put([total]);
 
