@@ -247,7 +247,7 @@ describe('a test event', () => {
       },
     );
 
-  test('arrives once for one key, with its own kind of body', async () => {
+  test('arrives once per idempotency key, with its own kind of body', async () => {
     const world = await worldWith(ENDPOINT);
     expect([(await sendTest(world)).kind, (await sendTest(world)).kind]).toEqual(['first', 'replay']);
     await world.drain();

@@ -10,7 +10,7 @@ import { HANGING, NORMAL, ownerOf, SECOND_MS, Site, START_MS } from './webhook-s
 
 const STEADY = Array.from({ length: 16 }, (_, index) => endpointNamed(`steady-${index}`));
 
-/** Returns the ages of another tenant's deliveries while 16 endpoints of one tenant answer slowly. Milliseconds. */
+/** Returns the ages of another tenant's deliveries while 16 endpoints of one tenant answer slowly, in milliseconds. */
 async function agesUnderLoad(
   answersIn: number,
   isFair: boolean,

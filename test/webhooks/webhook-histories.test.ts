@@ -45,19 +45,19 @@ async function history(faults: readonly PlannedFault[], answers: readonly number
 }
 
 describe('an event reaches a merchant, its success is recorded once, and nothing is sent after it', () => {
-  test('survives every single fault at every call', async () => {
+  test('with every single fault at every call', async () => {
     const { histories, findings } = await surveyFaults(history, { faults: 1 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(50);
   });
 
-  test('survives every pair of faults at every two calls', async () => {
+  test('with every pair of faults at any two calls', async () => {
     const { histories, findings } = await surveyFaults(history, { faults: 2, oneOf: 7 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(1_000, { slice: 150 }));
   });
 
-  test('survives a 500 and a redirect as the first answers', async () => {
+  test('with a 500 and a redirect as the first answers', async () => {
     const { findings } = await surveyFaults((faults) => history(faults, [500, 302]), { faults: 1 });
     expect(findings.slice(0, 3)).toEqual([]);
   });

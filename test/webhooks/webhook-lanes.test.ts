@@ -27,7 +27,7 @@ import { HANGING, MINUTE_MS, NORMAL, ownerOf, SECOND_MS, Site, START_MS, WORK_MS
 const LONE = endpointNamed('lone');
 const FINGERPRINT = { version: 1, sha256: new Uint8Array(32) };
 
-/** Measures the slowest delivery of each other endpoint. Milliseconds. */
+/** Measures the slowest delivery of each other endpoint, in milliseconds. */
 async function slowest(hangingDue: number): Promise<{ lone: number; normal: number; site: Site }> {
   const site = new Site();
   await site.add(HANGING, 'hangs');
@@ -214,7 +214,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   }, 120_000);
 
-  test('gets its other deliveries if Payonce cannot send one, which gets a dead letter', async () => {
+  test('gets its other deliveries if Payonce cannot send one delivery, which gets a dead letter', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 30);
@@ -232,7 +232,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('gets its other deliveries if one triggers a bug in Payonce, which gets a dead letter', async () => {
+  test('gets its other deliveries if one delivery triggers a bug in Payonce and gets a dead letter', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -378,7 +378,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('is no longer slow if it gets another URL a quarter of an hour later', async () => {
+  test('is no longer slow if it gets a new URL a quarter of an hour later', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.publish(HANGING, 'first');
@@ -430,7 +430,7 @@ test('two overlapping sweeps queue a row once, and the row is queued again only 
   expect(queued).toHaveLength(180);
 });
 
-test('a lane whose run could attempt nothing keeps its wait for the next slow attempt', () => {
+test('a lane whose run could attempt nothing keeps its count of slow attempts', () => {
   const lane = { ...OWNER, endpointId: 'we_1', revision: 1, hung: 3, wokenAtMs: 0 };
   const run = { hung: false, tried: 0, isSlow: true };
   expect(afterRun(lane, lane, run, 1_000).hung).toBe(3);

@@ -9,7 +9,7 @@ import { whole } from '../support/slice.ts';
 import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 import { WebhookWorld } from './webhook-world.ts';
 
-/** Long enough for a lease and a retry. Minutes. */
+/** Minutes that suffice for a lease and a retry. */
 const MOST_MINUTES = 3;
 
 let tables: Awaited<ReturnType<typeof createTables>>;

@@ -63,13 +63,13 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
 }
 
 describe('a range replay is complete, and delivers each event once', () => {
-  test('survives every single fault at every call of every page and every attempt', async () => {
+  test('with every single fault at every call of every page and every attempt', async () => {
     const { histories, findings } = await surveyFaults((faults) => history(3, faults), { faults: 1 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(150);
   });
 
-  test('survives every pair of faults at every two calls of a page and its attempt', async () => {
+  test('with every pair of faults at any two calls of a page and its attempt', async () => {
     const { histories, findings } = await surveyFaults((faults) => history(1, faults), {
       faults: 2,
       oneOf: 37,

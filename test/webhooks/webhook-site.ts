@@ -51,10 +51,10 @@ class Timeline implements Clock {
   }
 }
 
-/** As deployed: messages in a batch, and concurrent executions. */
+/** The deployed batch size and number of concurrent executions. */
 const TASKS = { batch: 10, atOnce: 20 };
 const LANES = { batch: 1, atOnce: 20 };
-/** Time of an execution in addition to its calls. Milliseconds. */
+/** Time of an execution in addition to its calls, in milliseconds. */
 export const WORK_MS = 30;
 
 /** Simulates the sweep, the senders with their two queues, and receivers with configurable delays. */
@@ -63,7 +63,7 @@ export class Site {
   readonly store = new Stores(this.clock).webhooks;
   readonly failed: unknown[] = [];
   readonly failedMessages: unknown[] = [];
-  /** Answer time of each endpoint's receiver, by URL. Milliseconds. The sender ends `hangs` after ten seconds. */
+  /** Answer time of each endpoint's receiver, in milliseconds, by URL. The sender ends `hangs` after ten seconds. */
   readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
   readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
   /** Numbers of overdue deliveries, one for each sweep that found any. */

@@ -22,7 +22,7 @@ let made = 0;
 export function describeWebhookStore(name: string, open: () => Promise<WebhookStore & DueWebhooks>): void {
   describe(`webhooks in ${name}`, () => {
     const nowMs = Date.UTC(2026, 2, 1, 12);
-    /** Time at which the sweep queues what is due now. Unix milliseconds. */
+    /** Time at which the sweep queues the tasks that are due now, in Unix milliseconds. */
     const { sweepAtMs: dueMs } = dueFrom(nowMs, nowMs);
     let store: WebhookStore & DueWebhooks;
     let owner: { tenantId: ReturnType<typeof tenantId>; mode: 'test' };
@@ -55,7 +55,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readBook(owner)).toEqual(now);
     });
 
-    test('rejects one of two changes based on the same revision', async () => {
+    test('one of two changes based on the same revision is rejected', async () => {
       const was = await store.readBook(owner);
       const change = (url: string): EndpointBook => withEndpoint(was, endpointNamed(run, { url }));
       const outcomes = await Promise.all([

@@ -76,14 +76,14 @@ describe('an endpoint', () => {
     expect(new Set(entries.map(({ actor }) => actor.by))).toEqual(new Set(['request']));
   });
 
-  test('cannot be created under the key of another creation', async () => {
+  test('cannot be created under the idempotency key of a different creation', async () => {
     const harness = new Api();
     await harness.create('k');
     const other = await harness.create('k', { events: ['payment.completed'] });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
   });
 
-  test('is created for each of several keys that race for the same book', async () => {
+  test('is created for each of several keys that race for the same endpoint book', async () => {
     const harness = new Api();
     const replies = await Promise.all(['a', 'b', 'c'].map((key) => harness.create(key)));
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -103,7 +103,7 @@ describe('an endpoint', () => {
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
   });
 
-  test('can be created under a key that was refused before', async () => {
+  test('can be created under a key whose earlier request was refused', async () => {
     const harness = new Api();
     expect((await harness.create('k', { url: 'https://10.0.0.1/' })).status).toBe(400);
     expect((await harness.create('k')).status).toBe(201);
