@@ -8,6 +8,7 @@ import {
   InvokeCommand,
   LambdaClient,
   paginateListFunctions,
+  ResourceNotFoundException,
   waitUntilFunctionActiveV2,
 } from '@aws-sdk/client-lambda';
 import { listenerOf } from '../../examples/listener.ts';
@@ -75,7 +76,10 @@ export class CopiedFunctions {
     this.#server.close();
     this.#server.closeAllConnections();
     for (const FunctionName of this.#copies.values())
-      await this.#client.send(new DeleteFunctionCommand({ FunctionName }));
+      await this.#client.send(new DeleteFunctionCommand({ FunctionName })).catch((error: unknown) => {
+        // It was not created, or the first attempt of a retried request deleted it.
+        if (!(error instanceof ResourceNotFoundException)) throw error;
+      });
     this.#client.destroy();
   }
 
