@@ -1,20 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Charge } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { EventKind } from './contract.ts';
+import type { Scenario } from './scenarios.ts';
 import type { Side } from './side.ts';
 import type { Counts } from './verdict.ts';
 
-/** The subject to count: the results of one kind for one payment. */
-export interface Subject {
+/** The subject to count: the results of a scenario for one payment. A count of 0 cannot be waited for. */
+export interface Subject extends Pick<Scenario, 'moves' | 'deliveries' | 'expected'> {
   readonly payment: string;
-  readonly kind: EventKind;
-  /** Deliveries of its event before the count is valid. @default 1 */
-  readonly deliveries?: number;
-  /** The expected value of each count. A count of 0 cannot be waited for. @default 1 */
-  readonly expected?: 0;
 }
 
 const POLL_INTERVAL_MS = 250;
+/** Interval of the counts that are only shown. Milliseconds. */
+const SHOWN_INTERVAL_MS = 500;
 /** Counts that are unchanged for this long are final: an event reaches its consumer within a second. Milliseconds. */
 const QUIET_MS = 2_500;
 /** Quiet time for counts that must be 0, because an event may still be in transit. Milliseconds. */
@@ -45,6 +43,21 @@ export async function countAtRest(side: Side, subject: Subject, endedMs: number)
   }
 }
 
+/** Counts repeatedly until the signal, to show the counts while they change. */
+export async function countRepeatedly(
+  side: Side,
+  subject: Subject,
+  counted: (counts: Counts) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    // A failed count is not a result. The final counts are computed elsewhere.
+    const found = await count(side, subject).catch(() => undefined);
+    if (found !== undefined && !signal.aborted) counted(found.counts);
+    await sleep(SHOWN_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
 /** @throws Error when the failure did not happen, so that the counts would prove nothing */
 function lateCounts({ counts, deliveries }: Found, subject: Subject): Counts {
   if (counts.events > 0 && deliveries < (subject.deliveries ?? 1)) {
@@ -59,7 +72,8 @@ interface Found {
 }
 
 /** The current counts at the owners of the data. */
-export async function count(side: Side, { payment, kind }: Subject): Promise<Found> {
+async function count(side: Side, { payment, moves }: Subject): Promise<Found> {
+  const kind: EventKind = moves === 'charge' ? 'payment.completed' : 'refund.completed';
   const receipts = (await side.config.receipts(payment)).filter((receipt) => receipt.kind === kind);
   const deliveries = receipts.flatMap((receipt) => (receipt.row === 'delivery' ? [receipt.eventId] : []));
   const counts = {

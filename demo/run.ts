@@ -4,11 +4,9 @@ import { Command } from 'commander';
 import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { type LocalAws, startLocalAws } from '../local/local-aws.ts';
 import { StateFile } from '../local/state-file.ts';
-import { deployDemo, removeDemo } from './deployed.ts';
 import { page } from './page.ts';
+import { Runner } from './runner.ts';
 import { SCENARIOS } from './scenarios.ts';
-import { sideBySide } from './side-by-side.ts';
-import { withSides } from './sides.ts';
 import { exitCode, type Finding, plainTable } from './verdict.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'demo.md');
@@ -58,12 +56,13 @@ async function onLocalAws<Result>(use: (aws: LocalAws) => Promise<Result>): Prom
 
 async function demonstrate(aws: LocalAws): Promise<readonly Finding[]> {
   const begunMs = performance.now();
-  progress('deploying the naive shop and two consumers next to Payonce');
-  const demo = await deployDemo(aws, join(directory, 'demo'), () => undefined);
+  const runner = new Runner(aws, join(directory, 'demo'));
+  const watch = { step: progress };
+  await runner.deploy(watch);
   try {
-    return await withSides(aws, demo, (sides) => sideBySide(sides, SCENARIOS, progress));
+    return await runner.run(SCENARIOS, watch);
   } finally {
     progress(`done after ${Math.round((performance.now() - begunMs) / 1_000)} s; removing the naive shop`);
-    await removeDemo(aws);
+    await runner.end();
   }
 }

@@ -29,7 +29,11 @@ import type { DeployedDemo } from './deployed.ts';
 import type { Delivery } from './functions/deliveries.ts';
 import { StoppableRelay } from './relay.ts';
 import { kill, type Receipt, Side } from './side.ts';
-import type { Sides } from './side-by-side.ts';
+
+export interface Sides {
+  readonly naive: Side;
+  readonly payonce: Side;
+}
 
 /** Both deployed sides. Payonce gets a new tenant for this run, whose key is revoked at the end. */
 export async function withSides<Result>(

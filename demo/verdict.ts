@@ -10,28 +10,31 @@ export interface Counts {
   readonly effects: number;
 }
 
-/** One row of the table: a scenario and the counts of both sides. */
-export interface Finding {
+/** A failure, and the counts that are right after it. */
+export interface Trouble {
   readonly trouble: string;
   /** The objects to count at the processor. */
   readonly moves: 'charge' | 'refund';
   /** The expected value of each count: 0 when the processor refuses. @default 1 */
   readonly expected?: 0;
+}
+
+/** One row of the table: a failure and the counts of both sides. */
+export interface Finding extends Trouble {
   readonly naive: Counts;
   readonly payonce: Counts;
 }
 
 /** Whether each effect took place exactly as often as it must. */
-export function isExact(counts: Counts, finding: Pick<Finding, 'expected'>): boolean {
-  const expected = finding.expected ?? 1;
+export function isExact(counts: Counts, trouble: Pick<Trouble, 'expected'>): boolean {
+  const { expected = 1 } = trouble;
   return Object.values(counts).every((count) => count === expected);
 }
 
 /** A description: `once`, `nothing` where the processor refuses, or every count that differs. */
-export function verdict(counts: Counts, finding: Pick<Finding, 'moves' | 'expected'>): string {
-  const { moves } = finding;
-  const expected = finding.expected ?? 1;
-  if (isExact(counts, finding)) return expected === 1 ? 'once' : 'nothing';
+export function verdict(counts: Counts, trouble: Pick<Trouble, 'moves' | 'expected'>): string {
+  const { moves, expected = 1 } = trouble;
+  if (isExact(counts, trouble)) return expected === 1 ? 'once' : 'nothing';
   const rows: readonly (readonly [number, string])[] = [
     [counts.atProcessor, moves],
     [counts.postings, 'posting'],

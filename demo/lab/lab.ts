@@ -1,22 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { LabRun, LabSide, LabState, LabTrouble } from '../../console/lab/answers.ts';
+import type { Runner, Watch } from '../runner.ts';
 import type { Scenario } from '../scenarios.ts';
-import type { Sides } from '../side-by-side.ts';
-import { type Counts, cells, type Finding, isExact, verdict } from '../verdict.ts';
-
-type SideName = keyof Sides;
-
-/** Is notified about the progress of a run. */
-export interface Watch {
-  /** In words. */
-  readonly step: (text: string) => void;
-  /** The failure was caused on this side, with this payment. */
-  readonly caused: (name: SideName, payment: string) => void;
-  readonly counted: (name: SideName, counts: Counts) => void;
-}
-
-/** Causes one failure on both sides. @throws Error when it could not be caused */
-export type Runner = (scenario: Scenario, watch: Watch) => Promise<Finding>;
+import { cells, isExact, verdict } from '../verdict.ts';
 
 /** The reason why a run does not begin. */
 export interface LabRefusal {
@@ -30,7 +16,7 @@ const MAX_RUNS = 20;
 
 export interface LabOptions {
   readonly scenarios: readonly Scenario[];
-  readonly runner: Runner;
+  readonly runner: Pick<Runner, 'run'>;
   /** The address of the console, without a trailing slash. */
   readonly consoleUrl: string;
 }
@@ -86,9 +72,12 @@ export class Lab {
     const change = (how: (run: LabRun) => Partial<LabRun>): void => {
       this.#runs = this.#runs.map((run) => (run.id === id ? { ...run, ...how(run) } : run));
     };
-    const note = (name: SideName, side: LabSide): void => change((run) => ({ [name]: { ...run[name], ...side } }));
+    const note = (name: 'naive' | 'payonce', side: LabSide): void =>
+      change((run) => ({ [name]: { ...run[name], ...side } }));
+    const step = (text: string): void => change(({ steps }) => ({ steps: [...steps, text] }));
     const watch: Watch = {
-      step: (text) => change(({ steps }) => ({ steps: [...steps, text] })),
+      step,
+      deploying: (stack) => step(`deploying the stack ${stack}`),
       caused: (name, payment) => {
         const timeline = `${consoleUrl}/#/payments/${encodeURIComponent(payment)}`;
         note(name, name === 'payonce' ? { payment, timeline } : { payment });
@@ -96,15 +85,14 @@ export class Lab {
       counted: (name, counts) => note(name, { counts }),
     };
     try {
-      const finding = await runner(scenario, watch);
-      for (const name of ['naive', 'payonce'] as const) {
-        note(name, {
-          counts: finding[name],
-          verdict: verdict(finding[name], finding),
-          isExact: isExact(finding[name], finding),
-        });
+      const findings = await runner.run([scenario], watch);
+      for (const finding of findings) {
+        for (const name of ['naive', 'payonce'] as const) {
+          const counts = finding[name];
+          note(name, { counts, verdict: verdict(counts, finding), isExact: isExact(counts, finding) });
+        }
       }
-      const [, row = []] = cells([finding]);
+      const [, row = []] = cells(findings);
       change(() => ({ state: 'done', row }));
     } catch (error) {
       change(() => ({ state: 'failed', error: error instanceof Error ? error.message : String(error) }));

@@ -7,9 +7,9 @@ import { makeDirectory } from '../../local/directories.ts';
 import { listenNear } from '../../local/free-port.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import type { DeployedDemo } from '../deployed.ts';
+import { Runner } from '../runner.ts';
 import { LAB_SCENARIOS } from '../scenarios.ts';
 import { Lab } from './lab.ts';
-import { LabRunner } from './runner.ts';
 import { labServer } from './server.ts';
 
 interface LabServerOptions {
@@ -30,8 +30,8 @@ export async function serveLab(
   makeDirectory(directory);
   const page = join(directory, 'page');
   buildConsole(page, 'console/lab');
-  const runner = new LabRunner(aws, join(directory, 'demo'), demo);
-  const lab = new Lab({ scenarios: LAB_SCENARIOS, runner: runner.run, consoleUrl: `${aws.apiUrl}/console` });
+  const runner = new Runner(aws, join(directory, 'demo'), demo);
+  const lab = new Lab({ scenarios: LAB_SCENARIOS, runner, consoleUrl: `${aws.apiUrl}/console` });
   const server = createServer();
   const port = await listenNear(server, wanted);
   server.on('request', listenerOf(labServer(lab, page, port)));

@@ -9,8 +9,8 @@ import { DemoStackName } from '../../demo/contract.ts';
 import { countAtRest } from '../../demo/counts.ts';
 import { type DeployedDemo, deployDemo, removeDemo } from '../../demo/deployed.ts';
 import { serveLab } from '../../demo/lab/serve.ts';
+import { causeFailure, sideBySide } from '../../demo/runner.ts';
 import { SCENARIOS, type Scenario } from '../../demo/scenarios.ts';
-import { sideBySide } from '../../demo/side-by-side.ts';
 import { withSides } from '../../demo/sides.ts';
 import { type Counts, cells, exitCode, type Finding } from '../../demo/verdict.ts';
 import { freePort } from '../../local/free-port.ts';
@@ -48,10 +48,10 @@ describe('the demonstration on the deployed stack', () => {
     const shown = SCENARIOS.filter(({ id }) => SHOWN.includes(id));
     await withSides(aws, demo, async (sides) => {
       // The naive shop's lost event costs a minute of waiting.
-      const stopped = await scenario('relay-stopped').provoke(sides.payonce, randomUUID());
+      const stopped = await causeFailure(sides.payonce, scenario('relay-stopped'), randomUUID());
       [findings, withoutRelay] = await Promise.all([
         sideBySide(sides, shown, () => undefined),
-        countAtRest(sides.payonce, stopped, performance.now()),
+        countAtRest(sides.payonce, stopped.subject, await stopped.ended),
       ]);
     });
   });

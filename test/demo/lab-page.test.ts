@@ -4,10 +4,11 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { Lab, type Runner } from '../../demo/lab/lab.ts';
+import { Lab } from '../../demo/lab/lab.ts';
 import { labServer } from '../../demo/lab/server.ts';
-import { LAB_SCENARIOS } from '../../demo/scenarios.ts';
-import type { Counts } from '../../demo/verdict.ts';
+import type { Watch } from '../../demo/runner.ts';
+import { LAB_SCENARIOS, type Scenario } from '../../demo/scenarios.ts';
+import type { Counts, Finding } from '../../demo/verdict.ts';
 import { listenerOf } from '../../examples/listener.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
 import { freePort } from '../../local/free-port.ts';
@@ -18,6 +19,7 @@ import { bundleFolder } from '../support/bundle-folder.ts';
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
 /** One charge with duplicate postings, events and effects. */
 const TWICE: Counts = { atProcessor: 1, postings: 2, events: 2, effects: 2 };
+type Play = (scenario: Scenario, watch: Watch) => Promise<Finding>;
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
 // The browser package supports no other platforms.
@@ -26,7 +28,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   let browser: RealBrowser;
   let server: Server;
   let url: string;
-  let runner: Runner = () => Promise.reject(new Error('the test sets no runner'));
+  let play: Play = () => Promise.reject(new Error('the test sets no trouble'));
   const violations: string[] = [];
   beforeAll(async () => {
     folder = bundleFolder('lab-page');
@@ -36,7 +38,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     url = `http://127.0.0.1:${port}`;
     const lab = new Lab({
       scenarios: LAB_SCENARIOS,
-      runner: (scenario, watch) => runner(scenario, watch),
+      runner: { run: (scenarios, watch) => Promise.all(scenarios.map((scenario) => play(scenario, watch))) },
       consoleUrl: `${url}/console`,
     });
     server = createServer(listenerOf(labServer(lab, join(folder, 'page'), port))).listen(port, '127.0.0.1');
@@ -62,12 +64,12 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
 
   test('a person runs a trouble with the keyboard alone, and sees the changing counts and the verdicts', async () => {
     let finish: () => void = () => undefined;
-    runner = async ({ trouble, moves }, watch) => {
+    play = async ({ trouble, moves }, watch) => {
       watch.step(`naive: ${trouble}`);
-      watch.caused('naive', 'key-1');
-      watch.counted('naive', { ...ONCE, effects: 0 });
+      watch.caused?.('naive', 'key-1');
+      watch.counted?.('naive', { ...ONCE, effects: 0 });
       watch.step(`Payonce: ${trouble}`);
-      watch.caused('payonce', 'pay_1');
+      watch.caused?.('payonce', 'pay_1');
       await new Promise<void>((end) => {
         finish = end;
       });
@@ -108,7 +110,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   });
 
   test('a trouble that could not be caused is shown as failed, with its error as text', async () => {
-    runner = () => Promise.reject(new Error(SCRIPT));
+    play = () => Promise.reject(new Error(SCRIPT));
     const page = await opened();
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByRole('alert').getByText(SCRIPT).waitFor();

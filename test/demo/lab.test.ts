@@ -2,9 +2,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { LabRun, LabState } from '../../console/lab/answers.ts';
-import { Lab, type Runner } from '../../demo/lab/lab.ts';
+import { Lab } from '../../demo/lab/lab.ts';
 import { labServer } from '../../demo/lab/server.ts';
-import { LAB_SCENARIOS, SCENARIOS } from '../../demo/scenarios.ts';
+import type { Watch } from '../../demo/runner.ts';
+import { LAB_SCENARIOS, SCENARIOS, type Scenario } from '../../demo/scenarios.ts';
 import { type Counts, cells, type Finding } from '../../demo/verdict.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
@@ -13,12 +14,13 @@ import { until } from '../support/until.ts';
 const PORT = 4321;
 const HOST = `127.0.0.1:${PORT}`;
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
+type Play = (scenario: Scenario, watch: Watch) => Promise<Finding>;
 const TWICE: Counts = { atProcessor: 2, postings: 2, events: 2, effects: 2 };
 
 describe('the lab server', () => {
   let folder: string;
   /** Performs the next run. */
-  let runner: Runner;
+  let play: Play;
   let ask: (path: string, init?: RequestInit) => Promise<Response>;
   beforeAll(async () => {
     folder = bundleFolder('lab');
@@ -26,10 +28,10 @@ describe('the lab server', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
   beforeEach(() => {
-    runner = () => Promise.reject(new Error('the test sets no runner'));
+    play = () => Promise.reject(new Error('the test sets no trouble'));
     const lab = new Lab({
       scenarios: LAB_SCENARIOS,
-      runner: (scenario, watch) => runner(scenario, watch),
+      runner: { run: (scenarios, watch) => Promise.all(scenarios.map((scenario) => play(scenario, watch))) },
       consoleUrl: 'http://127.0.0.1:4566/console',
     });
     const serve = labServer(lab, join(folder, 'page'), PORT);
@@ -77,11 +79,11 @@ describe('the lab server', () => {
 
   test('reports the steps, payments and current counts of a run, and finally the verdict of npm run demo', async () => {
     let finish: (found: Finding) => void = () => undefined;
-    runner = ({ trouble }, watch) => {
+    play = ({ trouble }, watch) => {
       watch.step(`naive: ${trouble}`);
-      watch.caused('naive', 'key-1');
-      watch.caused('payonce', 'pay_1');
-      watch.counted('payonce', { ...ONCE, effects: 0 });
+      watch.caused?.('naive', 'key-1');
+      watch.caused?.('payonce', 'pay_1');
+      watch.counted?.('payonce', { ...ONCE, effects: 0 });
       return new Promise((end) => {
         finish = end;
       });
@@ -113,7 +115,7 @@ describe('the lab server', () => {
 
   test('runs one trouble at a time', async () => {
     let finish: (found: Finding) => void = () => undefined;
-    runner = () =>
+    play = () =>
       new Promise((end) => {
         finish = end;
       });
@@ -126,11 +128,11 @@ describe('the lab server', () => {
   });
 
   test('reports a trouble that could not be caused as failed, and can run the next', async () => {
-    runner = () => Promise.reject(new Error('there was no process to kill'));
+    play = () => Promise.reject(new Error('there was no process to kill'));
     const failed = await ended((await begin('crash')).id);
     expect(failed).toMatchObject({ state: 'failed', error: 'there was no process to kill' });
     expect([failed.row, failed.payonce.verdict]).toEqual([undefined, undefined]);
-    runner = ({ trouble }) => Promise.resolve(finding(trouble));
+    play = ({ trouble }) => Promise.resolve(finding(trouble));
     expect((await ended((await begin('three')).id)).state).toBe('done');
   });
 
