@@ -29,19 +29,8 @@ import {
 
 const APP = `node '${join(import.meta.dirname, 'app.ts')}'`;
 
-/** The deployed stacks of the demonstration. */
-export interface DeployedDemo {
-  /** Without a trailing slash. */
-  readonly shopUrl: string;
-  /** The naive shop's account at the processor. */
-  readonly shopProcessorUrl: string;
-  readonly shopFunction: string;
-  readonly shopTable: string;
-  readonly shopBus: string;
-  readonly naiveReceiptsFunction: string;
-  readonly payonceReceiptsFunction: string;
-  readonly receiptsTable: string;
-}
+/** The outputs of the stacks of the demonstration. Addresses are without a trailing slash. */
+export type DeployedDemo = Readonly<Record<keyof typeof DemoOutput | 'shopProcessorUrl', string>>;
 
 /**
  * Deploys the naive shop and both consumers next to Payonce with the CDK CLI, as on AWS.
@@ -59,16 +48,13 @@ export async function deployDemo(
     { command: APP, context: { [BUS_CONTEXT]: eventBus } },
   );
   await openQueuesToPlainHttp(aws);
-  const read = (name: keyof typeof DemoOutput): string => outputOf(outputs, DemoStackName.demo, DemoOutput[name]);
+  const own = Object.fromEntries(
+    Object.entries(DemoOutput).map(([name, output]) => [name, outputOf(outputs, DemoStackName.demo, output)]),
+  ) as Record<keyof typeof DemoOutput, string>;
   const demo = {
-    shopUrl: reachable(aws.awsEndpoint, read('shopUrl')),
+    ...own,
+    shopUrl: reachable(aws.awsEndpoint, own.shopUrl),
     shopProcessorUrl: reachable(aws.awsEndpoint, outputOf(outputs, DemoStackName.processor, StackOutput.sandboxUrl)),
-    shopFunction: read('shopFunction'),
-    shopTable: read('shopTable'),
-    shopBus: read('shopBus'),
-    naiveReceiptsFunction: read('naiveReceiptsFunction'),
-    payonceReceiptsFunction: read('payonceReceiptsFunction'),
-    receiptsTable: read('receiptsTable'),
   };
   await introduce(aws, demo);
   return demo;
