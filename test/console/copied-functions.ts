@@ -13,6 +13,7 @@ import {
 } from '@aws-sdk/client-lambda';
 import { listenerOf } from '../../examples/listener.ts';
 import type { GatewayResult } from '../../lambdas/http/gateway-request.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
@@ -55,7 +56,10 @@ export class CopiedFunctions {
     const FunctionName = `${construct}-${crypto.randomUUID()}`;
     const { Code, Configuration: { Role, Handler, Runtime, Timeout, MemorySize, Environment } = {} } =
       await this.#client.send(new GetFunctionCommand({ FunctionName: await this.#named(construct) }));
-    const code = await (await fetch(Code?.Location ?? '')).arrayBuffer();
+    // The local AWS serves the code to callers of its own run only.
+    const authorization = `AWS4-HMAC-SHA256 Credential=${localAws().accessKeyId}/20260101/us-east-1/lambda/aws4_request`;
+    const code = await fetch(Code?.Location ?? '', { headers: { authorization } });
+    invariant(code.ok, `the code of ${construct} was answered with ${code.status}`);
     this.#copies.set(path, FunctionName);
     await this.#client.send(
       new CreateFunctionCommand({
@@ -65,7 +69,7 @@ export class CopiedFunctions {
         Runtime,
         Timeout,
         MemorySize,
-        Code: { ZipFile: new Uint8Array(code) },
+        Code: { ZipFile: new Uint8Array(await code.arrayBuffer()) },
         Environment: { Variables: { ...Environment?.Variables, ...variables } },
       }),
     );
