@@ -10,7 +10,7 @@ import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { DynamoDbImpliedRows } from '../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { DynamoDbRowsOfChains } from '../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
 import { closeRemnants, type LostOperation } from '../lambdas/resolving/use/close-remnants.ts';
-import { queuesWalkBegin, rebuildQueues } from '../lambdas/resolving/use/rebuild-queues.ts';
+import { initialQueuesWalk, rebuildQueues } from '../lambdas/resolving/use/rebuild-queues.ts';
 import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { recordAction } from './activity.ts';
 import { openTables } from './deployment.ts';
@@ -105,7 +105,7 @@ async function recover(session: Session, segments: number): Promise<void> {
           return commission !== undefined && commissions.restore(commission);
         },
       },
-      queuesWalkBegin(segments),
+      initialQueuesWalk(segments),
       async (walked) => report(`${walked.read} payments and orders read`),
     ),
   );

@@ -8,7 +8,7 @@ import { type BucketFinding, judgeBucket, type Lock } from '../lambdas/archive/d
 import { type Bounds, type ChangeLine, NO_BOUNDS } from '../lambdas/archive/domain/judge-chain.ts';
 import { archivedLines } from '../lambdas/archive/store/archived-lines.ts';
 import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-rows.ts';
-import { type DoubledObject, doubledObjects, readBucket } from '../lambdas/archive/store/read-bucket.ts';
+import { doubledObjects, type ReplacedObject, readBucket } from '../lambdas/archive/store/read-bucket.ts';
 import { RowFiles } from '../lambdas/archive/store/row-files.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
 import { StoredManifests } from '../lambdas/archive/store/stored-manifests.ts';
@@ -33,7 +33,7 @@ import { isoTime, readSeconds, type Session } from './session.ts';
 /** Maximum number of findings that are printed. The JSON document contains all that were kept. */
 const MAX_SHOWN = 50;
 
-type AnyFinding = RowFinding | ManifestFinding | BucketFinding | DoubledObject;
+type AnyFinding = RowFinding | ManifestFinding | BucketFinding | ReplacedObject;
 
 interface Chosen {
   readonly from?: number;
@@ -139,7 +139,7 @@ async function bucketFindings(
   bucket: string,
   { lock }: Chosen,
   bounds: Bounds,
-): Promise<readonly (BucketFinding | DoubledObject)[]> {
+): Promise<readonly (BucketFinding | ReplacedObject)[]> {
   const client = s3Client(target);
   const judged = judgeBucket(bucket, await readBucket(client, bucket), lock);
   return [...judged, ...(await doubledObjects(client, bucket, bounds))];

@@ -6,7 +6,12 @@ import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
-import { type Difference, type RebuildState, rebuildBegin, rebuildViews } from '../lambdas/views/use/rebuild-views.ts';
+import {
+  type Difference,
+  initialRebuildState,
+  type RebuildState,
+  rebuildViews,
+} from '../lambdas/views/use/rebuild-views.ts';
 import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { sentenceOf } from '../local/sentence.mjs';
 import { recordAction } from './activity.ts';
@@ -65,7 +70,7 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
     throw new CliFailure(ExitCode.settings, `Progress cannot be written to ${file}: ${sentenceOf(cause)}`, { cause });
   }
   if (!compare) await recordAction(session, 'views.rebuild_started');
-  const begin = compare ? rebuildBegin(segments, 'compare_ledger') : savedState(file, segments);
+  const begin = compare ? initialRebuildState(segments, 'compare_ledger') : savedState(file, segments);
   const { counts, differences } = await session.during('Rebuilding the Views', (report) => {
     if (!compare && existsSync(file)) report(`continuing from ${file}`);
     return rebuildViews(
@@ -107,7 +112,7 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
 
 /** @throws CliFailure when the file does not contain progress of a rebuild */
 function savedState(file: string, segments: number): RebuildState {
-  if (!existsSync(file)) return rebuildBegin(segments);
+  if (!existsSync(file)) return initialRebuildState(segments);
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as RebuildState;
   } catch (cause) {

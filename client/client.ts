@@ -1,9 +1,9 @@
 import type { components, operations } from '../generated/api-types.ts';
 import type { KeyStore, StoredRequest } from './key-store.ts';
 import { type Once, Operations } from './operations.ts';
-import { Reading } from './reading.ts';
+import { ReadClient } from './reading.ts';
 import { type Limits, Sender } from './sender.ts';
-import { type Surroundings, SYSTEM } from './surroundings.ts';
+import { type Runtime, SYSTEM } from './surroundings.ts';
 
 type Schemas = components['schemas'];
 type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
@@ -30,7 +30,7 @@ export interface ClientOptions {
   /** Stores keys and bodies before they are sent: `fileKeys`, `memoryKeys`, or two functions of your own. */
   readonly keys: KeyStore;
   /** @default the system's clock, timers and randomness */
-  readonly surroundings?: Partial<Surroundings>;
+  readonly surroundings?: Partial<Runtime>;
 }
 
 export type Client = ReturnType<typeof createClient>;
@@ -42,11 +42,11 @@ export type Client = ReturnType<typeof createClient>;
  * @throws TypeError for a URL that is not http or https
  */
 export function createClient({ url, apiKey, keys, surroundings }: ClientOptions) {
-  const around: Surroundings = { ...SYSTEM, ...surroundings };
+  const around: Runtime = { ...SYSTEM, ...surroundings };
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const sender = new Sender({ url: addressOf(url), headers }, around);
   const operationsOf = new Operations(keys, sender, modeOf(apiKey), around);
-  const reading = new Reading(sender, around);
+  const reading = new ReadClient(sender, around);
   return {
     payments: payments(operationsOf, reading),
     refunds: parts<Refund>(reading, 'refunds'),
@@ -69,7 +69,7 @@ export function createClient({ url, apiKey, keys, surroundings }: ClientOptions)
 /** Describes a `POST` request. Every change is made by `POST`, except for the deletion of an endpoint. */
 const post = (path: string, params?: object) => ({ method: 'POST', path, ...(params === undefined ? {} : { params }) });
 
-function payments(changes: Operations, reading: Reading) {
+function payments(changes: Operations, reading: ReadClient) {
   const at = (id: string) => `/v1/payments/${segment(id)}`;
   return {
     /**
@@ -111,7 +111,7 @@ function payments(changes: Operations, reading: Reading) {
 
 /** Returns the functions for one kind of change of payments: captures, cancellations or refunds. */
 function parts<Part extends { readonly status: string }>(
-  reading: Reading,
+  reading: ReadClient,
   name: 'refunds' | 'captures' | 'cancellations',
 ) {
   const at = (id: string) => `/v1/${name}/${segment(id)}`;
@@ -125,7 +125,7 @@ function parts<Part extends { readonly status: string }>(
   };
 }
 
-function orders(changes: Operations, reading: Reading) {
+function orders(changes: Operations, reading: ReadClient) {
   const at = (id: string) => `/v1/orders/${segment(id)}`;
   return {
     /**
@@ -143,7 +143,7 @@ function orders(changes: Operations, reading: Reading) {
   };
 }
 
-function webhookEndpoints(changes: Operations, reading: Reading) {
+function webhookEndpoints(changes: Operations, reading: ReadClient) {
   const root = '/v1/webhook_endpoints';
   const at = (id: string) => `${root}/${segment(id)}`;
   return {

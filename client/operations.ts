@@ -7,7 +7,7 @@ import {
   type StoredRequest,
 } from './key-store.ts';
 import type { Answer, Limits, Sender } from './sender.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Runtime } from './surroundings.ts';
 
 /** Options of a call that takes effect once. */
 export interface Once extends Limits {
@@ -30,9 +30,9 @@ export class Operations {
   readonly #keys: KeyStore;
   readonly #sender: Sender;
   readonly #mode: StoredRequest['mode'];
-  readonly #mintKey: Surroundings['mintKey'];
+  readonly #mintKey: Runtime['mintKey'];
 
-  constructor(keys: KeyStore, sender: Sender, mode: StoredRequest['mode'], { mintKey }: Surroundings) {
+  constructor(keys: KeyStore, sender: Sender, mode: StoredRequest['mode'], { mintKey }: Runtime) {
     this.#keys = keys;
     this.#sender = sender;
     this.#mode = mode;

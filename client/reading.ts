@@ -1,7 +1,7 @@
 import { pauseMs } from './backoff.ts';
 import { PayonceError, ProblemError, UnfinishedError } from './errors.ts';
 import type { Limits, Sender } from './sender.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Runtime } from './surroundings.ts';
 
 /**
  * A page of a list. Some lists return the start of the next page; in other lists, the next page begins after the last
@@ -21,11 +21,11 @@ const WAIT_MS = 120_000;
 const MAX_POLLS = 1_000;
 
 /** Sends requests that change nothing when they are repeated. */
-export class Reading {
+export class ReadClient {
   readonly #sender: Sender;
-  readonly #around: Surroundings;
+  readonly #around: Runtime;
 
-  constructor(sender: Sender, around: Surroundings) {
+  constructor(sender: Sender, around: Runtime) {
     this.#sender = sender;
     this.#around = around;
   }

@@ -1,7 +1,7 @@
 import { parseRetryAfter } from '../lambdas/kernel/retry-after.ts';
 import { pauseMs } from './backoff.ts';
 import { isPassing, PayonceError, type Problem } from './errors.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Runtime } from './surroundings.ts';
 
 export interface Sent {
   readonly method: string;
@@ -57,9 +57,9 @@ export interface SenderOptions {
 /** Sends one request until it is answered, with the same bytes and key each time. */
 export class Sender {
   readonly #options: SenderOptions;
-  readonly #around: Surroundings;
+  readonly #around: Runtime;
 
-  constructor(options: SenderOptions, around: Surroundings) {
+  constructor(options: SenderOptions, around: Runtime) {
     this.#options = options;
     this.#around = around;
   }

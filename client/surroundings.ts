@@ -1,5 +1,5 @@
 /** The environment of the client: Node 20 and later, and browsers. Replaced in tests. */
-export interface Surroundings {
+export interface Runtime {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Returns the current time. Unix milliseconds. */
   readonly nowMs: () => number;
@@ -13,7 +13,7 @@ export interface Surroundings {
   readonly mintKey: () => string;
 }
 
-export const SYSTEM: Surroundings = {
+export const SYSTEM: Runtime = {
   fetch: (url, init) => fetch(url, init),
   nowMs: () => Date.now(),
   sleep: (ms, signal) =>

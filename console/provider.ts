@@ -11,7 +11,7 @@ import {
   processDiscoveryResponse,
   validateAuthResponse,
 } from 'oauth4webapi';
-import { type Asked, here, type Provider, STORED } from './sign-in-state.ts';
+import { type Asked, type Provider, redirectUri, STORED } from './sign-in-state.ts';
 
 // The settings of a deployment accept only https addresses; plain HTTP is for a provider on the same machine.
 const over = (issuer: URL) => ({ [allowInsecureRequests]: issuer.protocol === 'http:' });
@@ -47,7 +47,7 @@ export async function leaveFor(provider: Provider): Promise<void> {
   const to = new URL(server.authorization_endpoint);
   const query = {
     client_id: provider.clientId,
-    redirect_uri: here(),
+    redirect_uri: redirectUri(),
     response_type: 'code',
     scope: 'openid profile',
     state: asked.state,
@@ -70,10 +70,18 @@ export async function tokenOf(provider: Provider, answer: URL, asked: Asked): Pr
   const server = await discover(provider);
   const client = { client_id: provider.clientId };
   const parameters = validateAuthResponse(server, client, answer, asked.state);
-  const response = await authorizationCodeGrantRequest(server, client, None(), parameters, here(), asked.verifier, {
-    additionalParameters: audienceOf(provider),
-    ...over(new URL(provider.issuer)),
-  });
+  const response = await authorizationCodeGrantRequest(
+    server,
+    client,
+    None(),
+    parameters,
+    redirectUri(),
+    asked.verifier,
+    {
+      additionalParameters: audienceOf(provider),
+      ...over(new URL(provider.issuer)),
+    },
+  );
   const tokens = await processAuthorizationCodeResponse(server, client, response, {
     expectedNonce: asked.nonce,
     requireIdToken: true,

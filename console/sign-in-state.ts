@@ -20,7 +20,7 @@ export interface Asked {
 export const STORED = 'payonce sign-in';
 
 /** Returns the address of this page, which is registered as redirect URI at the provider. */
-export function here(): string {
+export function redirectUri(): string {
   return new URL('./', location.href).href;
 }
 
@@ -28,7 +28,7 @@ export function here(): string {
  * Reads and deletes the pending sign-in of this tab.
  * @returns undefined when there is none
  */
-export function takeAsked(): Asked | undefined {
+export function takePendingSignIn(): Asked | undefined {
   const stored = sessionStorage.getItem(STORED);
   sessionStorage.removeItem(STORED);
   return stored === null ? undefined : (JSON.parse(stored) as Asked);

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Api, signIn } from './api.ts';
 import { Trouble } from './parts.tsx';
-import { here, type Provider, readProvider, takeAsked } from './sign-in-state.ts';
+import { type Provider, readProvider, redirectUri, takePendingSignIn } from './sign-in-state.ts';
 
 /** Loaded only if a provider is configured. */
 const protocol = () => import('./provider.ts');
@@ -11,8 +11,8 @@ const protocol = () => import('./provider.ts');
  * history, and is used only once.
  */
 let answer = new URLSearchParams(location.search).has('state') ? new URL(location.href) : undefined;
-const asked = answer === undefined ? undefined : takeAsked();
-if (answer !== undefined) history.replaceState(undefined, '', `${here()}${asked?.hash ?? ''}`);
+const asked = answer === undefined ? undefined : takePendingSignIn();
+if (answer !== undefined) history.replaceState(undefined, '', `${redirectUri()}${asked?.hash ?? ''}`);
 
 /**
  * Completes the sign-in.

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { invariant } from '../lambdas/kernel/invariant.ts';
 import { type EmulatorAccess, emulatorEnvironment } from '../local/emulator-environment.ts';
-import { startKept, stopKept } from '../local/kept-process.ts';
+import { startUnderKeeper, stopKept } from '../local/kept-process.ts';
 
 const PROGRAM = join(import.meta.dirname, 'stopped-relay.ts');
 
@@ -18,7 +18,7 @@ export class StoppableRelay {
 
   /** @throws Error when it could not be stopped */
   async stop(relayFunction: string): Promise<void> {
-    const keeper = startKept({
+    const keeper = startUnderKeeper({
       command: [process.execPath, PROGRAM, relayFunction],
       environment: emulatorEnvironment(this.#access),
       directory: import.meta.dirname,

@@ -5,9 +5,9 @@ import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
-  RELAY_LANES,
-  RELAY_TRIES,
-  RELAY_WAITS_SECONDS,
+  RELAY_ATTEMPTS,
+  RELAY_MAX_WAIT_SECONDS,
+  RELAY_PARALLELIZATION,
   REPUBLISH_TIMEOUT_SECONDS,
 } from '../lambdas/events/contract.ts';
 import { Environment, RELAY_PARKING_QUEUE_URL } from '../lambdas/kernel/contract/environment.ts';
@@ -36,7 +36,7 @@ const BATCH = 100;
  * Timeout of the relay. The relay retries for `RELAY_WAITS_SECONDS` while the bus is unavailable, and its last attempt
  * takes less than a minute.
  */
-const TIMEOUT = Duration.seconds(RELAY_WAITS_SECONDS + 60);
+const TIMEOUT = Duration.seconds(RELAY_MAX_WAIT_SECONDS + 60);
 /**
  * Maximum age of a record in a batch. The Stream deletes records after 24 hours, and a record that cannot be published
  * must be reported earlier.
@@ -109,10 +109,10 @@ export class Events extends Construct {
         // A new relay processes everything that the Stream still contains.
         startingPosition: StartingPosition.TRIM_HORIZON,
         batchSize: BATCH,
-        parallelizationFactor: RELAY_LANES,
+        parallelizationFactor: RELAY_PARALLELIZATION,
         reportBatchItemFailures: true,
         bisectBatchOnError: true,
-        retryAttempts: RELAY_TRIES,
+        retryAttempts: RELAY_ATTEMPTS,
         maxRecordAge: MAX_RECORD_AGE,
         // The message contains only a position in the Stream. The redrive publishes the time range again.
         onFailure: new SqsDlq(this.parked),

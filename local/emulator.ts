@@ -6,7 +6,7 @@ import { makeDirectory } from './directories.ts';
 import { credentialVariables, type EmulatorAccess, isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { freePort } from './free-port.ts';
-import { detachKept, startKept, stopKept } from './kept-process.ts';
+import { detachKept, startUnderKeeper, stopKept } from './kept-process.ts';
 
 /** Time limit of a start. A cold start on a busy machine takes several seconds. Milliseconds. */
 const READY_WITHIN_MS = 60_000;
@@ -81,7 +81,7 @@ async function startAt(options: EmulatorOptions): Promise<Emulator> {
   writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
   const log = openSync(logFile, 'w', 0o600);
   const accessKeyId = `PAYONCE${randomBytes(16).toString('hex').toUpperCase()}`;
-  const keeper = startKept({
+  const keeper = startUnderKeeper({
     command: [options.python, LAUNCHER],
     environment: environmentOf(options, temporary, accessKeyId),
     directory,

@@ -18,7 +18,7 @@ interface KeptCommand {
 }
 
 /** Starts a command under a keeper. The command ends when this process ends for any reason. */
-export function startKept({ command, environment, directory, output }: KeptCommand): ChildProcess {
+export function startUnderKeeper({ command, environment, directory, output }: KeptCommand): ChildProcess {
   const stdio: StdioOptions = ['pipe', output, output];
   const keeper = spawn(process.execPath, [KEEPER, directory, ...command], {
     cwd: directory,
@@ -49,7 +49,7 @@ export async function runKept(
   command: Omit<KeptCommand, 'output'>,
   report: (line: string) => void = () => undefined,
 ): Promise<{ readonly code: number; readonly lines: readonly string[] }> {
-  const keeper = startKept({ ...command, output: 'pipe' });
+  const keeper = startUnderKeeper({ ...command, output: 'pipe' });
   const lines: string[] = [];
   for (const stream of [keeper.stdout, keeper.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {
@@ -70,7 +70,7 @@ export async function runKept(
  * Returns whether a keeper or any process of its group is running. Also compares the command line, because process ids
  * are reused.
  */
-export function isKept(keeperPid: number): boolean {
+export function isKeeperRunning(keeperPid: number): boolean {
   return runningProcesses().some(
     ({ group, commandLine }) =>
       group === keeperPid && /keeper\.ts|-m ministack|ministack-lambda|demo\/lab\/run\.ts/.test(commandLine),
@@ -79,12 +79,12 @@ export function isKept(keeperPid: number): boolean {
 
 /** Ends a keeper and waits until its whole group has ended. */
 export async function stopKept(keeperPid: number): Promise<void> {
-  if (!isKept(keeperPid)) return;
+  if (!isKeeperRunning(keeperPid)) return;
   signalProcess(keeperPid, 'SIGTERM');
   const untilMs = Date.now() + STOPPED_WITHIN_MS;
   // If the keeper itself was killed, this process must end the rest of the group.
-  while (isKept(keeperPid) && isAlive(keeperPid) && Date.now() < untilMs) await sleep(POLL_MS);
-  if (isKept(keeperPid)) signalProcess(-keeperPid, 'SIGKILL');
+  while (isKeeperRunning(keeperPid) && isAlive(keeperPid) && Date.now() < untilMs) await sleep(POLL_MS);
+  if (isKeeperRunning(keeperPid)) signalProcess(-keeperPid, 'SIGKILL');
 }
 
 function isAlive(pid: number): boolean {

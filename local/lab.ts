@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PROJECT } from './directories.ts';
 import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
-import { detachKept, startKept, stopKept } from './kept-process.ts';
+import { detachKept, startUnderKeeper, stopKept } from './kept-process.ts';
 
 /** Time limit of a start, which builds the page first. Allows for a busy machine. Milliseconds. */
 const READY_WITHIN_MS = 60_000;
@@ -31,7 +31,7 @@ export async function startLab(
 ): Promise<{ readonly lab: RunningLab; readonly detach: () => void }> {
   const logFile = join(directory, LOG);
   const log = openSync(logFile, 'w');
-  const keeper = startKept({
+  const keeper = startUnderKeeper({
     command: [process.execPath, PROGRAM, directory, String(wanted)],
     environment: isolatedEnvironment(),
     directory,

@@ -6,7 +6,7 @@ import { PAYONCE_DIRECTORY } from './directories.ts';
 import type { Emulator } from './emulator.ts';
 import { StartFailure } from './failure.ts';
 import { followLogs } from './function-logs.ts';
-import { isKept, stopKept } from './kept-process.ts';
+import { isKeeperRunning, stopKept } from './kept-process.ts';
 import { startLab } from './lab.ts';
 import { type LocalAws, type LocalAwsOptions, type RunningLocalAws, startLocalAws } from './local-aws.ts';
 import { selfCheck } from './self-check.ts';
@@ -74,7 +74,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
   if (running !== undefined) {
     console.log('Payonce is already running ("npm stop" stops it).');
     const { lab, ...aws } = running;
-    return { aws: isKept(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
+    return { aws: isKeeperRunning(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
   }
   // An earlier run that was killed can have left processes running.
   const { keeperPid = 0, lab } = state.read() ?? {};

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { makeDirectory } from './directories.ts';
 import { isHealthy, STATE_DIRECTORY } from './emulator.ts';
 import { StartFailure } from './failure.ts';
-import { isKept } from './kept-process.ts';
+import { isKeeperRunning } from './kept-process.ts';
 import type { LocalAws, LocalKeys } from './local-aws.ts';
 import { type RunningProcess, runningProcesses } from './processes.ts';
 
@@ -92,7 +92,7 @@ export class StateFile {
     const untilMs = Date.now() + withinMs;
     for (;;) {
       const aws = this.read();
-      if (aws === undefined || !isKept(aws.keeperPid)) return undefined;
+      if (aws === undefined || !isKeeperRunning(aws.keeperPid)) return undefined;
       if (await isHealthy(aws.awsEndpoint)) return aws;
       if (Date.now() >= untilMs) return undefined;
       await sleep(POLL_MS);
@@ -101,7 +101,7 @@ export class StateFile {
 
   /** Returns whether processes of the local AWS are running, even if they do not answer. */
   isKept(): boolean {
-    return isKept(this.read()?.keeperPid ?? 0);
+    return isKeeperRunning(this.read()?.keeperPid ?? 0);
   }
 
   keys(): LocalKeys | undefined {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from './directories.ts';
-import { isKept, stopKept } from './kept-process.ts';
+import { isKeeperRunning, stopKept } from './kept-process.ts';
 import { StateFile } from './state-file.ts';
 
 const { directory } = new Command('npm stop --')
@@ -13,7 +13,7 @@ const state = new StateFile(directory);
 const { keeperPid: pid = 0, lab } = state.read() ?? {};
 // Stopped before the local AWS, so that the lab can still remove its naive shop from it.
 await stopKept(lab?.keeperPid ?? 0);
-if (isKept(pid)) {
+if (isKeeperRunning(pid)) {
   await stopKept(pid);
   console.log('Payonce stopped. Its tables and keys are kept for the next start.');
 } else {

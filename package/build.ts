@@ -10,7 +10,7 @@ import { type BuildOptions, build } from 'esbuild';
 import { bundle } from '../lib/lambda-code.ts';
 import { BINARIES, PROJECT } from '../local/directories.ts';
 import { isAllowedLicence } from './licences.ts';
-import { DOORS, EVERYWHERE, manifestOf } from './manifest.ts';
+import { BROWSER_ENTRY_POINTS, ENTRY_POINTS, manifestOf } from './manifest.ts';
 
 const { values } = parseArgs({ options: { directory: { type: 'string', default: join(PROJECT, 'dist') } } });
 const DESTINATION = resolve(values.directory);
@@ -40,9 +40,9 @@ const COMMON: BuildOptions = {
 const entries = (names: readonly string[]): string[] => names.map((name) => `${name}.ts`);
 
 async function makeCode(): Promise<void> {
-  const onNode = Object.values(DOORS).filter((name) => !EVERYWHERE.includes(name));
+  const onNode = Object.values(ENTRY_POINTS).filter((name) => !BROWSER_ENTRY_POINTS.includes(name));
   await Promise.all([
-    build({ ...COMMON, entryPoints: entries(EVERYWHERE), platform: 'neutral', target: 'es2022' }),
+    build({ ...COMMON, entryPoints: entries(BROWSER_ENTRY_POINTS), platform: 'neutral', target: 'es2022' }),
     build({
       ...COMMON,
       entryPoints: entries([...onNode, 'package/cli']),
@@ -61,7 +61,7 @@ async function makeCode(): Promise<void> {
 function makeTypes(): void {
   const all = join(DESTINATION, 'types');
   execFileSync(join(BINARIES, 'tsc'), ['-p', 'package', '--outDir', all], { cwd: PROJECT, stdio: 'inherit' });
-  const open = Object.values(DOORS).map((name) => join(all, `${name}.d.ts`));
+  const open = Object.values(ENTRY_POINTS).map((name) => join(all, `${name}.d.ts`));
   const seen = new Set(open);
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     const text = readFileSync(path, 'utf8').replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js');

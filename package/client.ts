@@ -20,4 +20,4 @@ export {
 } from '../client/key-store.ts';
 export type { Once } from '../client/operations.ts';
 export type { Limits } from '../client/sender.ts';
-export type { Surroundings } from '../client/surroundings.ts';
+export type { Runtime as Surroundings } from '../client/surroundings.ts';

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 /** The manifest of the package, in addition to the names and versions in package.json. */
 
 /** The sources of the entry points, by the part of the entry point's name after `payonce`. */
-export const DOORS = {
+export const ENTRY_POINTS = {
   '.': 'package/constructs',
   './client': 'package/client',
   './browser-keys': 'client/browser-keys',
@@ -14,7 +14,7 @@ export const DOORS = {
 } as const;
 
 /** The entry points that also run in browsers and have no dependencies. */
-export const EVERYWHERE: readonly string[] = ['package/client', 'client/browser-keys', 'package/webhooks'];
+export const BROWSER_ENTRY_POINTS: readonly string[] = ['package/client', 'client/browser-keys', 'package/webhooks'];
 
 /** Packages to which the types of some entry points refer. Only apps that already use these packages need them. */
 const OF_TYPES = ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@types/aws-lambda', 'hono', 'zod'];
@@ -39,7 +39,7 @@ export function manifestOf({ name, version, description, license, dependencies, 
       throw new Error(`${peer} is a peer dependency of the package, but not a dependency of the project`);
     return [peer, `^${tested}`];
   });
-  const exported = Object.entries(DOORS).map(([door, source]): [string, object] => [
+  const exported = Object.entries(ENTRY_POINTS).map(([door, source]): [string, object] => [
     door,
     { types: `./types/${source}.d.ts`, default: `./dist/${basename(source)}.js` },
   ]);

@@ -116,7 +116,7 @@ export interface ChangeBooks {
 export type TroubledCalls = 'charges' | 'changes';
 
 /** Stores the failures that a test or user has switched on. */
-export interface TroubleBooks {
+export interface FaultInjection {
   /** Counts a request with this key. @returns the number of requests with the key, including this one */
   countSend(key: string, nowMs: number): Promise<number>;
   switchFailures(calls: TroubledCalls, failures: SwitchedFailures): Promise<void>;
@@ -155,7 +155,7 @@ export interface ShopBooks {
  * Stores all data of the sandbox. All reads are strongly consistent, so that a test can count the charges immediately
  * after a call. Times are Unix milliseconds unless stated otherwise.
  */
-export interface Books extends ChargeBooks, ChangeBooks, TroubleBooks, ShopBooks, MailBooks {}
+export interface Books extends ChargeBooks, ChangeBooks, FaultInjection, ShopBooks, MailBooks {}
 
 /** The result of `switchedFailures` if no failures are switched on. */
 export const NO_FAILURES: SwitchedFailures = { count: 0, source: 'tok_ok' };

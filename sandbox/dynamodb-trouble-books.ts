@@ -1,10 +1,10 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { NO_FAILURES, type TroubleBooks, type TroubledCalls } from './books.ts';
+import { type FaultInjection, NO_FAILURES, type TroubledCalls } from './books.ts';
 import { type DynamoDbAccess, read } from './dynamodb-requests.ts';
 import { expiry, failuresItem, rowKey, sendsItem } from './dynamodb-rows.ts';
 
-export function troubleBooks(access: DynamoDbAccess): TroubleBooks {
+export function troubleBooks(access: DynamoDbAccess): FaultInjection {
   const { client, tableName } = access;
   const switchedFailures = async (calls: TroubledCalls) =>
     (await read(access, rowKey.failures(calls), failuresItem)) ?? NO_FAILURES;

@@ -54,6 +54,6 @@ export function reservationManners({ items }: CreateReservation): Manners {
   return troubled.find((manners) => manners === OUT_OF_STOCK) ?? troubled[0] ?? USUAL;
 }
 
-export function creditManners({ referrer }: CreateCredit): Manners {
+export function creditBehavior({ referrer }: CreateCredit): Manners {
   return REFERRERS.get(referrer) ?? USUAL;
 }

@@ -10,7 +10,7 @@ import type {
   ReservationList,
 } from '../lambdas/orders/parties/shop-api.ts';
 import type { EntryBooks, EntryClaim, KeyedRequest } from './books.ts';
-import { creditManners, type Manner, type Manners, reservationManners } from './magic-names.ts';
+import { creditBehavior, type Manner, type Manners, reservationManners } from './magic-names.ts';
 import { SILENCE_MS } from './magic-sources.ts';
 import { errorReply, jsonReply, notFound, type Reply, send } from './reply.ts';
 import { emptyBody } from './request-bodies.ts';
@@ -63,7 +63,7 @@ export function addShop(app: Hono, world: SandboxWorld): void {
   app.post('/referrals/credits', async (c) => {
     const order = await jsonBody(c, creditBody);
     const make = (): Credit => ({ id: world.newId('crd_'), object: 'credit', ...order, created: created() });
-    const manners = creditManners(order);
+    const manners = creditBehavior(order);
     return send(c, await place(world, { service: 'credits', books: credits, request: keyed(c, order), manners, make }));
   });
   app.get('/referrals/credits', async (c) => {

@@ -11,7 +11,7 @@ import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts'
 import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotently } from '../../lambdas/once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
-import { consumeEvent, inOurTables } from '../../lambdas/once/use/consume-event.ts';
+import { consumeEvent, inOwnTables } from '../../lambdas/once/use/consume-event.ts';
 import { paymentPartition, RECEIPT_EVENTS, ReceiptRow } from '../contract.ts';
 import { holdAcknowledgement, noteDeliveries } from './deliveries.ts';
 
@@ -32,7 +32,7 @@ export const handler = idempotently({ unit: 'an event', record: 'its record, wri
     {
       events: RECEIPT_EVENTS,
       handler: 'demo-receipts',
-      handle: inOurTables(async ({ payment, event: { type } }: EventOf<(typeof RECEIPT_EVENTS)[number]>) => [
+      handle: inOwnTables(async ({ payment, event: { type } }: EventOf<(typeof RECEIPT_EVENTS)[number]>) => [
         {
           kind: 'put',
           row: {

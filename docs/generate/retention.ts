@@ -1,7 +1,7 @@
 import { FILE_DAYS } from '../../lambdas/exports/contract.ts';
 import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 import { RETENTION_HOURS } from '../../lambdas/kernel/contract/retention.ts';
-import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
+import { RECORD_RETENTION_DAYS } from '../../lambdas/once/domain/idempotency.ts';
 import { ARCHIVE_PARKED } from '../../lib/archive.ts';
 import { KEPT as DEAD_LETTERS_KEPT } from '../../lib/constructs/dead-letter-queue.ts';
 import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
@@ -16,7 +16,7 @@ const COPIES: readonly { readonly where: string; readonly holds: string; readonl
     where: 'Records of requests',
     holds:
       'a SHA-256 of the request, with which a guess of all of its text can be confirmed; DynamoDB deletes an expired row within a few days',
-    days: RECORDS_KEPT_DAYS,
+    days: RECORD_RETENTION_DAYS,
   },
   { where: 'Archive of the event bus', holds: 'the event', days: REPLAY_HORIZON_DAYS },
   { where: 'Queues of consumers and their dead letters', holds: 'the event', days: TASKS_KEPT.toDays() },

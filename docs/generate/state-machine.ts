@@ -1,4 +1,4 @@
-import { type Booked, book } from '../../lambdas/payments/domain/bookings.ts';
+import { type BookingInput, book } from '../../lambdas/payments/domain/bookings.ts';
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../lambdas/payments/domain/payment.ts';
 import { ACCOUNTS } from '../../lambdas/payments/domain/posting.ts';
 import {
@@ -91,7 +91,7 @@ function factsThatMove(from: PaymentStatus, to: PaymentStatus): readonly string[
 /** Minor units of EUR: the charged amount and the processor's fee. */
 const [CHARGED, FEE] = [1000, 59];
 
-interface Example extends Omit<Booked, 'currency'> {
+interface Example extends Omit<BookingInput, 'currency'> {
   readonly when: string;
 }
 

@@ -1,13 +1,13 @@
 import { OperationPrefix } from '../kernel/contract/rows.ts';
-import { type Digest, derivedLetters } from '../kernel/digest.ts';
+import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
 /** Derives the operation that records one event of a processor: the same for every delivery, at any address. */
 export function callbackOperation(digest: Digest, source: string, eventId: string): OperationId {
-  return `${OperationPrefix.callback}${derivedLetters(digest, ['callback', source, eventId])}` as OperationId;
+  return `${OperationPrefix.callback}${derivedCharacters(digest, ['callback', source, eventId])}` as OperationId;
 }
 
 /** Derives the operation that retries an orphaned callback and matches it to a payment. */
 export function adoptionOperation(digest: Digest, orphan: OperationId): OperationId {
-  return `${OperationPrefix.adoption}${derivedLetters(digest, ['adoption', orphan])}` as OperationId;
+  return `${OperationPrefix.adoption}${derivedCharacters(digest, ['adoption', orphan])}` as OperationId;
 }

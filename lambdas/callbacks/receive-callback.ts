@@ -15,7 +15,7 @@ import type { Transition } from '../payments/domain/transition.ts';
 import { decideAll } from '../payments/use/decide-all.ts';
 import type { CallbackEvent, EffectStore, OrphanedCallback } from '../payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../payments/use/payment-chain.ts';
-import { isSentTo } from '../payments/use/pinned-processor.ts';
+import { belongsToBooks } from '../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from '../payments/use/raise-alarms.ts';
 import { nextPart } from '../payments/use/record-charge.ts';
@@ -162,7 +162,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
    * settle the payment, even if they have a charge with the same id.
    */
   #isOfThisAccount(chain: PaymentChain): boolean {
-    return isSentTo(chain, this.#tools.books);
+    return belongsToBooks(chain, this.#tools.books);
   }
 
   /**

@@ -60,27 +60,27 @@ export const PUBLIC_EVENTS = [
  * partition key, so records of one payment stay in order (AWS Lambda developer guide, "Process DynamoDB records with
  * Lambda", "Parallelization factor": at most 10).
  */
-export const RELAY_LANES = 10;
+export const RELAY_PARALLELIZATION = 10;
 
 /**
  * Maximum time that an execution of the relay waits for an unavailable bus or Ledger, in seconds. After this time, the
  * Stream must redeliver the batch. Lambda counts each delivery as an attempt. The function's timeout is a minute
  * longer, for the last attempt.
  */
-export const RELAY_WAITS_SECONDS = 9 * 60;
+export const RELAY_MAX_WAIT_SECONDS = 9 * 60;
 
 /**
  * Number of deliveries of a failing batch before it is parked. A batch that crashes the process is split until the bad
  * record is alone.
  */
-export const RELAY_TRIES = 20;
+export const RELAY_ATTEMPTS = 20;
 
 /**
  * Age, in seconds, after which events that the bus does not accept are left to the job `republish-events`. Longer than
  * most outages, because the relay catches up faster than the job. Half of the total duration of the relay's attempts,
  * so that no event is parked.
  */
-export const RELAY_KEEPS_SECONDS = 90 * 60;
+export const RELAY_MAX_AGE_SECONDS = 90 * 60;
 
 /** The job that publishes lost events. The id must never change: the job's mark is stored under it. */
 export const LOST_EVENTS_JOB = 'republish-events';

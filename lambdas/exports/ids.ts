@@ -1,4 +1,4 @@
-import { type Digest, derivedLetters } from '../kernel/digest.ts';
+import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import { type KeyScope, scopeParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
@@ -6,7 +6,7 @@ export const EXPORT_ID = /^exp_[a-z2-7]{32}$/;
 
 /** Derives the id of the export that this request creates. */
 export function deriveExportId(digest: Digest, scope: KeyScope): string {
-  return `exp_${derivedLetters(digest, scopeParts(scope))}`;
+  return `exp_${derivedCharacters(digest, scopeParts(scope))}`;
 }
 
 /** Derives the id of the operation that creates an export; it equals the export's id. */

@@ -24,7 +24,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_NAME_LENGTH = 255;
 
 /** A sequence greater than any sequence of a payment's chain, which has at most six digits. */
-const AFTER_ALL = 1_000_000;
+const LAST_SEQUENCE = 1_000_000;
 
 /** The name of a commission: its affiliate and its order. */
 export interface CommissionName {
@@ -114,7 +114,7 @@ export function commissionAfter(
     status: amountMinor > 0 ? 'locked' : 'canceled',
     // Counted from the creation, because only one of the events contains the time of completion.
     releasesAtMs: payment.created * 1000 + LOCKED_DAYS * DAY_MS,
-    sequence: isLost ? AFTER_ALL : event.sequence,
+    sequence: isLost ? LAST_SEQUENCE : event.sequence,
   };
 }
 
@@ -182,7 +182,7 @@ export function commissionDecided(commission: Commission, { chain, order }: Comm
   if (order?.status === 'processing' || order?.status === 'needs_review') return undefined;
   const amountMinor = chain === undefined || order?.status === 'canceled' ? 0 : keptShare(chain.state);
   if (amountMinor === undefined) return undefined;
-  if (amountMinor > 0) return { ...commission, amountMinor, status: 'released', sequence: AFTER_ALL };
+  if (amountMinor > 0) return { ...commission, amountMinor, status: 'released', sequence: LAST_SEQUENCE };
   const sequence = Math.max(commission.sequence, chain?.newest.sequence ?? 0);
   return { ...commission, amountMinor, status: 'canceled', sequence };
 }

@@ -1,5 +1,5 @@
 import type { OrderEvent, PaymentEvent } from '../events/domain/event.ts';
-import { type Consumer, type ConsumeTools, consumeEvent, inOurTables } from '../once/use/consume-event.ts';
+import { type Consumer, type ConsumeTools, consumeEvent, inOwnTables } from '../once/use/consume-event.ts';
 import type { ConsumerWrite, RowCondition } from '../once/use/consumer-records.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
 import { parseOrderId } from '../orders/ids.ts';
@@ -40,7 +40,7 @@ export async function keepCommission(tools: ConsumeTools, event: CommissionEvent
 const COMMISSION_CONSUMER: Consumer<CommissionEvent> = {
   handler: COMMISSIONS,
   key: commissionKey,
-  handle: inOurTables(async (event) => {
+  handle: inOwnTables(async (event) => {
     const commission = commissionFrom(event);
     return commission === undefined ? [] : commissionWrites(commission);
   }),
@@ -81,7 +81,7 @@ export function commissionWrites(commission: Commission): readonly ConsumerWrite
  * Lists the writes that record the decision from the Ledger, if the commission is unchanged since it was read.
  * @param read with the `sequence` that was read
  */
-export function decidedWrites(decided: Commission, read: Pick<Commission, 'sequence'>): readonly ConsumerWrite[] {
+export function writesOfDecision(decided: Commission, read: Pick<Commission, 'sequence'>): readonly ConsumerWrite[] {
   return writesOf(decided, { kind: 'equals', attribute: 'sequence', value: read.sequence });
 }
 

@@ -2,7 +2,7 @@ import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../jobs/use/job.ts
 import { defined } from '../kernel/defined.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
-import { type Expiring, expirySeconds } from '../once/domain/idempotency.ts';
+import { type ExpiryOptions, expirySeconds } from '../once/domain/idempotency.ts';
 import { businessOperation } from '../once/ids.ts';
 import type { ConsumerEffects } from '../once/use/consumer-records.ts';
 import { rounds } from '../once/use/rounds.ts';
@@ -13,9 +13,9 @@ import { readChain } from '../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../payments/use/payment-store.ts';
 import { type Commission, type CommissionLedger, commissionDecided } from './commission.ts';
 import type { CommissionBook, CommissionDue } from './commission-book.ts';
-import { decidedWrites } from './keep-commission.ts';
+import { writesOfDecision } from './keep-commission.ts';
 
-export interface ReleaseCommissionsTools extends Pick<Expiring, 'retention'> {
+export interface ReleaseCommissionsTools extends Pick<ExpiryOptions, 'retention'> {
   readonly book: CommissionBook;
   /**
    * Source of the decision. Events are insufficient: they can be late, none reports an open dispute, and none names the
@@ -83,7 +83,7 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
     const recordedAtMs = clock.nowMs();
     const expiresAtSeconds = expirySeconds({ entropy, retention }, 'events', recordedAtMs);
     const record = { operationId, owner: entropy.ownerToken(), recordedAtMs, expiresAtSeconds };
-    const { kind } = await records.recordOnce(record, decidedWrites(decided, commission));
+    const { kind } = await records.recordOnce(record, writesOfDecision(decided, commission));
     if (kind === 'recorded_before') return NOTHING;
     return kind === 'recorded' ? ONE_DONE : 'again';
   });

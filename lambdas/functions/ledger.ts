@@ -9,9 +9,9 @@ import { lambdaClient } from '../kernel/platform/lambda.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import {
   type Functions,
+  lazySecrets,
   type Platform,
   type Queues,
-  secretsLater,
   systemPlatform,
 } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
@@ -49,7 +49,7 @@ const settings = z.object({
 
 export const handler = await idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
-  (runner) => wire({ ...systemPlatform(), ...queues, ...secretsLater, lambda: lambdaClient, send: callOnce }, runner),
+  (runner) => wire({ ...systemPlatform(), ...queues, ...lazySecrets, lambda: lambdaClient, send: callOnce }, runner),
 );
 
 export async function wire(

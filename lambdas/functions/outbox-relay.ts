@@ -1,5 +1,5 @@
 import type { DynamoDBBatchResponse } from 'aws-lambda';
-import { RELAY_WAITS_SECONDS } from '../events/contract.ts';
+import { RELAY_MAX_WAIT_SECONDS } from '../events/contract.ts';
 import { relayTelemetry } from '../events/http/event-telemetry.ts';
 import { readRelayConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
@@ -45,7 +45,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     ...pacing,
   };
   return async ({ Records }: { readonly Records: readonly unknown[] }): Promise<DynamoDBBatchResponse> => {
-    const deadlineMs = clock.nowMs() + RELAY_WAITS_SECONDS * 1_000;
+    const deadlineMs = clock.nowMs() + RELAY_MAX_WAIT_SECONDS * 1_000;
     const againFrom = await relayWithRetries(tools, Records.map(readStreamRecord), deadlineMs);
     return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
   };

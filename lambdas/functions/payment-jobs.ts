@@ -22,7 +22,7 @@ import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { HOLDS } from '../payments/store/queue-items.ts';
-import { climbingBooks } from '../processors/climbing-books.ts';
+import { retryingBooks } from '../processors/climbing-books.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
@@ -90,7 +90,7 @@ async function paymentJobs(
     store,
     effects,
     ...processors,
-    books: processors.books.map((books) => climbingBooks(books, pacing)),
+    books: processors.books.map((books) => retryingBooks(books, pacing)),
     runner,
     replays: new ProcessReplayCache(),
     digest,

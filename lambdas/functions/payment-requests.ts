@@ -6,7 +6,7 @@ import { configuredRequestQueue } from '../intake/store/request-queue.ts';
 import { loadedOnce } from '../kernel/loaded-once.ts';
 import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
 import { queues } from '../kernel/platform/sqs.ts';
-import { type Platform, type Queues, secretsLater, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { lazySecrets, type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
@@ -21,7 +21,7 @@ import { knownTenants } from '../tenants/store/tenant-owners.ts';
 
 export const handler = await idempotently(
   { unit: 'an event that requests a payment', record: 'its record in the Idempotency table' },
-  (runner) => wire({ ...systemPlatform(), ...queues, ...secretsLater, send: callOnce }, runner),
+  (runner) => wire({ ...systemPlatform(), ...queues, ...lazySecrets, send: callOnce }, runner),
 );
 
 export async function wire(

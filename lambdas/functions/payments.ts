@@ -1,6 +1,6 @@
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
-import { type Platform, secretsLater, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { lazySecrets, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
@@ -18,7 +18,7 @@ import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 
 export const handler = await idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
-  (runner) => wire({ ...systemPlatform(), ...secretsLater, send: callOnce }, runner),
+  (runner) => wire({ ...systemPlatform(), ...lazySecrets, send: callOnce }, runner),
 );
 
 export async function wire(platform: Platform & ProcessorsPlatform, runner: OperationRunner, processors = PROCESSORS) {

@@ -1,6 +1,6 @@
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
-import { type Platform, secretsLater, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { lazySecrets, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { callOnce } from '../outbound/http-call.ts';
@@ -18,7 +18,7 @@ import { emailIndex } from '../views/store/email-index.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
 
 /** Not wrapped in `idempotently`: it only reads. */
-export const handler = await wire({ ...systemPlatform(), ...secretsLater, send: callOnce });
+export const handler = await wire({ ...systemPlatform(), ...lazySecrets, send: callOnce });
 
 export async function wire(platform: Platform & ProcessorsPlatform, processors = PROCESSORS) {
   const { documents, clock, entropy, retention, digest } = platform;

@@ -9,7 +9,7 @@ import {
 import { RELAY, relayTelemetry } from '../events/http/event-telemetry.ts';
 import { readRelayConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
-import { parkedRange, parkedWork } from '../events/store/parked-work.ts';
+import { parkedRangeBody, parkedWork } from '../events/store/parked-work.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { isBeyondHorizon, redriveParked } from '../events/use/redrive-parked.ts';
 import type { Accepted, RelayAlarm } from '../events/use/relay-transitions.ts';
@@ -51,7 +51,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     transitions: new LedgerChains(documents, config.tables, pacing),
     publisher: new EventBridgePublisher(platform.eventBridge(), config.eventBus),
     parking: configuredParking(platform, config.parkingQueueUrl),
-    bodyOf: parkedRange,
+    bodyOf: parkedRangeBody,
     relayed: new ProcessRecords<Accepted>(),
     alarmed: new ProcessRecords<true>(),
     alarm: (what: RelayAlarm, about: string) => relayMetrics.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),

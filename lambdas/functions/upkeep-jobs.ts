@@ -1,7 +1,7 @@
 import { lateEvents, RELAY } from '../events/http/event-telemetry.ts';
 import { readLostEventsConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
-import { parkedRange } from '../events/store/parked-work.ts';
+import { parkedRangeBody } from '../events/store/parked-work.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { republishLostEvents } from '../events/use/republish-lost-events.ts';
 import { readWriterName } from '../exports/settings.ts';
@@ -19,7 +19,7 @@ import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import type { Job } from '../jobs/use/job.ts';
 import { watchingJobs } from '../jobs/use/overdue-jobs.ts';
-import { piecesJob } from '../jobs/use/pieces-job.ts';
+import { sweepsJob } from '../jobs/use/pieces-job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import { EventMetric } from '../kernel/contract/events.ts';
 import { ALARM_RUN } from '../kernel/contract/metrics.ts';
@@ -29,9 +29,9 @@ import { queues } from '../kernel/platform/sqs.ts';
 import {
   type Bus,
   type Functions,
+  lazySecrets,
   type Platform,
   type Queues,
-  secretsLater,
   systemPlatform,
 } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
@@ -49,7 +49,7 @@ import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
-import { climbingBooks } from '../processors/climbing-books.ts';
+import { retryingBooks } from '../processors/climbing-books.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
@@ -75,7 +75,7 @@ export const handler = await idempotently(
       {
         ...systemPlatform(),
         ...queues,
-        ...secretsLater,
+        ...lazySecrets,
         send: callOnce,
         eventBridge: eventBridgeClient,
         lambda: lambdaClient,
@@ -113,7 +113,7 @@ export async function wire(
       ...bookkeepingJobs(
         platform,
         stores,
-        books.map((each) => climbingBooks(each, stores.pacing)),
+        books.map((each) => retryingBooks(each, stores.pacing)),
       ),
     } satisfies Readonly<Record<JobOf<'upkeep'>, Job>>,
     observer: jobs,
@@ -156,7 +156,7 @@ function sweepingJobs(
   const report = (error: unknown): void => telemetry.fault(NAME, error);
   const deliveries = new DynamoDbWebhooks(documents, webhooks.tables, pacing, report);
   return {
-    'sweep-webhooks': piecesJob({
+    'sweep-webhooks': sweepsJob({
       due: sweepWebhooksPiece(
         {
           webhooks: deliveries,
@@ -189,7 +189,7 @@ function sweepingJobs(
       digest,
       report,
       late: lateEvents(platform),
-      park: (range, detail) => parking.park({ body: parkedRange(range), reason: 'unpublishable', detail }),
+      park: (range, detail) => parking.park({ body: parkedRangeBody(range), reason: 'unpublishable', detail }),
       review: {
         alarm: (id) => relay.run(ALARM_RUN, { [EventMetric.toReview]: 1 }, { [EventMetric.toReview]: id }),
         alarmed: new ProcessRecords<true>(),

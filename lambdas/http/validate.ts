@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Problem } from '../kernel/answer.ts';
-import { LINES, ONE_LINE, ONE_LINE_NOT_BLANK } from '../kernel/one-line.ts';
+import { MULTI_LINE, ONE_LINE, ONE_LINE_NOT_BLANK } from '../kernel/one-line.ts';
 import type { SensitiveKind } from '../kernel/sensitive.ts';
 import { findSensitive } from '../kernel/sensitive.ts';
 import type { GatewayRequest } from './gateway-request.ts';
@@ -204,9 +204,9 @@ export const freeText = (max: number, min: 0 | 1 = 0, subject = '') =>
 export const freeLines = (max: number) =>
   z
     .string('must be a string')
-    .refine((value) => LINES.test(value), 'must have no control characters other than line breaks and tabs')
+    .refine((value) => MULTI_LINE.test(value), 'must have no control characters other than line breaks and tabs')
     .refine((value) => value.length <= max || Array.from(value).length <= max, `must be at most ${max} characters`)
-    .meta({ maxLength: max, pattern: LINES.source });
+    .meta({ maxLength: max, pattern: MULTI_LINE.source });
 
 /** Unix seconds have ten digits until the year 2286. */
 export const LAST_SECOND = 9_999_999_999;

@@ -1,21 +1,21 @@
 import { OperationPrefix } from '../kernel/contract/rows.ts';
-import { type Digest, derivedLetters } from '../kernel/digest.ts';
+import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import { type OperatorKeyScope, operatorParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
 /** Returns the id of the operation that accepts a scheduled run, whichever invocation of its schedule requests it. */
 export function clockedRunOperation(digest: Digest, runId: string): OperationId {
-  return `${OperationPrefix.acceptedRun}${derivedLetters(digest, ['clocked_run', runId])}` as OperationId;
+  return `${OperationPrefix.acceptedRun}${derivedCharacters(digest, ['clocked_run', runId])}` as OperationId;
 }
 
 /** Returns the id of the operation that accepts a run requested by an operator. */
 export function deriveRunOperation(digest: Digest, scope: OperatorKeyScope): OperationId {
-  return `${OperationPrefix.acceptedRun}${derivedLetters(digest, ['run_by_hand', ...operatorParts(scope)])}` as OperationId;
+  return `${OperationPrefix.acceptedRun}${derivedCharacters(digest, ['run_by_hand', ...operatorParts(scope)])}` as OperationId;
 }
 
 /** Returns the id of the operation with which the executor requests a run. */
 export function runCallOperation(digest: Digest, runId: string): OperationId {
-  return `${OperationPrefix.askedRun}${derivedLetters(digest, ['run_call', runId])}` as OperationId;
+  return `${OperationPrefix.askedRun}${derivedCharacters(digest, ['run_call', runId])}` as OperationId;
 }
 
 /** Returns the id of the operation that works on the next page of a run. */

@@ -38,7 +38,7 @@ const ID_BYTES = 20;
  *
  * @param parts hashed as a JSON array, not as joined text, so that different parts never have the same text
  */
-export function derivedLetters(digest: Digest, parts: readonly string[]): string {
+export function derivedCharacters(digest: Digest, parts: readonly string[]): string {
   return base32(digest.sha256(JSON.stringify(parts)).subarray(0, ID_BYTES));
 }
 

@@ -61,7 +61,7 @@ const STEPS = {
 } as const;
 
 /** An entry that is looked up repeatedly. */
-export interface LookSchedule {
+export interface LookUpSchedule {
   readonly kind: keyof typeof STEPS;
   /** Spreads entries of the same age over the minutes of their interval. */
   readonly name: string;
@@ -70,7 +70,7 @@ export interface LookSchedule {
 }
 
 /** Returns the time of the first look-up, in Unix milliseconds: at the next run, or within the first interval. */
-export function firstLookMs(schedule: LookSchedule): number {
+export function firstLookUpMs(schedule: LookUpSchedule): number {
   return lookFrom(schedule, schedule.sinceMs);
 }
 
@@ -78,19 +78,19 @@ export function firstLookMs(schedule: LookSchedule): number {
  * Returns the time of the look-up that follows a run begun at `lookedAtMs`, in Unix milliseconds. It is within the
  * interval for the entry's age.
  */
-export function nextLookMs(schedule: LookSchedule, lookedAtMs: number): number {
+export function nextLookUpMs(schedule: LookUpSchedule, lookedAtMs: number): number {
   return lookFrom(schedule, lookedAtMs + MINUTE_MS);
 }
 
 /** Returns the longest time between two look-ups at this age, in milliseconds. */
-export function lookIntervalMs({ kind, sinceMs }: LookSchedule, atMs: number): number {
+export function lookUpIntervalMs({ kind, sinceMs }: LookUpSchedule, atMs: number): number {
   const [, everyMinutes = 1] = STEPS[kind].find(([belowAgeMs]) => atMs - sinceMs < belowAgeMs) ?? [];
   return everyMinutes * MINUTE_MS;
 }
 
 /** Returns the first minute in the entry's own schedule that is not earlier than the minute of `fromMs`. */
-function lookFrom(schedule: LookSchedule, fromMs: number): number {
-  const every = lookIntervalMs(schedule, fromMs) / MINUTE_MS;
+function lookFrom(schedule: LookUpSchedule, fromMs: number): number {
+  const every = lookUpIntervalMs(schedule, fromMs) / MINUTE_MS;
   const minute = Math.floor(fromMs / MINUTE_MS);
   const past = (minute + spreadOf(schedule.name)) % every;
   return (past === 0 ? minute : minute + every - past) * MINUTE_MS;

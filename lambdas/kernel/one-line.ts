@@ -33,7 +33,7 @@ export const ONE_LINE = /* @__PURE__ */ new RegExp(`^[^${FORGING}]*$`);
  * Matches a text for the merchant's own use. The text may have line breaks and tabs, because no header, e-mail or log
  * contains it.
  */
-export const LINES = /* @__PURE__ */ new RegExp(String.raw`^(?:[^${FORGING}]|\t|\r?\n)*$`);
+export const MULTI_LINE = /* @__PURE__ */ new RegExp(String.raw`^(?:[^${FORGING}]|\t|\r?\n)*$`);
 /** Like {@link ONE_LINE}, but not blank. */
 export const ONE_LINE_NOT_BLANK = /* @__PURE__ */ new RegExp(
   String.raw`^[^${FORGING}\S]*[^${FORGING}\s][^${FORGING}]*$`,

@@ -31,8 +31,8 @@ export const TIME_DIGITS = 15;
  *
  * @param createdSeconds Unix seconds
  */
-export function createdPlace(createdSeconds: number, id: string): string {
-  return placeOf(createdSeconds * 1000, id);
+export function createdSortKey(createdSeconds: number, id: string): string {
+  return timeSortKey(createdSeconds * 1000, id);
 }
 
 /**
@@ -40,7 +40,7 @@ export function createdPlace(createdSeconds: number, id: string): string {
  *
  * @param ms Unix milliseconds
  */
-export function placeOf(ms: number, id?: string): string {
+export function timeSortKey(ms: number, id?: string): string {
   invariant(Number.isSafeInteger(ms) && ms >= 0, `${ms} is not a time`);
   const time = String(ms).padStart(TIME_DIGITS, '0');
   return id === undefined ? time : `${time}#${id}`;

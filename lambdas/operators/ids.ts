@@ -1,5 +1,5 @@
 import { OperationPrefix } from '../kernel/contract/rows.ts';
-import { type Digest, derivedLetters } from '../kernel/digest.ts';
+import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import { type OperatorKeyScope, operatorParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
@@ -10,7 +10,7 @@ import type { OperationId } from '../kernel/ids.ts';
 const fromRequest =
   (prefix: string) =>
   (digest: Digest, scope: OperatorKeyScope): OperationId =>
-    `${prefix}${derivedLetters(digest, operatorParts(scope))}` as OperationId;
+    `${prefix}${derivedCharacters(digest, operatorParts(scope))}` as OperationId;
 
 /** Derives the id of the correction that a request creates. */
 export const deriveCorrectionId = fromRequest(OperationPrefix.correction);

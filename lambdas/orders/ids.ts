@@ -1,5 +1,5 @@
 import { OperationPrefix } from '../kernel/contract/rows.ts';
-import { type Digest, derivedLetters } from '../kernel/digest.ts';
+import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import { type KeyScope, scopeParts } from '../kernel/idempotency-key.ts';
 import type { OperationId, OrderId, PaymentId } from '../kernel/ids.ts';
 import { changeIdOf } from '../payments/ids.ts';
@@ -16,7 +16,7 @@ export function parseOrderId(text: string): OrderId | undefined {
 
 /** Derives the id of the order that this request creates. Every repetition of the request has the same id. */
 export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
-  return `${OperationPrefix.order}${derivedLetters(digest, scopeParts(scope))}` as OrderId;
+  return `${OperationPrefix.order}${derivedCharacters(digest, scopeParts(scope))}` as OrderId;
 }
 
 /** Returns the id of the operation that creates an order, which is the order's id. */
@@ -26,7 +26,7 @@ export function orderOperation(orderId: OrderId): OperationId {
 
 /** Derives the id of the order's only payment. */
 export function paymentOfOrder(digest: Digest, orderId: OrderId): PaymentId {
-  return `pay_${derivedLetters(digest, ['payment_of_order', orderId])}` as PaymentId;
+  return `pay_${derivedCharacters(digest, ['payment_of_order', orderId])}` as PaymentId;
 }
 
 /**
@@ -47,10 +47,10 @@ const ORDER_STEPS = { reserve: 'stk_', confirm: 'eml_', credit: 'crd_' } as cons
 
 /** Derives the idempotency key of an order step's call to a party, the same on every attempt. */
 export function orderStepOperation(digest: Digest, step: keyof typeof ORDER_STEPS, orderId: OrderId): OperationId {
-  return `${ORDER_STEPS[step]}${derivedLetters(digest, ['order_step', step, orderId])}` as OperationId;
+  return `${ORDER_STEPS[step]}${derivedCharacters(digest, ['order_step', step, orderId])}` as OperationId;
 }
 
 /** Derives the id of the operation that reports to operators that the deployment no longer has the order's shop. */
-export function elsewhereOperation(digest: Digest, orderId: OrderId): OperationId {
-  return `${OperationPrefix.inquiry}${derivedLetters(digest, ['parties_elsewhere', orderId])}` as OperationId;
+export function missingShopOperation(digest: Digest, orderId: OrderId): OperationId {
+  return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['parties_elsewhere', orderId])}` as OperationId;
 }

@@ -32,7 +32,7 @@ export interface LadderTools {
   readonly waitsMs: readonly number[];
 }
 
-export type LadderEnd<T> =
+export type CallResult<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'gave_up'; readonly fault: Fault; readonly attempts: number };
 
@@ -53,7 +53,7 @@ interface Progress {
 }
 
 /** The result of one rung. `climb`: the next rung may have another result. */
-type Rung<T> =
+type AttemptStep<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'send' }
   | { readonly kind: 'climb' }
@@ -63,11 +63,11 @@ type Rung<T> =
  * Makes one call with up to four attempts, within the deadline and the retry budget, and never while the breaker is
  * open.
  */
-export async function climb<T>(
+export async function callWithRetries<T>(
   tools: LadderTools,
   call: OutboundCall<T>,
   effect: 'read' | 'write',
-): Promise<LadderEnd<T>> {
+): Promise<CallResult<T>> {
   const { vendor, clock, entropy, observer } = tools;
   const progress: Progress = { rung: 0, sent: 0, reached: 0, fault: noTime(vendor), waitAtLeastMs: 0 };
   for (const rungMs of [0, ...tools.waitsMs]) {
@@ -90,7 +90,11 @@ export async function climb<T>(
  * Looks up an earlier send without an answer. Returns `send` only if that send was provably not applied, or if a
  * repeated call is harmless.
  */
-async function lookUpBeforeResend<T>(tools: LadderTools, call: OutboundCall<T>, progress: Progress): Promise<Rung<T>> {
+async function lookUpBeforeResend<T>(
+  tools: LadderTools,
+  call: OutboundCall<T>,
+  progress: Progress,
+): Promise<AttemptStep<T>> {
   if (call.idempotent !== 'by_lookup' || progress.unanswered === undefined) return { kind: 'send' };
   const { atMs } = progress.unanswered;
   const askedAtMs = tools.clock.nowMs();
@@ -116,7 +120,7 @@ async function send<T>(
   call: OutboundCall<T>,
   progress: Progress,
   effect: 'read' | 'write',
-): Promise<Rung<T>> {
+): Promise<AttemptStep<T>> {
   try {
     const sent = await reach(tools, call, progress, effect, async (limit) => {
       progress.sent += 1;
@@ -160,7 +164,7 @@ async function reach<R>(
 }
 
 /** Records the fault of a rung. @throws any error that is not a fault */
-function learn({ vendor }: LadderTools, progress: Progress, error: unknown): Rung<never> {
+function learn({ vendor }: LadderTools, progress: Progress, error: unknown): AttemptStep<never> {
   if (error instanceof TerminalError) {
     progress.fault = error;
     return { kind: 'give_up' };

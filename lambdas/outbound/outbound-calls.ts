@@ -57,7 +57,7 @@ export type OutboundRead<T> = OutboundStep<T>;
  *   dead_letter_terminal   throw any other fault
  *   delay                  after any other fault, a delayed message makes the call for the last time, and then it is dead-lettered
  */
-export type GivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal' | 'delay';
+export type OnGivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal' | 'delay';
 
 /** The outcome of a call that is stored in a queue instead of throwing its fault. No redelivery is needed. */
 export interface DeadLettered {

@@ -2,11 +2,11 @@ import { defined } from '../kernel/defined.ts';
 import { AmbiguousError, TerminalError } from '../kernel/faults.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import { type BreakerSettings, createCallGuard } from './circuit-breaker.ts';
-import { climb, type LadderTools, VENDOR_WAITS } from './ladder.ts';
+import { callWithRetries, type LadderTools, VENDOR_WAITS } from './ladder.ts';
 import {
   type DeadLettered,
-  type GivenUp,
   isFault,
+  type OnGivenUp,
   type OutboundCall,
   type OutboundObserver,
   type OutboundRead,
@@ -63,7 +63,7 @@ export interface OutboundPolicy {
   callOrDeadLetter<T>(
     call: OutboundCall<T>,
     payload: object,
-    givenUp?: Exclude<GivenUp, 'throw'>,
+    givenUp?: Exclude<OnGivenUp, 'throw'>,
   ): Promise<T | DeadLettered>;
   /** Makes a call without effects. @throws as `call` */
   read<T>(read: OutboundRead<T>): Promise<T>;
@@ -98,12 +98,12 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
   return {
     vendor,
     call: async (call) => {
-      const end = await climb(tools, call, 'write');
+      const end = await callWithRetries(tools, call, 'write');
       if (end.kind === 'gave_up') throw end.fault;
       return end.answer;
     },
     callOrDeadLetter: async (call, payload, givenUp = 'dead_letter') => {
-      const end = await climb(tools, call, 'write');
+      const end = await callWithRetries(tools, call, 'write');
       if (end.kind === 'answered') return end.answer;
       const { fault, attempts } = end;
       const isTerminal = fault instanceof TerminalError;
@@ -126,7 +126,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
     },
     read: async (read) => {
       // A read has no effect, so it can be sent again like a call whose idempotency key the vendor recognizes.
-      const end = await climb(tools, { ...read, idempotent: 'by_key' }, 'read');
+      const end = await callWithRetries(tools, { ...read, idempotent: 'by_key' }, 'read');
       if (end.kind === 'gave_up') throw end.fault;
       return end.answer;
     },

@@ -4,8 +4,8 @@ import {
   type DeadLettered,
   type Fault,
   type Found,
-  type GivenUp,
   isFault,
+  type OnGivenUp,
   type OutboundCall,
   type Resend,
 } from './outbound-calls.ts';
@@ -34,7 +34,7 @@ export interface SendOptions {
   /** Unix milliseconds. */
   readonly deadlineMs: number;
   /** The handling of a call that is given up. @default 'throw' */
-  readonly givenUp?: GivenUp;
+  readonly givenUp?: OnGivenUp;
 }
 
 export interface SendOnceRequest {
@@ -65,7 +65,7 @@ export interface SendOnceRequest {
    * The handling of a call that is given up.
    * @default 'throw'
    */
-  readonly givenUp?: GivenUp;
+  readonly givenUp?: OnGivenUp;
   /** The payload of the dead letter, if the call is dead-lettered. */
   readonly payload: object;
 }

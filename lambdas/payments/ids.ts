@@ -1,5 +1,5 @@
 import { OperationPrefix } from '../kernel/contract/rows.ts';
-import { base32, type Digest, derivedLetters } from '../kernel/digest.ts';
+import { base32, type Digest, derivedCharacters } from '../kernel/digest.ts';
 import { type KeyScope, scopeParts } from '../kernel/idempotency-key.ts';
 import type { OperationId, OrderId, PaymentId } from '../kernel/ids.ts';
 
@@ -22,7 +22,7 @@ export function isOrderId(id: ChainId): id is OrderId {
  * payment and the processor's key are found without an index, and a lost record cannot become a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
-  return `${OperationPrefix.charge}${derivedLetters(digest, scopeParts(scope))}` as PaymentId;
+  return `${OperationPrefix.charge}${derivedCharacters(digest, scopeParts(scope))}` as PaymentId;
 }
 
 /**
@@ -34,7 +34,7 @@ export function paymentOfEvent(
   { tenantId: tenant, mode }: Pick<KeyScope, 'tenantId' | 'mode'>,
   eventId: string,
 ): PaymentId {
-  return `${OperationPrefix.charge}${derivedLetters(digest, ['payment_request', tenant, mode, eventId])}` as PaymentId;
+  return `${OperationPrefix.charge}${derivedCharacters(digest, ['payment_request', tenant, mode, eventId])}` as PaymentId;
 }
 
 /** Returns the id of the operation that charges a payment, which is the payment's id. */
@@ -45,7 +45,7 @@ export function chargeOperation(paymentId: PaymentId): OperationId {
 export type ChangeKind = 'capture' | 'cancel' | 'refund';
 
 /** Number of base32 characters from the digest, which contain 130 bits. */
-const CHANGE_LETTERS = 26;
+const CHANGE_ID_LENGTH = 26;
 
 /**
  * Derives the id of a change of a payment. The id contains the payment's id, so that change and payment are found
@@ -59,7 +59,7 @@ export function changeIdOf(
   paymentId: PaymentId,
   parts: readonly string[],
 ): OperationId {
-  const letters = derivedLetters(digest, parts).slice(0, CHANGE_LETTERS);
+  const letters = derivedCharacters(digest, parts).slice(0, CHANGE_ID_LENGTH);
   return `${OperationPrefix[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
@@ -119,7 +119,7 @@ export function isReturn(refundId: string): boolean {
  * different operation
  */
 export function inquiryOperation(digest: Digest, asked: OperationId, written: Uint8Array): OperationId {
-  return `${OperationPrefix.inquiry}${derivedLetters(digest, ['inquiry', asked, base32(written)])}` as OperationId;
+  return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['inquiry', asked, base32(written)])}` as OperationId;
 }
 
 /**
@@ -127,5 +127,5 @@ export function inquiryOperation(digest: Digest, asked: OperationId, written: Ui
  * @param shown what the books show
  */
 export function contradictionOperation(digest: Digest, paymentId: PaymentId, shown: string): OperationId {
-  return `${OperationPrefix.inquiry}${derivedLetters(digest, ['contradiction', paymentId, shown])}` as OperationId;
+  return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['contradiction', paymentId, shown])}` as OperationId;
 }

@@ -65,7 +65,7 @@ export function chargeUnknown(): RetryableError {
 }
 
 /** Faults that do not indicate an outage: the processor is reachable, and only this call failed. */
-const HEALTHY_FAULTS: ReadonlySet<string> = new Set([
+const NON_OUTAGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_rate_limited',
   'processor_busy',
   'processor_conflict',
@@ -79,7 +79,7 @@ const HEALTHY_FAULTS: ReadonlySet<string> = new Set([
  * counts such errors.
  */
 export function isProcessorUnhealthy(error: unknown): boolean {
-  return (error instanceof RetryableError || error instanceof AmbiguousError) && !HEALTHY_FAULTS.has(error.code);
+  return (error instanceof RetryableError || error instanceof AmbiguousError) && !NON_OUTAGE_FAULTS.has(error.code);
 }
 
 /**
@@ -92,7 +92,7 @@ const MAX_MESSAGE_LENGTH = 200;
  * Prepares a processor's failure for storage and display: limits its length, and removes sensitive data and control
  * characters.
  */
-export function presentable({ code, message }: Failure): Failure {
+export function sanitizedFailure({ code, message }: Failure): Failure {
   return { code: cut(code, MAX_CODE_LENGTH), message: cut(redactSensitive(message), MAX_MESSAGE_LENGTH) };
 }
 

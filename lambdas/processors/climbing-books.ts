@@ -1,7 +1,7 @@
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../kernel/world.ts';
 import type { CallGuard } from '../outbound/circuit-breaker.ts';
-import { climb, type LadderTools, VENDOR_WAITS } from '../outbound/ladder.ts';
+import { callWithRetries, type LadderTools, VENDOR_WAITS } from '../outbound/ladder.ts';
 import { createRetryBudget } from '../outbound/retry-budget.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 
@@ -39,7 +39,7 @@ const NO_BREAKER: CallGuard = {
  * the retry budget of the processor. Used by jobs, whose reads no client waits for; after the last retry, the next run
  * of the job reads again. Requests and callbacks read only once.
  */
-export function climbingBooks(
+export function retryingBooks(
   books: ProcessorBooks,
   { clock, entropy }: { readonly clock: Clock; readonly entropy: Pick<Entropy, 'fraction'> },
 ): ProcessorBooks {
@@ -61,7 +61,7 @@ export function climbingBooks(
       idempotent: 'by_key' as const,
       send: (limit: CallLimit) => passingOnly(() => read(limit)),
     };
-    const end = await climb({ ...tools, timeoutMs }, call, 'read');
+    const end = await callWithRetries({ ...tools, timeoutMs }, call, 'read');
     if (end.kind === 'gave_up') throw end.fault;
     if (end.answer.kind === 'final') throw end.answer.error;
     return end.answer.value;

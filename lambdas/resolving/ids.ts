@@ -6,7 +6,7 @@ import { changeIdOf } from '../payments/ids.ts';
  * Derives the operation that voids an authorization that was never captured.
  * @param attempt 1 for the first; the next number is used only after the previous attempt has provably failed
  */
-export function expiryOfHold(digest: Digest, paymentId: PaymentId, attempt: number): OperationId {
+export function holdExpiryOperation(digest: Digest, paymentId: PaymentId, attempt: number): OperationId {
   return changeIdOf(digest, 'cancel', paymentId, ['expiry_of_hold', paymentId, String(attempt)]);
 }
 

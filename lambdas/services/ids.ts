@@ -1,4 +1,4 @@
-import { type Digest, derivedLetters } from '../kernel/digest.ts';
+import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
 /**
@@ -7,5 +7,5 @@ import type { OperationId } from '../kernel/ids.ts';
  * @param parts scope, caller, method, path and idempotency key
  */
 export function serviceOperation(digest: Digest, parts: readonly string[]): OperationId {
-  return `svc_${derivedLetters(digest, ['service', ...parts])}` as OperationId;
+  return `svc_${derivedCharacters(digest, ['service', ...parts])}` as OperationId;
 }

@@ -11,7 +11,7 @@ import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
 import type { TransactItem } from '../once/store/transact-items.ts';
 import { answerOnce } from './http/answer-once.ts';
-import { type Documents, OwnTable } from './store/own-table.ts';
+import { type DocumentClient, OwnTable } from './store/own-table.ts';
 import { consumeBatch, type OwnConsumer } from './use/consume-batch.ts';
 import type { Effect as AnyEffect } from './use/run-request.ts';
 
@@ -44,7 +44,7 @@ export interface OnceOptions {
    * A client that does not retry (`maxAttempts: 1`), because the engine retries. @default a client for the region of
    * the environment
    */
-  readonly client?: Documents;
+  readonly client?: DocumentClient;
   /**
    * Hours for which an answer is replayed, by scope, with `default` for scopes without an entry. `events`, for
    * consumers, is at least 672. @default 24, events 720

@@ -2,7 +2,7 @@ import { Duration, Validations } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { QUEUE_DAYS } from '../../lambdas/kernel/contract/retention.ts';
-import { receivesOf } from '../../lambdas/kernel/contract/timing.ts';
+import { maxReceives } from '../../lambdas/kernel/contract/timing.ts';
 import { queueEncryption } from './data-key.ts';
 
 export interface TaskQueueProps {
@@ -37,7 +37,7 @@ export class TaskQueue extends Construct {
       enforceSSL: true,
       retentionPeriod: KEPT,
       visibilityTimeout: hidden,
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: receivesOf(hidden.toSeconds()) },
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxReceives(hidden.toSeconds()) },
     });
   }
 

@@ -2,11 +2,11 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { compareBooks } from '../../lambdas/reconciliation/domain/compare-books.ts';
-import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { auditedArchive } from '../archive/audited-archive.ts';
 import { MemoryMessages } from '../operators/memory-messages.ts';
 import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
-import { lookSubject } from '../reconciliation/mismatch-fixtures.ts';
+import { comparedPayment } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 import { keyOfTenant, waitingApproval } from './provoked-problems.ts';
@@ -130,9 +130,9 @@ export async function captureMismatches(examples: CapturedExamples): Promise<voi
   const { transitions, state } = chain;
   const [mismatch] = compareBooks(charges, { paymentId, paymentStatus: state.payment.status, transitions });
   const compare = (atMs: number) =>
-    recordLook(
+    recordComparison(
       { views: harness.views, digest: systemDigest },
-      lookSubject('k', { subject: paymentId }),
+      comparedPayment('k', { subject: paymentId }),
       mismatch,
       atMs,
     );

@@ -1,6 +1,6 @@
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
-import { held, taken } from '../payments/provoked-changes.ts';
+import { EVENT_ID, SimulatedIntake } from '../intake/intake-site.ts';
+import { authorizedPayment, chargedPayment } from '../payments/provoked-changes.ts';
 import { Api, dataOf } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 import { apiAtSandbox, silent } from './provoked-problems.ts';
@@ -22,7 +22,7 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
   const charges = await harness.get(`${path}/charges`);
   examples.answer('listCharges', 'succeeded', 'A charge that was captured at once', charges);
 
-  const intake = new IntakeSite(harness.world);
+  const intake = new SimulatedIntake(harness.world);
   const request = intake.request({ account_to: 'ten_desk' });
   await intake.deliver(intake.onSubject(JSON.stringify(request), 'payments.desk'));
   const asked = await harness.get(`/v1/payment_requests/${EVENT_ID}`);
@@ -50,15 +50,15 @@ export async function captureLists(examples: CapturedExamples): Promise<void> {
 export async function captureChanges(examples: CapturedExamples): Promise<void> {
   const all = examples.declared('capturePayment', 'whole');
   const some = examples.declared('capturePayment', 'part');
-  const [first, second] = [await held(), await held()];
+  const [first, second] = [await authorizedPayment(), await authorizedPayment()];
   examples.answer('capturePayment', 'whole', 'The whole amount was captured', await first.change('capture', all));
   examples.answer('capturePayment', 'part', 'A part was captured', await second.change('capture', some));
   const nothing = examples.declared('cancelPayment', 'all');
-  const canceled = await (await held()).change('cancel', nothing);
+  const canceled = await (await authorizedPayment()).change('cancel', nothing);
   examples.answer('cancelPayment', 'canceled', 'The authorization was released', canceled);
   for (const [operation, noun, payment, step] of [
     ['Capture', 'capture', first, undefined],
-    ['Cancellation', 'cancellation', await held(), 'cancel'],
+    ['Cancellation', 'cancellation', await authorizedPayment(), 'cancel'],
   ] as const) {
     if (step !== undefined) await payment.change(step, nothing);
     const list = await payment.harness.get(`/v1/payments/${payment.id}/${noun}s`);
@@ -70,7 +70,7 @@ export async function captureChanges(examples: CapturedExamples): Promise<void> 
     ['capturePayment', 'capture'],
     ['cancelPayment', 'cancel'],
   ] as const) {
-    const payment = await held();
+    const payment = await authorizedPayment();
     const reply = await payment.withProcessor(silent).change(`${payment.id}/${step}`, 'c', {});
     examples.answer(operation, 'unchanged', 'Outcome not known yet: the payment is unchanged', reply);
   }
@@ -79,7 +79,7 @@ export async function captureChanges(examples: CapturedExamples): Promise<void> 
 export async function captureRefunds(examples: CapturedExamples): Promise<void> {
   const some = examples.declared('createRefund', 'part');
   const all = examples.declared('createRefund', 'rest');
-  const payment = await taken();
+  const payment = await chargedPayment();
   const part = await payment.change('refunds', some);
   examples.answer('createRefund', 'part', 'A part was refunded', part);
   const shown = await payment.harness.get(`/v1/refunds/${String(part.body['id'])}`);
@@ -89,18 +89,18 @@ export async function captureRefunds(examples: CapturedExamples): Promise<void> 
   const list = await payment.harness.get(`/v1/payments/${payment.id}/refunds`);
   examples.answer('listRefunds', 'both', 'One made through the API and one made at the processor', list);
 
-  const whole = await taken();
+  const whole = await chargedPayment();
   const rest = await whole.change('refunds', all);
   examples.answer('createRefund', 'rest', 'The whole amount was refunded', rest);
   const other = await whole.harness.get(`/v1/refunds/${String(rest.body['id'])}`);
   examples.answer('getRefund', 'rest', 'The whole amount was refunded', other);
-  const unanswered = await taken();
+  const unanswered = await chargedPayment();
   const pending = await unanswered.withProcessor(silent).change(`${unanswered.id}/refunds`, 'c', some);
   examples.answer('createRefund', 'pending', 'Outcome not known yet', pending);
 }
 
 export async function captureDisputes(examples: CapturedExamples): Promise<void> {
-  const payment = await taken();
+  const payment = await chargedPayment();
   const disputeId = await payment.inside.dispute(payment.chargeId, 400);
   await payment.learn();
   const list = await payment.harness.get(`/v1/payments/${payment.id}/disputes`);

@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import type { BucketFacts } from '../../lambdas/archive/domain/judge-bucket.ts';
 import type { Bounds } from '../../lambdas/archive/domain/judge-chain.ts';
-import { type DoubledObject, doubledObjects, readBucket } from '../../lambdas/archive/store/read-bucket.ts';
+import { doubledObjects, type ReplacedObject, readBucket } from '../../lambdas/archive/store/read-bucket.ts';
 
 type Answer = readonly [status: number, body: string];
 type Configuration = 'versioning' | 'object-lock' | 'publicAccessBlock' | 'lifecycle';
@@ -86,7 +86,7 @@ export class BucketServer {
   }
 
   /** @param most maximum number of versions on a page */
-  doubled(most: number, bounds: Bounds): Promise<readonly DoubledObject[]> {
+  doubled(most: number, bounds: Bounds): Promise<readonly ReplacedObject[]> {
     return doubledObjects(this.#client(most), this.#bucket, bounds);
   }
 

@@ -19,7 +19,7 @@ import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/t
 import { PROJECT } from '../../local/directories.ts';
 import { emulatorEnvironment } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
-import { startKept } from '../../local/kept-process.ts';
+import { startUnderKeeper } from '../../local/kept-process.ts';
 import { signalProcess } from '../../local/processes.ts';
 import { ensurePython } from '../../local/python-environment.ts';
 import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
@@ -55,7 +55,7 @@ export class NatsServer {
         `listen: "127.0.0.1:${this.port}"\njetstream { store_dir: "${this.#directory}" }\n${this.#access}\n`,
       );
     }
-    this.#keeper = startKept({
+    this.#keeper = startUnderKeeper({
       command: [program, '-c', config, '-l', join(this.#directory, 'server.log')],
       environment: process.env,
       directory: this.#directory,

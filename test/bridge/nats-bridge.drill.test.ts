@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { credsAuthenticator, type NatsConnection, nkeys } from '@nats-io/transport-node';
 import type { SQSRecord } from 'aws-lambda';
-import { IntakeSite } from '../intake/intake-site.ts';
+import { SimulatedIntake } from '../intake/intake-site.ts';
 import { until } from '../support/until.ts';
 import {
   BridgeProcess,
@@ -98,14 +98,14 @@ const bodies = (messages: readonly Message[]) => messages.map(({ Body }) => Body
 const distinct = (messages: readonly Message[]) => new Set(bodies(messages));
 
 /** Returns queue messages as Lambda passes them to the handler, with the subject of the shop. */
-const recordsOf = (site: IntakeSite, messages: readonly Message[]) =>
+const recordsOf = (site: SimulatedIntake, messages: readonly Message[]) =>
   messages.map(({ Body = '', MessageAttributes = {} }) => {
     expect(MessageAttributes['subject']?.StringValue).toMatch(/^payments-.+\.shop$/);
     return site.onSubject(Body);
   });
 
 /** Delivers messages to the payment-request handler in batches until it has acknowledged all. */
-async function handleAll(site: IntakeSite, records: readonly SQSRecord[]): Promise<void> {
+async function handleAll(site: SimulatedIntake, records: readonly SQSRecord[]): Promise<void> {
   for (let waiting = [...records], rounds = 0; waiting.length > 0; rounds += 1) {
     expect(rounds).toBeLessThan(records.length + 10);
     const batch = waiting.splice(0, 10);
@@ -149,7 +149,7 @@ describe('a NATS message', () => {
 
   test('is redelivered and charged once when the bridge is killed between the send to the queue and the acknowledgement', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
-    const site = new IntakeSite();
+    const site = new SimulatedIntake();
     const request = JSON.stringify(site.request());
     await publish(request);
     const first = await startBridge();
@@ -168,7 +168,7 @@ describe('a NATS message', () => {
 
   test('is never lost and is charged once when bridge and server are killed repeatedly', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
-    const site = new IntakeSite();
+    const site = new SimulatedIntake();
     const ids = Array.from({ length: 60 }, () => randomUUID());
     const sent = ids.map((id) => JSON.stringify(site.request({ event_id: id })));
     // ECS replaces a task that exits by itself. The bridge exits when the server is unavailable at its start.

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { startKept } from '../../local/kept-process.ts';
+import { startUnderKeeper } from '../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 import { until } from '../support/until.ts';
 
@@ -78,7 +78,7 @@ export class RealBrowser {
       ...own,
       'about:blank',
     ];
-    const keeper = startKept({
+    const keeper = startUnderKeeper({
       command: [join(folder, 'chromium'), ...flags],
       environment: { ...process.env, TMPDIR: folder, LD_LIBRARY_PATH: join(folder, 'al2023', 'lib') },
       directory: folder,

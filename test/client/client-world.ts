@@ -1,14 +1,14 @@
 import { type Client, createClient } from '../../client/client.ts';
 import type { PayonceError } from '../../client/errors.ts';
 import { type KeyStore, memoryKeys } from '../../client/key-store.ts';
-import type { Surroundings } from '../../client/surroundings.ts';
+import type { Runtime } from '../../client/surroundings.ts';
 import { API_KEY, type Api } from '../world/api.ts';
 
 export const URL_OF_API = 'https://api.example';
 export const TEA = { amount: 1_000, currency: 'EUR', source: 'tok_ok' } as const;
 
 /** Returns the surroundings of clients of the real handlers: the simulated clock, and deterministic keys and jitter. */
-export function surroundingsOn(api: Api): Surroundings {
+export function surroundingsOn(api: Api): Runtime {
   return {
     fetch: (url, init) => api.fetch(new Request(url, init)),
     nowMs: () => api.clock.nowMs(),
@@ -23,15 +23,10 @@ export function surroundingsOn(api: Api): Surroundings {
 }
 
 /** Returns a client of the real handlers, and the requests that it sent. */
-export function clientOn(
-  api: Api,
-  changes: Partial<Surroundings> = {},
-  keys: KeyStore = memoryKeys(),
-  apiKey = API_KEY,
-) {
+export function clientOn(api: Api, changes: Partial<Runtime> = {}, keys: KeyStore = memoryKeys(), apiKey = API_KEY) {
   const sent: Request[] = [];
   const around = { ...surroundingsOn(api), ...changes };
-  const fetch: Surroundings['fetch'] = (url, init) => {
+  const fetch: Runtime['fetch'] = (url, init) => {
     sent.push(new Request(url, init));
     return around.fetch(url, init);
   };

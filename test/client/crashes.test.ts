@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Client } from '../../client/client.ts';
 import { type KeyStore, memoryKeys } from '../../client/key-store.ts';
-import type { Surroundings } from '../../client/surroundings.ts';
+import type { Runtime } from '../../client/surroundings.ts';
 import { whole } from '../support/slice.ts';
 import { Api } from '../world/api.ts';
 import { chargesIn, clientOn, outcomeOf, surroundingsOn, TEA } from './client-world.ts';
@@ -37,7 +37,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
     return new Promise<Value>(() => undefined);
   };
   const around = surroundingsOn(api);
-  const changes: Partial<Surroundings> = {
+  const changes: Partial<Runtime> = {
     fetch: (url, init) => step('fetch', () => around.fetch(url, init)),
     sleep: (ms, signal) => step('sleep', () => around.sleep(ms, signal)),
   };

@@ -2,9 +2,9 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';
+import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
@@ -43,9 +43,9 @@ describeConsole('acts of operators in a browser', (shown) => {
   }
 
   test('a difference leads to its payment, and its correction needs a preview, a reason and a second person', async () => {
-    await recordLook(
+    await recordComparison(
       { views: api.views, digest: systemDigest },
-      lookSubject('k', { subject: payment }),
+      comparedPayment('k', { subject: payment }),
       { ...differsBy(1600, 1500), paymentId: payment },
       api.clock.nowMs(),
     );

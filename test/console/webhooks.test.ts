@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { afterAttempt, begun, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { afterAttempt, newDelivery, withClaimedAttempt } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { eventNamed } from '../webhooks/webhook-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
@@ -22,7 +22,7 @@ describeConsole('webhooks in a browser', (shown) => {
     const atMs = api.clock.nowMs();
     const pending = newDelivery(systemDigest, OWNER, { id: endpoint }, messageOf(eventNamed('shown', atMs)), atMs);
     const attempt = { startedAtMs: atMs, result: { kind: 'answered', status: 410, excerpt: ANSWER } } as const;
-    const { delivery: failed } = afterAttempt(begun(pending, atMs), attempt, atMs, 0);
+    const { delivery: failed } = afterAttempt(withClaimedAttempt(pending, atMs), attempt, atMs, 0);
     await api.store.webhooks.write({ deliveries: [{ now: failed }] });
   });
 

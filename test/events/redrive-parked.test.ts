@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { parkedRange, parkedWork } from '../../lambdas/events/store/parked-work.ts';
+import { parkedRangeBody, parkedWork } from '../../lambdas/events/store/parked-work.ts';
 import { type ParkedWork, redriveParked } from '../../lambdas/events/use/redrive-parked.ts';
 import { outcomeTransition } from '../payments/payment-fixtures.ts';
 import { chains, RelayHarness } from './relay-harness.ts';
@@ -35,7 +35,7 @@ describe('a parked message', () => {
     };
     const work = { kind: 'range', sinceMs: Date.UTC(2026, 2, 1, 11, 55), untilMs: Date.UTC(2026, 2, 1, 12, 17) };
     expect(parkedWork(JSON.stringify(pointer))).toEqual(work);
-    expect(parkedWork(parkedRange(work))).toEqual(work);
+    expect(parkedWork(parkedRangeBody(work))).toEqual(work);
   });
 
   /** Format: AWS Lambda developer guide, "Capturing records of Lambda asynchronous invocations". */
@@ -60,7 +60,7 @@ describe('a redriven message', () => {
 
   const redriving = (of = chains(3)) =>
     new RelayHarness(of, (tools) =>
-      redriveParked({ ...tools, transitions: harness.store.ledger, bodyOf: parkedRange }, work, deadlineMs),
+      redriveParked({ ...tools, transitions: harness.store.ledger, bodyOf: parkedRangeBody }, work, deadlineMs),
     );
   const redrive = (given: ParkedWork) => {
     work = given;
@@ -131,7 +131,7 @@ describe('a redriven message', () => {
     harness.bus.trouble = (id) => (id === refused ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
     expect(await redrive(range)).toEqual({ published: 2, parked: 1, tampered: 0 });
     expect(harness.parked).toEqual([
-      { body: parkedRange(range), reason: 'unpublishable', detail: '1 events: see the log' },
+      { body: parkedRangeBody(range), reason: 'unpublishable', detail: '1 events: see the log' },
     ]);
   });
 
@@ -154,7 +154,7 @@ describe('a redriven message', () => {
   test("older than the consumers' deduplication is not published, and is parked again with the reason", async () => {
     harness.clock.advance(14 * DAY_MS);
     expect(await redrive(range)).toEqual({ published: 0, parked: 1, tampered: 0 });
-    expect(harness.parked).toMatchObject([{ body: parkedRange(range), reason: 'beyond_horizon' }]);
+    expect(harness.parked).toMatchObject([{ body: parkedRangeBody(range), reason: 'beyond_horizon' }]);
     expect(harness.publishedIds).toEqual([]);
   });
 
@@ -169,6 +169,6 @@ describe('a redriven message', () => {
     await redrive(wide);
     expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
     const forgotten = { sinceMs: wide.sinceMs, untilMs: harness.clock.nowMs() - 14 * DAY_MS };
-    expect(harness.parked).toMatchObject([{ body: parkedRange(forgotten), reason: 'beyond_horizon' }]);
+    expect(harness.parked).toMatchObject([{ body: parkedRangeBody(forgotten), reason: 'beyond_horizon' }]);
   });
 });

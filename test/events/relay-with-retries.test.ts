@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { RELAY_KEEPS_SECONDS, RELAY_TRIES, RELAY_WAITS_SECONDS } from '../../lambdas/events/contract.ts';
+import { RELAY_ATTEMPTS, RELAY_MAX_AGE_SECONDS, RELAY_MAX_WAIT_SECONDS } from '../../lambdas/events/contract.ts';
 import type { StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';
 import { type RelayAttempt, relayWithRetries } from '../../lambdas/events/use/relay-with-retries.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
@@ -27,8 +27,8 @@ class PatientRelay extends RelayHarness {
 }
 
 const SECOND_MS = 1_000;
-const WAITS_MS = RELAY_WAITS_SECONDS * SECOND_MS;
-const KEEPS_MS = RELAY_KEEPS_SECONDS * SECOND_MS;
+const WAITS_MS = RELAY_MAX_WAIT_SECONDS * SECOND_MS;
+const KEEPS_MS = RELAY_MAX_AGE_SECONDS * SECOND_MS;
 
 test('a relay retries an unavailable bus within one delivery, and publishes each event once', async () => {
   const relay = new PatientRelay(WAITS_MS);
@@ -121,5 +121,5 @@ describe('events that the bus has not accepted for an hour and a half', () => {
 });
 
 test('the retries of a batch last twice as long as the relay keeps events, so that waiting parks no event', () => {
-  expect(RELAY_TRIES * RELAY_WAITS_SECONDS).toBeGreaterThanOrEqual(2 * RELAY_KEEPS_SECONDS);
+  expect(RELAY_ATTEMPTS * RELAY_MAX_WAIT_SECONDS).toBeGreaterThanOrEqual(2 * RELAY_MAX_AGE_SECONDS);
 });

@@ -1,5 +1,5 @@
-import { bookPartition, bookPlace, type ViewOwner } from '../../lambdas/views/domain/lists.ts';
-import type { BookEntry, ViewRow } from '../../lambdas/views/domain/views.ts';
+import { bookPartition, entrySortKey, type ViewOwner } from '../../lambdas/views/domain/lists.ts';
+import type { PostingRow, ViewRow } from '../../lambdas/views/domain/views.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 /**
@@ -10,7 +10,7 @@ export function bookRows(owner: ViewOwner, count: number, fromMs: number): reado
   return Array.from({ length: count }, (_, index) => {
     const paymentId = paymentIdFor(`${owner.tenantId}-${index}`);
     const leg = { amountMinor: 1 + (index % 1_000), currency: 'EUR' };
-    const set: BookEntry = {
+    const set: PostingRow = {
       occurredAtMs: fromMs + index,
       paymentId,
       sequence: 2,
@@ -20,7 +20,7 @@ export function bookRows(owner: ViewOwner, count: number, fromMs: number): reado
         { ...leg, account: 'merchant_payable', direction: 'credit', leg: 1 },
       ],
     };
-    const key = { partition: bookPartition(owner, 'all', paymentId), sort: bookPlace(set) };
+    const key = { partition: bookPartition(owner, 'all', paymentId), sort: entrySortKey(set) };
     return { ...key, chainId: paymentId, sequence: 2, body: JSON.stringify(set) };
   });
 }

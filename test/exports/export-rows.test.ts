@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { begun } from '../../lambdas/exports/domain/data-export.ts';
+import { initialExport } from '../../lambdas/exports/domain/data-export.ts';
 import { exportRows } from '../../lambdas/exports/use/export-rows.ts';
-import { bookPartition, bookPlace } from '../../lambdas/views/domain/lists.ts';
-import type { BookEntry } from '../../lambdas/views/domain/views.ts';
+import { bookPartition, entrySortKey } from '../../lambdas/views/domain/lists.ts';
+import type { PostingRow } from '../../lambdas/views/domain/views.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -17,17 +17,17 @@ const SETS = 1_001;
 test('pages contain every row of the range once, even at their borders and across all partitions', async () => {
   const clock = new SimulatedClock();
   const views = new DynamoDbViews(emptyTables(clock).client, TABLES.views, { clock, entropy: countingEntropy() });
-  const asked = begun(requested('exp_1'));
+  const asked = initialExport(requested('exp_1'));
   // One set is before the range, and one set is after the range.
   for (let index = -1; index <= SETS; index += 1) {
     const isAfter = index === SETS;
     const occurredAtMs = isAfter ? asked.untilMs : asked.fromMs + Math.floor(index / 2);
     const paymentId = paymentIdFor(`set-${index}`);
-    const legs: BookEntry['legs'] = [
+    const legs: PostingRow['legs'] = [
       { account: 'processor_clearing', direction: 'debit', amountMinor: 1, currency: 'EUR', leg: 0 },
     ];
-    const set: BookEntry = { occurredAtMs, paymentId, sequence: 2, type: 'payment.completed', legs };
-    const key = { partition: bookPartition(OWNER, 'all', paymentId), sort: bookPlace(set) };
+    const set: PostingRow = { occurredAtMs, paymentId, sequence: 2, type: 'payment.completed', legs };
+    const key = { partition: bookPartition(OWNER, 'all', paymentId), sort: entrySortKey(set) };
     await views.put([{ ...key, chainId: paymentId, sequence: 2, body: JSON.stringify(set) }]);
   }
   const { entries } = exportRows({ views, transitions: { readTransition: async () => undefined } });

@@ -1,5 +1,10 @@
 import { csvLine } from '../../lambdas/exports/domain/csv.ts';
-import { begun, type ExportKey, fileOf, type RequestedExport } from '../../lambdas/exports/domain/data-export.ts';
+import {
+  type ExportKey,
+  fileOf,
+  initialExport,
+  type RequestedExport,
+} from '../../lambdas/exports/domain/data-export.ts';
 import { DynamoDbExports } from '../../lambdas/exports/store/dynamodb-exports.ts';
 import type { AllExportRows, ExportPage, MadeExport } from '../../lambdas/exports/use/exports.ts';
 import { type WriteExportTools, type WroteExport, writeExport } from '../../lambdas/exports/use/write-export.ts';
@@ -90,7 +95,7 @@ export class ExportWorld {
   }
 
   request(id: string, changes: Partial<RequestedExport> = {}): Promise<MadeExport> {
-    const asked = begun(requested(id, changes));
+    const asked = initialExport(requested(id, changes));
     const { tenantId: tenant, mode, createdAtMs } = asked;
     return this.exports.make(asked, {
       chain: { tenantId: tenant, mode },

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { begun, hasEnded } from '../../lambdas/exports/domain/data-export.ts';
+import { hasEnded, initialExport } from '../../lambdas/exports/domain/data-export.ts';
 import { DynamoDbExports } from '../../lambdas/exports/store/dynamodb-exports.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import type { TenantId } from '../../lambdas/kernel/ids.ts';
@@ -112,7 +112,7 @@ test('a job completes an export whose writer never started and that no caller re
   const [from, to] = [dayOf(nowMs), dayOf(nowMs)];
   const key = { tenantId: tenant, mode: 'test' as const, id };
   const times = { fromMs: nowMs - 60_000, untilMs: nowMs, createdAtMs: nowMs - 60_000 };
-  const asked = begun(requested(id, { ...key, from, to, ...times }));
+  const asked = initialExport(requested(id, { ...key, from, to, ...times }));
   const actor = { by: 'command', operator: 'ada' } as const;
   const about = { chain: key, action: 'export.requested', actor, about: [id], occurredAtMs: nowMs } as const;
   expect(await exports.make(asked, about)).toEqual({ kind: 'written' });

@@ -1,6 +1,6 @@
 import { CreateBucketCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, expect, test } from '@jest/globals';
-import { begun, fileOf } from '../../lambdas/exports/domain/data-export.ts';
+import { fileOf, initialExport } from '../../lambdas/exports/domain/data-export.ts';
 import { linkTo, S3ExportFiles } from '../../lambdas/exports/store/s3-export-files.ts';
 import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 import { describeExportFiles } from './export-files-suite.ts';
@@ -22,7 +22,7 @@ describeExportFiles('S3', async () => ({
 
 test('a link opens its file without credentials, under a descriptive name', async () => {
   const files = new S3ExportFiles(client, bucket);
-  const asked = begun(requested('exp_linked'));
+  const asked = initialExport(requested('exp_linked'));
   const file = fileOf(asked);
   const uploadId = await files.begin(file);
   await files.end(file, uploadId, [await files.part(file, uploadId, 1, 'a,b\r\n')]);

@@ -6,7 +6,7 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { recordKey } from '../../lambdas/once/store/record-items.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
-import { IntakeSite } from '../intake/intake-site.ts';
+import { SimulatedIntake } from '../intake/intake-site.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { Stores } from '../world/stores.ts';
 import { Barrier, clientWithBarrier } from './barrier.ts';
@@ -15,7 +15,7 @@ import { PaymentSite } from './payment-site.ts';
 const DAY_MS = 86_400_000;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-let site: IntakeSite<PaymentSite>;
+let site: SimulatedIntake<PaymentSite>;
 let scenarios = 0;
 let eventId = '';
 let redelivered: readonly string[] | undefined;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   scenarios += 1;
-  site = new IntakeSite(new PaymentSite(tables));
+  site = new SimulatedIntake(new PaymentSite(tables));
   eventId = `0b9c2f60-7d5a-4a7e-9a53-${String(scenarios).padStart(12, '0')}`;
   redelivered = undefined;
 });

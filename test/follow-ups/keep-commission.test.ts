@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';
 import { commissionAfter } from '../../lambdas/follow-ups/commission.ts';
 import { commissionDueKey } from '../../lambdas/follow-ups/commission-rows.ts';
-import { decidedWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
+import { keepCommission, writesOfDecision } from '../../lambdas/follow-ups/keep-commission.ts';
 import { BASE32_ALPHABET } from '../../lambdas/kernel/digest.ts';
 import { DUE_SHARDS } from '../../lambdas/kernel/due-sort.ts';
 import { ownerToken } from '../../lambdas/kernel/ids.ts';
@@ -45,7 +45,7 @@ class CommissionHarness {
     const record = { operationId: consumerOperation(systemDigest, 'pay-out', 'o1'), owner: ownerToken('cron') };
     const outcome = await this.records.recordOnce(
       { ...record, recordedAtMs: 0 },
-      decidedWrites({ ...commission, status: 'released', sequence: 1_000_000 }, commission),
+      writesOfDecision({ ...commission, status: 'released', sequence: 1_000_000 }, commission),
     );
     expect(outcome).toEqual({ kind: 'recorded' });
   }

@@ -5,13 +5,13 @@ import { ALL_SCOPES, includesRole, ROLES, type Role, type Scope } from '../../la
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
-import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { operations, resolved } from '../api-docs/described-api.ts';
-import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
-import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';
+import { EVENT_ID, SimulatedIntake } from '../intake/intake-site.ts';
+import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
 /** Calls every endpoint as every kind of caller. The rows are the declarations of the endpoints. */
@@ -107,12 +107,12 @@ async function past(): Promise<Readonly<Record<string, string>>> {
   });
   const [delivery] = dataOf(await api.get(`/v1/webhook_endpoints/${endpoint}/deliveries`));
   const replay = await api.send('POST', `/${endpoint}/replay`, 'y', { created_from: 1, created_to: 1000 });
-  const intake = new IntakeSite(api.world);
+  const intake = new SimulatedIntake(api.world);
   const asked = JSON.stringify(intake.request({ account_to: DESK.tenantId }));
   await intake.deliver(intake.onSubject(asked, 'payments.desk'));
   const exported = await api.write('/v1/exports', 'z', { kind: 'entries', from: '2026-03-01', to: '2026-03-01' });
   const [entry] = dataOf(await api.get('/v1/ledger/entries'));
-  await recordLook({ views: api.views, digest: systemDigest }, lookSubject('k'), differsBy(1250), 1);
+  await recordComparison({ views: api.views, digest: systemDigest }, comparedPayment('k'), differsBy(1250), 1);
   return {
     payment,
     payments: payment,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { IntakeSite } from '../intake/intake-site.ts';
+import { SimulatedIntake } from '../intake/intake-site.ts';
 import { Api } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
@@ -58,7 +58,7 @@ describe('field names that together form a card number', () => {
   });
 
   test('are not kept with an event', async () => {
-    const site = new IntakeSite();
+    const site = new SimulatedIntake();
     await site.deliver(site.inQueue(JSON.stringify(site.request(NAMED))));
     expect(site.parkedReasons).toEqual(['malformed']);
     expect(JSON.stringify(site.queues.parked)).not.toContain('424242424242');
@@ -79,7 +79,7 @@ describe('each text of an event is searched once for card numbers and secrets', 
     ['delivered a second time', {}, away],
     ['failed', {}, broken],
   ])('searches once in an event that is %s, over every transport', async (_how, changes, charge) => {
-    const site = new IntakeSite();
+    const site = new SimulatedIntake();
     const processor = { processor: { ...createSandboxInProcess({ clock: site.world.clock }), ...charge } };
     const sent = () => site.request({ ...NOTES, ...changes });
     for (const deliver of [
@@ -95,7 +95,7 @@ describe('each text of an event is searched once for card numbers and secrets', 
   });
 
   test('searches once in an event that is not JSON', async () => {
-    const site = new IntakeSite();
+    const site = new SimulatedIntake();
     await site.deliver(site.inQueue('{"mark-value"'));
     expect(site.parkedReasons).toEqual(['malformed']);
     expect(searches()).toEqual([0, 0, 1, 0]);

@@ -26,7 +26,7 @@ const QUEUE_OF_SHOP = 'arn:aws:sqs:eu-west-1:111122223333:requests-of-shop';
 const OWN_QUEUE = 'arn:aws:sqs:eu-west-1:111122223333:requests';
 
 /** Runs the function that accepts payment requests on a simulated world, with its queues in memory. */
-export class IntakeSite<Of extends World = World> {
+export class SimulatedIntake<Of extends World = World> {
   readonly world: Of;
   /** Messages by queue name. */
   readonly queues = { requests: [] as Queued[], parked: [] as Queued[] };

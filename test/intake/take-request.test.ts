@@ -13,11 +13,11 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { Api } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { TABLES } from '../world/tables.ts';
-import { EVENT_ID, IntakeSite, SHOP } from './intake-site.ts';
+import { EVENT_ID, SHOP, SimulatedIntake } from './intake-site.ts';
 
-let site: IntakeSite;
+let site: SimulatedIntake;
 beforeEach(() => {
-  site = new IntakeSite();
+  site = new SimulatedIntake();
 });
 
 const json = (changes: Readonly<Record<string, unknown>> = {}) => JSON.stringify(site.request(changes));

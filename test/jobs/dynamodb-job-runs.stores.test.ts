@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { acceptedRun, begunPage, type JobRun, runFailed } from '../../lambdas/jobs/domain/job-run.ts';
+import { acceptedRun, type JobRun, withFailure, withPageStarted } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
@@ -67,7 +67,7 @@ describe('a lost response', () => {
       const store = faulty([{ point: 2, kind }]);
       const lock = await store.lock(run.jobId, run.runId, LEASE);
       if (lock === undefined) throw new Error('another run holds the lock');
-      const begun = begunPage(run, T0);
+      const begun = withPageStarted(run, T0);
       expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
       expect(await store.readRun(run.jobId, run.runId)).toEqual(begun);
     },
@@ -78,7 +78,7 @@ describe('a lost response', () => {
     const store = storeOver();
     const lock = await store.lock(run.jobId, run.runId, LEASE);
     if (lock === undefined) throw new Error('another run holds the lock');
-    const begun = begunPage(run, T0);
+    const begun = withPageStarted(run, T0);
     await store.save(begun, lock, T0 + 300_000);
     await store.lock(run.jobId, run.runId, LEASE);
     // Saving the same state a second time still succeeds: this worker has already written it.
@@ -102,7 +102,7 @@ test('a transaction conflict is retried', async () => {
   const store = storeOver(client);
   const lock = await store.lock(run.jobId, run.runId, LEASE);
   if (lock === undefined) throw new Error('another run holds the lock');
-  expect(await store.save(begunPage(run, T0), lock, T0)).toBe(true);
+  expect(await store.save(withPageStarted(run, T0), lock, T0)).toBe(true);
   expect(conflicts).toBe(0);
 });
 
@@ -124,10 +124,10 @@ test('rows expire thirty days after their run ends, or after it was accepted if 
   };
   const lock = await store.lock(run.jobId, run.runId, LEASE);
   if (lock === undefined) throw new Error('another run holds the lock');
-  const begun = begunPage(run, T0);
+  const begun = withPageStarted(run, T0);
   await store.save(begun, lock, T0);
   expect(await expiries()).toEqual([Math.ceil(run.acceptedAtMs / 1000) + 30 * 86_400, undefined]);
-  await store.save(runFailed(begun, 'overdue', T0 + 1), lock, T0);
+  await store.save(withFailure(begun, 'overdue', T0 + 1), lock, T0);
   const inThirtyDays = T0 / 1000 + 1 + 30 * 86_400;
   expect(await expiries()).toEqual([inThirtyDays, inThirtyDays]);
   await store.lock(run.jobId, acceptedRun(run.jobId, T0 + 60_000, T0).runId, LEASE);

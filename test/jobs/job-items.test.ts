@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { acceptedRun, begunPage, type RunId, runFailed } from '../../lambdas/jobs/domain/job-run.ts';
+import { acceptedRun, type RunId, withFailure, withPageStarted } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { runRow } from '../../lambdas/jobs/store/job-items.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
@@ -13,14 +13,14 @@ describe('the row of a run', () => {
   const accepted = acceptedRun('close-days', T0, T0 + 5_000);
 
   test('expires thirty days after the run ends', () => {
-    const ended = runFailed(accepted, 'overdue', T0 + 60_000);
+    const ended = withFailure(accepted, 'overdue', T0 + 60_000);
     expect(runRow(ended)['expiresAt']).toBe(T0 / 1000 + 60 + 30 * DAY_SECONDS);
   });
 
   test('expires even if the run never begins or never ends', () => {
     const at = T0 / 1000 + 5 + 30 * DAY_SECONDS;
     expect(runRow(accepted)['expiresAt']).toBe(at);
-    expect(runRow(begunPage(accepted, T0 + 60_000))['expiresAt']).toBe(at);
+    expect(runRow(withPageStarted(accepted, T0 + 60_000))['expiresAt']).toBe(at);
   });
 });
 

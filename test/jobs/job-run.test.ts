@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   acceptedRun,
-  begunPage,
   isEnded,
   isOverdue,
-  itemSkipped,
   type JobRun,
   nextAttempt,
-  pageDone,
-  runFailed,
   runIdOf,
+  withFailure,
   withoutOvertaken,
+  withPageDone,
+  withPageStarted,
+  withSkippedItem,
   workerLivesMs,
 } from '../../lambdas/jobs/domain/job-run.ts';
 
@@ -25,13 +25,13 @@ function deaths(run: JobRun, times: number): readonly string[] {
   let now = run;
   for (let time = 0; time < times; time += 1) {
     seen.push(nextAttempt(now));
-    now = begunPage(now, T0);
+    now = withPageStarted(now, T0);
   }
   return seen;
 }
 
 function dead(run: JobRun, times: number): JobRun {
-  return times === 0 ? run : dead(begunPage(run, T0), times - 1);
+  return times === 0 ? run : dead(withPageStarted(run, T0), times - 1);
 }
 
 describe('a run', () => {
@@ -41,16 +41,24 @@ describe('a run', () => {
   });
 
   test('begins once, and counts every attempt', () => {
-    const first = begunPage(fresh, T0 + 1_000);
+    const first = withPageStarted(fresh, T0 + 1_000);
     expect(first).toMatchObject({ status: 'running', startedAtMs: T0 + 1_000, attempts: 1, version: 2 });
-    expect(begunPage(first, T0 + MINUTE)).toMatchObject({ startedAtMs: T0 + 1_000, attempts: 2, version: 3 });
+    expect(withPageStarted(first, T0 + MINUTE)).toMatchObject({ startedAtMs: T0 + 1_000, attempts: 2, version: 3 });
   });
 
   test('continues from the cursor with its counts', () => {
-    const one = pageDone(begunPage(fresh, T0), { counts: { done: 3, left: 1, failed: 1 }, items: 5, cursor: 'e' }, T0);
+    const one = withPageDone(
+      withPageStarted(fresh, T0),
+      { counts: { done: 3, left: 1, failed: 1 }, items: 5, cursor: 'e' },
+      T0,
+    );
     expect(one).not.toHaveProperty('begunAtMs');
     expect(one).toMatchObject({ cursor: 'e', done: 3, left: 1, failed: 1, attempts: 0, status: 'running', version: 3 });
-    const two = pageDone(begunPage(one, T0), { counts: { done: 2, left: 0, failed: 0 }, items: 2 }, T0 + MINUTE);
+    const two = withPageDone(
+      withPageStarted(one, T0),
+      { counts: { done: 2, left: 0, failed: 0 }, items: 2 },
+      T0 + MINUTE,
+    );
     expect(two).toMatchObject({ done: 5, left: 1, failed: 1, status: 'succeeded', endedAtMs: T0 + MINUTE, version: 5 });
     expect(two).not.toHaveProperty('cursor');
     expect(isEnded(two)).toBe(true);
@@ -59,17 +67,17 @@ describe('a run', () => {
   test('keeps the names of the first items that failed, and counts all failed items', () => {
     const failures = ['a', 'b'.repeat(300)];
     const page = { counts: { ...NONE, failed: 2 }, items: 2, failures };
-    const one = pageDone(begunPage(fresh, T0), { ...page, cursor: 'b' }, T0);
+    const one = withPageDone(withPageStarted(fresh, T0), { ...page, cursor: 'b' }, T0);
     expect(one).toMatchObject({ failed: 2, failedItems: ['a', 'b'.repeat(200)] });
     const names = Array.from({ length: 50 }, (_, index) => String(index));
     const rest = { counts: { ...NONE, failed: 50 }, items: 50, failures: names };
-    const two = pageDone(begunPage(one, T0), rest, T0);
+    const two = withPageDone(withPageStarted(one, T0), rest, T0);
     expect(two.failedItems).toEqual([...(one.failedItems ?? []), ...names.slice(0, 18)]);
     expect(two.failed).toBe(52);
   });
 
   test('fails with its reason', () => {
-    const failed = runFailed(begunPage(fresh, T0), 'overdue', T0 + MINUTE);
+    const failed = withFailure(withPageStarted(fresh, T0), 'overdue', T0 + MINUTE);
     expect(failed).toMatchObject({ status: 'failed', reason: 'overdue', endedAtMs: T0 + MINUTE, version: 3 });
     expect(isEnded(failed)).toBe(true);
   });
@@ -77,20 +85,21 @@ describe('a run', () => {
   test('becomes overdue relative to its start, or to its acceptance if it has not started', () => {
     expect(isOverdue(fresh, 60, T0 + 300 + MINUTE)).toBe(false);
     expect(isOverdue(fresh, 60, T0 + 301 + MINUTE)).toBe(true);
-    const begun = begunPage(fresh, T0 + 2 * MINUTE);
+    const begun = withPageStarted(fresh, T0 + 2 * MINUTE);
     expect(isOverdue(begun, 60, T0 + 3 * MINUTE)).toBe(false);
     expect(isOverdue(begun, 60, T0 + 3 * MINUTE + 1)).toBe(true);
   });
 });
 
 test('does not count a worker as crashed if another took over while it might have been alive', () => {
-  const begun = begunPage(fresh, T0);
+  const begun = withPageStarted(fresh, T0);
   expect(workerLivesMs(fresh, T0)).toBe(0);
   expect(workerLivesMs(begun, T0 + 30_000)).toBe(60_000);
   expect(withoutOvertaken(begun, T0 + 89_999).attempts).toBe(0);
   expect(withoutOvertaken(begun, T0 + 90_000).attempts).toBe(1);
   let run = fresh;
-  for (let time = 0; time < 50; time += 1) run = begunPage(withoutOvertaken(run, T0 + time * 1_000), T0 + time * 1_000);
+  for (let time = 0; time < 50; time += 1)
+    run = withPageStarted(withoutOvertaken(run, T0 + time * 1_000), T0 + time * 1_000);
   expect(run.attempts).toBe(1);
 });
 
@@ -112,9 +121,9 @@ describe('a page that crashes its workers', () => {
   test('is processed item by item up to the last suspect item, one suspect item per worker', () => {
     let run = dead(fresh, 3);
     for (let item = 1; item < 60; item += 1) {
-      run = pageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0);
+      run = withPageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0);
       expect(nextAttempt(run)).toBe('one_item');
-      run = begunPage(run, T0);
+      run = withPageStarted(run, T0);
     }
     expect(deaths(run, 3)).toEqual(['one_item', 'one_item', 'pass_over']);
   });
@@ -122,25 +131,26 @@ describe('a page that crashes its workers', () => {
   test('is no longer suspect after all its items are processed', () => {
     let run = dead(fresh, 3);
     for (let item = 1; item <= 100; item += 1) {
-      run = begunPage(pageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0), T0);
+      run = withPageStarted(withPageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0), T0);
     }
     expect(run).not.toHaveProperty('oneByOne');
     expect(run).toMatchObject({ done: 100, attempts: 1 });
   });
 
   test('continues by whole pages after a skipped item', () => {
-    const run = itemSkipped(dead(fresh, 6), { name: 'pay_1', cursor: 'b' }, T0);
+    const run = withSkippedItem(dead(fresh, 6), { name: 'pay_1', cursor: 'b' }, T0);
     expect(run).toMatchObject({ cursor: 'b', failed: 1, skipped: ['pay_1'], attempts: 0, status: 'running' });
     expect(nextAttempt(run)).toBe('whole_page');
   });
 
   test('ends the run when the skipped item was the last one', () => {
-    expect(itemSkipped(dead(fresh, 6), { name: 'pay_1' }, T0)).toMatchObject({ status: 'succeeded', failed: 1 });
+    expect(withSkippedItem(dead(fresh, 6), { name: 'pay_1' }, T0)).toMatchObject({ status: 'succeeded', failed: 1 });
   });
 
   test('keeps a bounded list of names, but counts all of them', () => {
     let run = fresh;
-    for (let item = 0; item < 50; item += 1) run = itemSkipped(run, { name: 'n'.repeat(1_000), cursor: `${item}` }, T0);
+    for (let item = 0; item < 50; item += 1)
+      run = withSkippedItem(run, { name: 'n'.repeat(1_000), cursor: `${item}` }, T0);
     expect(run.failed).toBe(50);
     expect(run.skipped).toHaveLength(20);
     expect(run.skipped[0]).toHaveLength(200);

@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { acceptedRun, begunPage, type JobRun, pageDone, runFailed } from '../../lambdas/jobs/domain/job-run.ts';
+import {
+  acceptedRun,
+  type JobRun,
+  withFailure,
+  withPageDone,
+  withPageStarted,
+} from '../../lambdas/jobs/domain/job-run.ts';
 import type { JobLock, JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
 import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
 import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
@@ -41,7 +47,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     return taken;
   };
   const read = () => store.readRun(jobId, run.runId);
-  const end = (from: JobRun): JobRun => pageDone(from, { counts: { done: 1, left: 0, failed: 0 }, items: 1 }, T0);
+  const end = (from: JobRun): JobRun => withPageDone(from, { counts: { done: 1, left: 0, failed: 0 }, items: 1 }, T0);
 
   describe(`the ${name} runs of jobs: accepting`, () => {
     test('stores the record and the run', async () => {
@@ -64,7 +70,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
 
     test('leaves a run unchanged when it is requested under a second key', async () => {
       await accept(run);
-      const begun = begunPage(run, T0);
+      const begun = withPageStarted(run, T0);
       await store.save(begun, await locked(run.runId, T0), T0 + LEASE);
       expect(await accept(run, 'by-hand')).toEqual({ kind: 'recorded' });
       expect(await store.readAccepted('job_by-hand' as OperationId)).toBeDefined();
@@ -122,7 +128,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     test('stores every field of a run', async () => {
       await accept(run);
       const full: JobRun = {
-        ...begunPage(run, T0),
+        ...withPageStarted(run, T0),
         cursor: 'after',
         oneByOne: 7,
         skipped: ['one', 'two'],
@@ -132,7 +138,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       };
       expect(await store.save(full, await locked(run.runId, T0), T0 + LEASE)).toBe(true);
       expect(await read()).toEqual(full);
-      const failed = runFailed(full, 'overdue', T0);
+      const failed = withFailure(full, 'overdue', T0);
       expect(await store.save(failed, await locked(run.runId, T0), T0 + LEASE)).toBe(true);
       expect(await read()).toEqual(failed);
     });
@@ -140,7 +146,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     test('is refused to a worker of the same run after it was taken over', async () => {
       await accept(run);
       const stale = await locked(run.runId, T0);
-      const begun = begunPage(run, T0);
+      const begun = withPageStarted(run, T0);
       const newer = await locked(run.runId, T0);
       expect(await store.save(begun, stale, T0 + LEASE)).toBe(false);
       expect(await read()).toEqual(run);
@@ -151,16 +157,16 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       await accept(run);
       const stale = await locked(run.runId, T0);
       await locked(other.runId, T0 + LEASE);
-      expect(await store.save(begunPage(run, T0), stale, T0 + 2 * LEASE)).toBe(false);
+      expect(await store.save(withPageStarted(run, T0), stale, T0 + 2 * LEASE)).toBe(false);
       expect(await read()).toEqual(run);
     });
 
     test('is refused when the run has changed', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
-      const begun = begunPage(run, T0);
+      const begun = withPageStarted(run, T0);
       await store.save(begun, held, T0 + LEASE);
-      const again = { ...pageDone(run, { counts: { done: 9, left: 0, failed: 0 }, items: 9 }, T0) };
+      const again = { ...withPageDone(run, { counts: { done: 9, left: 0, failed: 0 }, items: 9 }, T0) };
       expect(await store.save({ ...again, version: 5 }, held, T0 + LEASE)).toBe(false);
       expect(await read()).toEqual(begun);
     });
@@ -168,7 +174,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     test('lengthens the lease', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
-      await store.save(begunPage(run, T0), held, T0 + 2 * LEASE);
+      await store.save(withPageStarted(run, T0), held, T0 + 2 * LEASE);
       expect(await lock(other.runId, T0 + LEASE + 1)).toBeUndefined();
       expect(await lock(other.runId, T0 + 2 * LEASE)).toBeDefined();
     });
@@ -176,7 +182,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     test('releases the lock at the end of the run, and the next token is greater', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
-      const begun = begunPage(run, T0);
+      const begun = withPageStarted(run, T0);
       await store.save(begun, held, T0 + LEASE);
       expect(await store.save(end(begun), held, T0 + LEASE)).toBe(true);
       expect(await lock(other.runId, T0 + 1)).toMatchObject({ runId: other.runId, token: held.token + 1 });
@@ -185,7 +191,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     test('succeeds only once for concurrent saves', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
-      const begun = begunPage(run, T0);
+      const begun = withPageStarted(run, T0);
       const saves = Array.from({ length: 6 }, (_, done) => store.save({ ...begun, done }, held, T0 + LEASE));
       // No return values are checked, because a worker never saves concurrently: only one write may take effect.
       await Promise.all(saves);

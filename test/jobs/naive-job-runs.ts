@@ -1,4 +1,4 @@
-import { isEnded, type JobRun, pageDone, type RunId } from '../../lambdas/jobs/domain/job-run.ts';
+import { isEnded, type JobRun, type RunId, withPageDone } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import type { JobLock, JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
 import { workPage } from '../../lambdas/jobs/use/work-page.ts';
@@ -54,7 +54,7 @@ export const cursorFirst: typeof workRun = async ({ runs, tasks, jobs, clock }, 
   if (lock === undefined) return 'waiting';
   const { items, next } = await job.page(run.cursor, 2, run);
   const counts = { done: items.length, left: 0, failed: 0 };
-  const now = pageDone(
+  const now = withPageDone(
     run,
     { counts, items: items.length, ...(next === undefined ? {} : { cursor: next }) },
     clock.nowMs(),

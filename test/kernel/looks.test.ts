@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { firstLookMs, type LookSchedule, lookIntervalMs, nextLookMs } from '../../lambdas/kernel/looks.ts';
+import { firstLookUpMs, type LookUpSchedule, lookUpIntervalMs, nextLookUpMs } from '../../lambdas/kernel/looks.ts';
 import { fc } from '../support/properties.ts';
 
 const MINUTE_MS = 60_000;
@@ -7,12 +7,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const SINCE_MS = 1_767_225_600_000;
 const KINDS = ['answer', 'books', 'payer', 'bank', 'order', 'orphan', 'foreign'] as const;
-const look = (kind: LookSchedule['kind'], name = 'pay_a'): LookSchedule => ({ kind, name, sinceMs: SINCE_MS });
+const look = (kind: LookUpSchedule['kind'], name = 'pay_a'): LookUpSchedule => ({ kind, name, sinceMs: SINCE_MS });
 
 /** Returns the ages at which runs in every minute check an entry, in milliseconds. */
-function ages(schedule: LookSchedule, untilMs: number): readonly number[] {
+function ages(schedule: LookUpSchedule, untilMs: number): readonly number[] {
   const found: number[] = [];
-  for (let atMs = firstLookMs(schedule); atMs < SINCE_MS + untilMs; atMs = nextLookMs(schedule, atMs))
+  for (let atMs = firstLookUpMs(schedule); atMs < SINCE_MS + untilMs; atMs = nextLookUpMs(schedule, atMs))
     found.push(atMs - SINCE_MS);
   return found;
 }
@@ -46,11 +46,11 @@ describe('an entry', () => {
     fc.assert(
       fc.property(times, ({ kind, name, ageMs }) => {
         const schedule = { kind, name, sinceMs: SINCE_MS };
-        const first = firstLookMs(schedule) - SINCE_MS;
-        expect(first).toBeLessThan(lookIntervalMs(schedule, SINCE_MS));
-        const waits = nextLookMs(schedule, SINCE_MS + ageMs) - (SINCE_MS + ageMs);
+        const first = firstLookUpMs(schedule) - SINCE_MS;
+        expect(first).toBeLessThan(lookUpIntervalMs(schedule, SINCE_MS));
+        const waits = nextLookUpMs(schedule, SINCE_MS + ageMs) - (SINCE_MS + ageMs);
         expect(waits).toBeGreaterThan(0);
-        expect(waits).toBeLessThanOrEqual(lookIntervalMs(schedule, SINCE_MS + ageMs + MINUTE_MS));
+        expect(waits).toBeLessThanOrEqual(lookUpIntervalMs(schedule, SINCE_MS + ageMs + MINUTE_MS));
       }),
     );
   });
@@ -59,7 +59,7 @@ describe('an entry', () => {
     const names = Array.from({ length: 600 }, (_, each) => `pay_${each.toString(36).padStart(4, '0')}`);
     const minutes = new Map<number, number>();
     for (const name of names) {
-      const atMs = nextLookMs(look('order', name), SINCE_MS + 2 * HOUR_MS);
+      const atMs = nextLookUpMs(look('order', name), SINCE_MS + 2 * HOUR_MS);
       minutes.set(atMs, (minutes.get(atMs) ?? 0) + 1);
     }
     expect(minutes.size).toBe(15);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { printable } from '../../lambdas/kernel/one-line.ts';
 import { refusalOf } from '../../lambdas/orders/parties/shop-call.ts';
-import { presentable } from '../../lambdas/processors/answers.ts';
+import { sanitizedFailure } from '../../lambdas/processors/answers.ts';
 
 /** Terminal escape sequences, line ends, and characters that change the direction of text. */
 const FORGING = '\u001b[2J\r\n\u0085\u009b\u2028\u2029\u202e\u2066\u200f\u00ad\ue000\ufffd\ud800';
@@ -16,11 +16,11 @@ describe('a text from a processor, a vendor or a receiver', () => {
   });
 
   test('is stored without control characters in the failure of a payment', () => {
-    const { code, message } = presentable({ code: `declined${FORGING}`, message: `Card${FORGING}declined` });
+    const { code, message } = sanitizedFailure({ code: `declined${FORGING}`, message: `Card${FORGING}declined` });
     expect([isPlain(code), isPlain(message)]).toEqual([true, true]);
     expect(message).toMatch(/^Card .*declined$/);
     // The text can be cut inside a surrogate pair.
-    expect(isPlain(presentable({ code: 'x', message: '😀'.repeat(200) }).message)).toBe(true);
+    expect(isPlain(sanitizedFailure({ code: 'x', message: '😀'.repeat(200) }).message)).toBe(true);
   });
 
   test('is stored without control characters in the refusal of a vendor', () => {

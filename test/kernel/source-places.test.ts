@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { buildSync } from 'esbuild';
 import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
-import { withSourcePlaces } from '../../lambdas/kernel/platform/source-places.ts';
+import { withSourcePositions } from '../../lambdas/kernel/platform/source-places.ts';
 import { standardTelemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import { catchWrittenLines } from '../support/written-lines.ts';
 
@@ -46,5 +46,5 @@ test.each([
   ['of Node', '    at run (node:internal/modules/esm/module_job:561:25)'],
   ['of a position that no source has', `    at charge (${pathToFileURL('/index.mjs').href}:999999:1)`],
 ])('a frame %s is left unchanged', (_what, frame) => {
-  expect(withSourcePlaces(`Error: no 5\n${frame}`)).toBe(`Error: no 5\n${frame}`);
+  expect(withSourcePositions(`Error: no 5\n${frame}`)).toBe(`Error: no 5\n${frame}`);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
-import { ALL_EVENTS, EventNames, PUBLIC_EVENTS, RELAY_TRIES } from '../../lambdas/events/contract.ts';
+import { ALL_EVENTS, EventNames, PUBLIC_EVENTS, RELAY_ATTEMPTS } from '../../lambdas/events/contract.ts';
 import { EventBus } from '../../lib/constructs/event-bus.ts';
 import { EventConsumer } from '../../lib/constructs/event-consumer.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
@@ -37,7 +37,7 @@ describe('the relay', () => {
       BatchSize: 100,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
       BisectBatchOnFunctionError: true,
-      MaximumRetryAttempts: RELAY_TRIES,
+      MaximumRetryAttempts: RELAY_ATTEMPTS,
       MaximumRecordAgeInSeconds: 72_000,
       DestinationConfig: { OnFailure: { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('Parked'), 'Arn'] } } },
       FilterCriteria: {

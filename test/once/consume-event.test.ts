@@ -3,9 +3,9 @@ import type { PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { type Consumer, consumeEvent, inOurTables, outside } from '../../lambdas/once/use/consume-event.ts';
+import { type Consumer, consumeEvent, inOwnTables, outside } from '../../lambdas/once/use/consume-event.ts';
 import type { ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
-import { type Consumed, type OutsideCall } from '../../lambdas/once/use/execute-once.ts';
+import { type Consumed, type ExternalCall } from '../../lambdas/once/use/execute-once.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
@@ -40,7 +40,7 @@ class Harness {
 /** Creates a consumer that writes a different row each time, so that rows count the effects. */
 function counting(handler: string, changes: Partial<Consumer<PaymentEvent>> = {}) {
   let written = 0;
-  const handle = inOurTables<PaymentEvent>(async () => {
+  const handle = inOwnTables<PaymentEvent>(async () => {
     written += 1;
     return [{ kind: 'put', row: { ...HEAD, sort: `${handler}-${written}` }, attributes: { handler } }];
   });
@@ -136,7 +136,7 @@ describe('an effect in Payonce’s own tables', () => {
   test('omits obsolete writes, and applies the other writes', async () => {
     const harness = new Harness();
     const handle = (sequence: number) =>
-      inOurTables<PaymentEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
+      inOwnTables<PaymentEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
     await harness.consume({ handler: 'newer', handle: handle(7) });
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
     expect(harness.stores.row(HEAD)).toEqual({ sequence: 7 });
@@ -146,7 +146,7 @@ describe('an effect in Payonce’s own tables', () => {
   test('is omitted entirely when a write with skip_all is obsolete', async () => {
     const harness = new Harness();
     const handle = (sequence: number) =>
-      inOurTables<PaymentEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
+      inOwnTables<PaymentEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
     await harness.consume({ handler: 'newer', handle: handle(7) });
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
     expect(harness.stores.allRows()).toHaveLength(2);
@@ -157,7 +157,7 @@ describe('an effect in Payonce’s own tables', () => {
     const harness = new Harness();
     const rival = counting('entries');
     let asked = 0;
-    const handle = inOurTables<PaymentEvent>(async () => {
+    const handle = inOwnTables<PaymentEvent>(async () => {
       asked += 1;
       await harness.consume(rival);
       return [entry('late')];
@@ -170,10 +170,10 @@ describe('an effect in Payonce’s own tables', () => {
   test('is computed a second time if at least one of two failed conditions requires a new computation', async () => {
     const harness = new Harness();
     const other = { ...head(5), row: { ...HEAD, sort: 'other' } };
-    const before = inOurTables<PaymentEvent>(async () => [head(5), other]);
+    const before = inOwnTables<PaymentEvent>(async () => [head(5), other]);
     await harness.consume({ handler: 'before', handle: before });
     let asked = 0;
-    const handle = inOurTables<PaymentEvent>(async () => {
+    const handle = inOwnTables<PaymentEvent>(async () => {
       asked += 1;
       return asked === 1 ? [head(3, 'skip'), other] : [entry('again')];
     });
@@ -183,9 +183,9 @@ describe('an effect in Payonce’s own tables', () => {
 
   test('is computed a second time, from the current rows, after a condition failed', async () => {
     const harness = new Harness();
-    await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
+    await harness.consume({ handler: 'before', handle: inOwnTables<PaymentEvent>(async () => [head(5)]) });
     let asked = 0;
-    const handle = inOurTables<PaymentEvent>(async () => {
+    const handle = inOwnTables<PaymentEvent>(async () => {
       asked += 1;
       // The first read takes place before the rival's write.
       return [head(asked === 1 ? 5 : 6)];
@@ -197,25 +197,25 @@ describe('an effect in Payonce’s own tables', () => {
 
   test('fails with contention after eight rivals, and nothing is recorded', async () => {
     const harness = new Harness();
-    await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
-    const handle = inOurTables<PaymentEvent>(async () => [head(1)]);
+    await harness.consume({ handler: 'before', handle: inOwnTables<PaymentEvent>(async () => [head(5)]) });
+    const handle = inOwnTables<PaymentEvent>(async () => [head(1)]);
     await expect(harness.consume({ handler: 'after', handle })).rejects.toMatchObject({ code: 'contention' });
     expect(harness.stores.consumptions()).toHaveLength(1);
   });
 
   test('may be empty, but throws if it exceeds the size of a transaction', async () => {
     const harness = new Harness();
-    expect(await harness.consume({ handler: 'none', handle: inOurTables<PaymentEvent>(async () => []) })).toEqual({
+    expect(await harness.consume({ handler: 'none', handle: inOwnTables<PaymentEvent>(async () => []) })).toEqual({
       kind: 'done',
     });
-    const many = inOurTables<PaymentEvent>(async () => Array.from({ length: 100 }, (_, index) => entry(`${index}`)));
+    const many = inOwnTables<PaymentEvent>(async () => Array.from({ length: 100 }, (_, index) => entry(`${index}`)));
     await expect(harness.consume({ handler: 'many', handle: many })).rejects.toThrow('too many writes: 100');
   });
 });
 
 describe('an effect outside Payonce', () => {
   const recording = (behave: (attempt: number) => Promise<void>) => {
-    const calls: OutsideCall[] = [];
+    const calls: ExternalCall[] = [];
     const handle = outside<PaymentEvent>(async (_event, call) => {
       calls.push(call);
       await behave(calls.length);

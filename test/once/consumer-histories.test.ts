@@ -10,11 +10,11 @@ import {
   type Consume,
   ConsumerWorld,
   deliver,
-  inTables,
   naiveInTables,
   naiveOutside,
-  outsideOf,
+  outsideEffect,
   paidEvent,
+  tableEffect,
 } from './consumer-world.ts';
 
 const EVENT = paidEvent();
@@ -57,8 +57,8 @@ function survey(how: Consume, faults: number, oneOf = 1) {
 }
 
 describe.each([
-  ['in our tables', inTables],
-  ['outside', outsideOf],
+  ['in our tables', tableEffect],
+  ['outside', outsideEffect],
 ] as const)('an event, its redeliveries and a rival have one effect %s', (_where, how) => {
   test('with every single fault at every call', async () => {
     const { histories, findings } = await survey(how, 1);
@@ -74,8 +74,8 @@ describe.each([
 });
 
 describe.each([
-  ['in our tables', inTables],
-  ['outside', outsideOf],
+  ['in our tables', tableEffect],
+  ['outside', outsideEffect],
 ] as const)('a Stream that is read a second time from the beginning', (where, how) => {
   test(`has no second effect at a consumer ${where}, although every event is published a second time`, async () => {
     const relay = new RelayHarness(chains(4));

@@ -14,11 +14,11 @@ import {
   type Consume,
   ConsumerWorld,
   deliver,
-  inTables,
   naiveInTables,
   naiveOutside,
-  outsideOf,
+  outsideEffect,
   paidEvent,
+  tableEffect,
 } from './consumer-world.ts';
 
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
@@ -96,8 +96,8 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
 }
 
 describe.each([
-  ['in our tables', inTables],
-  ['outside', outsideOf],
+  ['in our tables', tableEffect],
+  ['outside', outsideEffect],
 ] as const)('an event and its redeliveries on the DynamoDB API have one effect %s', (_where, how) => {
   test('with every pair of faults at any two calls of the SDK and the vendor', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), {

@@ -5,7 +5,7 @@ import {
   type Consumer,
   type ConsumeTools,
   consumeEvent,
-  inOurTables,
+  inOwnTables,
   outside,
 } from '../../lambdas/once/use/consume-event.ts';
 import type { ConsumerClaims, ConsumerEffects, ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
@@ -72,13 +72,13 @@ export class ConsumerWorld extends World {
 }
 
 /** Consumes with an effect in our tables, such as the ledger's entries. */
-export const inTables: Consume = (actor, event, world) => {
-  const handle = inOurTables<PaymentEvent>(async (each) => [world.entry(each)]);
+export const tableEffect: Consume = (actor, event, world) => {
+  const handle = inOwnTables<PaymentEvent>(async (each) => [world.entry(each)]);
   return consumeEvent(world.consumeTools(actor), { handler: 'entries', handle }, event);
 };
 
 /** Consumes with an effect outside, such as an e-mail. */
-export const outsideOf: Consume = (actor, event, world) => {
+export const outsideEffect: Consume = (actor, event, world) => {
   const handle = outside<PaymentEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
   const consumer: Consumer<PaymentEvent> = { handler: 'letters', handle };
   return consumeEvent(world.consumeTools(actor), consumer, event);

@@ -17,10 +17,10 @@ import {
   commitOnce,
   completeOnce,
   type ExecuteTools,
+  type ExternalCall,
   executeOnce,
   type Held,
   type Operation,
-  type OutsideCall,
   type Written,
 } from '../../lambdas/once/use/execute-once.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
@@ -409,7 +409,7 @@ describe('a consumer’s call to an outside system', () => {
     leaseExpiresAtMs: 0,
   };
   const effect = { operationId: key.operationId, owner: ownerToken('rival'), recordedAtMs: 0 };
-  const complete = (records: Partial<ConsumerClaims>, call = async (_call: OutsideCall) => {}) => {
+  const complete = (records: Partial<ConsumerClaims>, call = async (_call: ExternalCall) => {}) => {
     const claims: ConsumerClaims = {
       claim: async () => ({ kind: 'claimed' }),
       complete: async () => true,
@@ -425,7 +425,7 @@ describe('a consumer’s call to an outside system', () => {
     ['no longer exists', undefined, 'busy'],
     ['is completed', { status: 'completed', record: effect }, 'done_before'],
   ])('is not made if a rival claimed it first and the rival’s claim %s', async (_case, found, kind) => {
-    const calls: OutsideCall[] = [];
+    const calls: ExternalCall[] = [];
     const claim: ConsumerClaims['claim'] = async (_pending, replaces) => ({
       kind: 'refused',
       found: replaces === undefined ? stale : found,

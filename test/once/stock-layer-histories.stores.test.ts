@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { everyRace, type MakeWorld, paymentStory } from '../payments/payment-story.ts';
-import { brokenPromises, surveyFaults } from '../support/fault-histories.ts';
+import { surveyFaults, violatedGuarantees } from '../support/fault-histories.ts';
 import { createTables } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { fakeDate } from './stock-date.ts';
@@ -39,11 +39,11 @@ whole(describe, { slice: describe.skip })(
 
     test('the guarantees of charges, postings and answers after one fault, without a rival', async () => {
       const found = await surveyFaults(stock(), { faults: 1, races: [{}] });
-      expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
+      expect(violatedGuarantees(found)).toEqual(['I1', 'I2', 'I4']);
     });
 
     test('the guarantees of charges, postings and answers, with a new processor key per attempt', async () => {
-      expect(brokenPromises(await surveyFaults(stock(), { faults: 1, races: RACES }))).toEqual([
+      expect(violatedGuarantees(await surveyFaults(stock(), { faults: 1, races: RACES }))).toEqual([
         'I1',
         'I2',
         'I3',
@@ -53,14 +53,14 @@ whole(describe, { slice: describe.skip })(
 
     test('the guarantee of postings, even if the processor gets the same key every time', async () => {
       const found = await surveyFaults(stock({ processorKey: 'same' }), { faults: 1, races: RACES });
-      expect(brokenPromises(found)).toEqual(['I2', 'I4']);
+      expect(violatedGuarantees(found)).toEqual(['I2', 'I4']);
     });
 
     test('the guarantee of an answer, if the layer does not know the remaining time of its invocation', async () => {
       const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
       const found = await surveyFaults(stock({ remainingTimeMs: 0 }), { faults: 1, races: [{}] });
       warn.mockRestore();
-      expect(brokenPromises(found)).toContain('I7');
+      expect(violatedGuarantees(found)).toContain('I7');
     });
   },
 );

@@ -6,7 +6,7 @@ import { approve, reject } from '../../lambdas/operators/use/approve.ts';
 import { correctLedger } from '../../lambdas/operators/use/correct-ledger.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
-import { beforeEachCall, brokenPromises, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { beforeEachCall, type HistoryRun, surveyFaults, violatedGuarantees } from '../support/fault-histories.ts';
 import type { Ended, PlannedFault } from '../support/fault-plan.ts';
 import { FaultPlan } from '../support/fault-plan.ts';
 import { whole } from '../support/slice.ts';
@@ -168,5 +168,5 @@ test('the survey detects an approval whose effect is written separately from its
     return approve({ ...tools, effects: split }, verdict);
   };
   const survey = await surveyFaults((faults) => runHistory(faults, apart), { faults: 0 });
-  expect(brokenPromises(survey)).toContain('I4');
+  expect(violatedGuarantees(survey)).toContain('I4');
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { ChangedPayment, inReview } from '../payments/provoked-changes.ts';
+import { ChangedPayment, paymentInReview } from '../payments/provoked-changes.ts';
 import { type Api, type ApiWorldTools, as, dataOf, type Reply } from '../world/api.ts';
 
 const SAID = { reason: 'Seen on the bank statement of 3 March' };
@@ -30,7 +30,7 @@ async function isRefused(payment: ChangedPayment, body: object, refusal: object,
 
 describe('a decision that a payment succeeded', () => {
   test('is refused if its amount is not the captured amount, which a request under the same key may then name', async () => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     await isRefused(
       payment,
       { outcome: 'succeeded', amount: 6 },
@@ -46,7 +46,7 @@ describe('a decision that a payment succeeded', () => {
   });
 
   test('is refused with a charge that the processor does not show', async () => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     const asked = { outcome: 'succeeded', amount: 600, charge_id: 'ch_nowhere' };
     await isRefused(payment, asked, { status: 409, code: 'charge_unknown_at_processor', param: 'charge_id' });
   });
@@ -55,7 +55,7 @@ describe('a decision that a payment succeeded', () => {
     ['names another payment', (other: string) => ({ payment: other })],
     ['names no payment', () => ({})],
   ])('is refused with a charge whose metadata %s', async (_which, metadata) => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     const other = await payment.ledger.paid('other');
     const { chargeId } = await payment.inside.charge({ amountMinor: 1000 });
     await payment.inside.correct(chargeId, { metadata: metadata(other) });
@@ -64,7 +64,7 @@ describe('a decision that a payment succeeded', () => {
   });
 
   test('is accepted with another charge of the payment that the processor captured', async () => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     const named = { paymentId: payment.id, operationId: storedOperationId('by-hand') };
     const { chargeId } = await payment.inside.charge({ ...named, amountMinor: 1000 });
     const asked = { outcome: 'succeeded', amount: 1000, charge_id: chargeId };
@@ -78,7 +78,7 @@ describe('a decision that a payment succeeded', () => {
     ['has not captured', { status: 'authorized', amount_captured: 0 }, 0, 'EUR'],
     ['captured in another currency', { currency: 'USD' }, 600, 'USD'],
   ] as const)('is refused for a charge that the processor %s', async (_what, change, amount, currency) => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     await payment.inside.correct(payment.chargeId, change);
     const refusal = { code: 'amount_differs_from_processor', processor_amount: amount, processor_currency: currency };
     await isRefused(payment, { outcome: 'succeeded', amount: 600 }, refusal);
@@ -87,7 +87,7 @@ describe('a decision that a payment succeeded', () => {
 
 describe('a decision that a payment failed', () => {
   test('names no charge and no amount, and needs no books', async () => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     const named = await decide(payment.ledger, payment, { outcome: 'failed', charge_id: payment.chargeId });
     expect(named.body).toMatchObject({ status: 400, param: 'charge_id' });
     const overridden = await decide(payment.ledger, payment, { outcome: 'failed', override: true });
@@ -195,7 +195,7 @@ describe('books that cannot be read', () => {
   ])(
     '%s make a decision fail unless it has an override, which the chain, the log and the timeline show',
     async (_which, blind) => {
-      const payment = await inReview();
+      const payment = await paymentInReview();
       const desk = blind(payment);
       const asked = { outcome: 'succeeded', amount: 600 };
       await isRefused(payment, asked, { status: 409, code: 'processor_books_unreadable' }, desk);
@@ -211,7 +211,7 @@ describe('books that cannot be read', () => {
   );
 
   test('are required for an override', async () => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     const asked = { outcome: 'succeeded', amount: 600, override: true };
     await isRefused(payment, asked, { status: 409, code: 'override_not_allowed', param: 'override' });
   });
@@ -239,7 +239,7 @@ describe('a decision above the limit', () => {
   }
 
   test('is compared again when a second person approves it, and stays open if the approval is refused', async () => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     const desk = apiOf(payment);
     const asked = await decide(desk, payment, { outcome: 'succeeded', amount: 600 });
     expect([asked.status, asked.body['request']]).toMatchObject([202, { override: false }]);
@@ -251,7 +251,7 @@ describe('a decision above the limit', () => {
   });
 
   test('also waits with an override, and its approval is refused when the books are readable again', async () => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     const { processor } = payment.ledger;
     const blind = apiOf(payment, { books: [{ ...processor, readCharge: refuse }] });
     const asked = await decide(blind, payment, { outcome: 'succeeded', amount: 6, override: true });

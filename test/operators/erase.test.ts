@@ -13,7 +13,7 @@ import { hex } from '../../lambdas/kernel/hash-chain.ts';
 import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
+import { RECORD_RETENTION_DAYS } from '../../lambdas/once/domain/idempotency.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
@@ -254,7 +254,7 @@ describe('a payment', () => {
     const { Items: ledger } = await world.client.send(new ScanCommand({ TableName: TABLES.ledger }));
     const inLedger = JSON.stringify(ledger, (_key, each: unknown) => (each instanceof Uint8Array ? hex(each) : each));
     for (const guess of guesses) expect(inLedger).not.toContain(guess);
-    clock.advance(RECORDS_KEPT_DAYS * 24 * 60 * 60_000);
+    clock.advance(RECORD_RETENTION_DAYS * 24 * 60 * 60_000);
     database.deleteExpired();
     for (const guess of guesses) expect(await everything()).not.toContain(guess);
   });

@@ -11,7 +11,7 @@ import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { idOfApiKey, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { beforeEachCall, brokenPromises, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { beforeEachCall, type HistoryRun, surveyFaults, violatedGuarantees } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { SDK_ERRORS } from '../support/faulty-client.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -160,5 +160,5 @@ test.each(Object.entries(RIVALS))('an API key is replaced once, with %s before e
 
 test('the survey detects an API key that is written separately from the record of its request', async () => {
   const survey = await surveyFaults((faults) => runHistory('make', faults, { isRecorded: false }), { faults: 0 });
-  expect(brokenPromises(survey)).toContain('one request has made two keys');
+  expect(violatedGuarantees(survey)).toContain('one request has made two keys');
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { inReview } from '../payments/provoked-changes.ts';
+import { paymentInReview } from '../payments/provoked-changes.ts';
 
 const SAID = { reason: 'Seen on the bank statement of 3 March' };
 
 describe('an operator’s decision about a payment with a wrong captured amount', () => {
   test('requires the captured amount; without it nothing is posted, and the same key can be used again', async () => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     const unnamed = await payment.decide('d', { ...SAID, outcome: 'succeeded' });
     expect([unnamed.status, unnamed.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);
     const dry = await payment.decide('d', { ...SAID, outcome: 'succeeded', amount: 600, dry_run: true });
@@ -32,7 +32,7 @@ describe('an operator’s decision about a payment with a wrong captured amount'
     ['beyond any payment', { outcome: 'succeeded', amount: 1_000_000_000_000 }],
     ['that is not a whole number', { outcome: 'succeeded', amount: 0.5 }],
   ])('is refused, naming the field, when it has an amount %s', async (_what, body) => {
-    const reply = await (await inReview()).decide('d', { ...SAID, ...body });
+    const reply = await (await paymentInReview()).decide('d', { ...SAID, ...body });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);
   });
 });

@@ -5,7 +5,7 @@ import { createBigCommerceStock, probeBigCommerce } from '../../lambdas/orders/p
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import type { ReservationOrder, StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
-import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
+import type { OnGivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
@@ -14,7 +14,14 @@ import { Stores } from '../world/stores.ts';
 import { World } from '../world/world.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
 import type { Trouble } from './postmark-double.ts';
-import { CLOCK_SKEW_MS, Died, diesAfterBegin, diesBeforeSent, TROUBLES, timeoutFor } from './vendor-redeliveries.ts';
+import {
+  AMBIGUOUS_FAULTS,
+  CLOCK_SKEW_MS,
+  crashAfterClaim,
+  crashBeforeSendIsRecorded,
+  ProcessCrash,
+  timeoutFor,
+} from './vendor-redeliveries.ts';
 
 const ORDER = `ord_${'a'.repeat(32)}` as OrderId;
 const ITEMS = [{ sku: 'sku_tea', quantity: 2 }];
@@ -42,7 +49,7 @@ describe('the inventory of a BigCommerce store', () => {
   const connect = (
     held: SendingClaims = claims,
     trouble?: Trouble,
-    { token = BIGCOMMERCE_TOKEN, givenUp = 'delay' }: { token?: string; givenUp?: GivenUp } = {},
+    { token = BIGCOMMERCE_TOKEN, givenUp = 'delay' }: { token?: string; givenUp?: OnGivenUp } = {},
   ): StockKeeper => {
     const access = { url: server.store, token: async () => token, send: callOnce };
     const keep = { put: async (deadLetter: DeadLetter) => void deadLetters.push(deadLetter) };
@@ -125,7 +132,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect([tea(), deadLetters]).toEqual([8, []]);
   });
 
-  test.each(TROUBLES)('sends one request if no answer arrives, and asks an operator: %s', async (trouble) => {
+  test.each(AMBIGUOUS_FAULTS)('sends one request if no answer arrives, and asks an operator: %s', async (trouble) => {
     server.writeTroubles.push(trouble);
     expect(await reserve(connect(claims, trouble))).toEqual(IN_DOUBT);
     expect(server.requests).toHaveLength(1);
@@ -140,10 +147,10 @@ describe('the inventory of a BigCommerce store', () => {
   });
 
   test.each([
-    ['after the claim', diesAfterBegin, 0],
-    ['after the send', diesBeforeSent, 1],
+    ['after the claim', crashAfterClaim, 0],
+    ['after the send', crashBeforeSendIsRecorded, 1],
   ])('sends nothing more after a process crashed %s, and asks an operator', async (_when, dies, sent) => {
-    await expect(reserve(connect(dies(claims)))).rejects.toBeInstanceOf(Died);
+    await expect(reserve(connect(dies(claims)))).rejects.toBeInstanceOf(ProcessCrash);
     await expect(reserve()).rejects.toMatchObject({ code: 'stock_sending_elsewhere' });
     clock.advance(LEASE_OVER_MS);
     expect(await reserve()).toEqual(IN_DOUBT);
@@ -193,7 +200,7 @@ describe('the inventory of a BigCommerce store', () => {
       expect(await redrive({ ...parties, stock: other })).toEqual({ kind: 'stays', reason: 'operation_unknown' });
     });
 
-    test.each(TROUBLES)('has one note even if the store did not answer in time: %s', async (trouble) => {
+    test.each(AMBIGUOUS_FAULTS)('has one note even if the store did not answer in time: %s', async (trouble) => {
       await reserve();
       server.writeTroubles.push(trouble, trouble, trouble, trouble);
       await note(connect(claims, trouble));
@@ -210,13 +217,13 @@ describe('the inventory of a BigCommerce store', () => {
     });
 
     test.each([
-      ['after the claim', diesAfterBegin, 0],
-      ['between the send and the answer', diesBeforeSent, 1],
+      ['after the claim', crashAfterClaim, 0],
+      ['between the send and the answer', crashBeforeSendIsRecorded, 1],
     ])(
       'has one note after a process is killed %s: the order continues, an operator is asked, and the redrive writes the note',
       async (_when, dies, sent) => {
         await reserve();
-        await expect(note(connect(dies(claims)))).rejects.toBeInstanceOf(Died);
+        await expect(note(connect(dies(claims)))).rejects.toBeInstanceOf(ProcessCrash);
         expect(written()).toBe(sent);
         await note(connect());
         expect(deadLetters).toMatchObject([

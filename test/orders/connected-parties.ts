@@ -4,7 +4,7 @@ import { probeShop } from '../../lambdas/orders/parties/shop-call.ts';
 import { CREDITS_PATH, createShopReferrals } from '../../lambdas/orders/parties/shop-referrals.ts';
 import { createShopStock, STOCK_PATH } from '../../lambdas/orders/parties/shop-stock.ts';
 import { callOnce, type SendRequest } from '../../lambdas/outbound/http-call.ts';
-import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
+import type { OnGivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import type { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
@@ -26,7 +26,7 @@ export type ConnectedParties = ReturnType<typeof connectParties>;
 /** Connects one process to the parties. A further call connects another process, which shares the claims. */
 export function connectParties(
   { clock, url, deadLetters, send = callOnce }: Around,
-  givenUp: GivenUp,
+  givenUp: OnGivenUp,
   claims = new Stores(clock).sendingClaims('sandbox'),
 ) {
   const policyOf = (vendor: string, probe: (limit: { readonly timeoutMs: number }) => Promise<void>) =>

@@ -8,7 +8,7 @@ import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import type { StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
-import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
+import type { OnGivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import { World } from '../world/world.ts';
@@ -30,7 +30,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-function bigCommerce(givenUp: GivenUp = 'delay'): StockKeeper {
+function bigCommerce(givenUp: OnGivenUp = 'delay'): StockKeeper {
   const { clock } = world;
   const access = { url: server.store, token: async () => BIGCOMMERCE_TOKEN, send: callOnce };
   const keep = { put: async (deadLetter: DeadLetter) => void deadLetters.push(deadLetter) };

@@ -4,8 +4,15 @@ import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { whole } from '../support/slice.ts';
 import { orderRequest } from './order-fixtures.ts';
-import { brokenOrderPromises, callsOf, type OrderSubject, orderStory, rivalled, UNRIVALLED } from './order-story.ts';
-import { engine, givenUp, type Mutant, naive, paid } from './order-subjects.ts';
+import {
+  callsOf,
+  type OrderSubject,
+  orderStory,
+  RACES_WITHOUT_RIVAL,
+  racesBeforeEachCall,
+  violatedOrderGuarantees,
+} from './order-story.ts';
+import { engine, type Mutant, naiveSaga, paidOrderSubject, unansweredOrderSubject } from './order-subjects.ts';
 
 /** `npm test` runs one in this many of the histories with a single fault. */
 const SINGLES = 37;
@@ -25,8 +32,8 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
     '%s, with every single fault at every call, alone and with a rival before every call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
-      const alone = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED, oneOf: SINGLES });
-      const races = rivalled(await callsOf(make));
+      const alone = await surveyFaults(orderStory(make), { faults: 1, races: RACES_WITHOUT_RIVAL, oneOf: SINGLES });
+      const races = racesBeforeEachCall(await callsOf(make));
       const raced = await surveyFaults(orderStory(make), { faults: 1, races, oneOf: PAIRS });
       expect([...alone.findings, ...raced.findings].slice(0, 2)).toEqual([]);
       expect(alone.histories + raced.histories).toBeGreaterThan(whole(most, { slice: most / PAIRS }));
@@ -41,8 +48,8 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
     '%s, with every single fault at every call, and with a rival before every call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
-      const faulty = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED, oneOf: SINGLES });
-      const races = rivalled(await callsOf(make));
+      const faulty = await surveyFaults(orderStory(make), { faults: 1, races: RACES_WITHOUT_RIVAL, oneOf: SINGLES });
+      const races = racesBeforeEachCall(await callsOf(make));
       const raced = await surveyFaults(orderStory(make), { faults: 0, races, oneOf: SINGLES });
       expect([...faulty.findings, ...raced.findings].slice(0, 2)).toEqual([]);
       expect(faulty.histories + raced.histories).toBeGreaterThan(whole(most, { slice: most / SINGLES }));
@@ -51,7 +58,7 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
 
   test('an order out of stock, with every pair of faults at any two calls of its reversal', async () => {
     const { histories, findings } = await surveyFaults(
-      orderStory(() => paid(GONE, 'undone')),
+      orderStory(() => paidOrderSubject(GONE, 'undone')),
       {
         faults: 2,
         races: [{}],
@@ -64,7 +71,7 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
 
   test('an order whose stock service does not answer, with every single fault during its reversal', async () => {
     const { histories, findings } = await surveyFaults(
-      orderStory(() => givenUp(SLOW)),
+      orderStory(() => unansweredOrderSubject(SLOW)),
       {
         faults: 1,
         races: [{ clientLeaves: true }],
@@ -78,10 +85,10 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
 describe('the histories detect', () => {
   test('a saga that writes nothing before its calls, and uses new keys', async () => {
     const kept = await surveyFaults(
-      orderStory(() => naive(KEPT, 'fulfilled')),
-      { faults: 1, races: UNRIVALLED },
+      orderStory(() => naiveSaga(KEPT, 'fulfilled')),
+      { faults: 1, races: RACES_WITHOUT_RIVAL },
     );
-    expect(brokenOrderPromises(kept)).toEqual(
+    expect(violatedOrderGuarantees(kept)).toEqual(
       expect.arrayContaining([
         'I1: 2 charges',
         'I1: 2 credits',
@@ -91,10 +98,10 @@ describe('the histories detect', () => {
       ]),
     );
     const gone = await surveyFaults(
-      orderStory(() => naive(GONE, 'undone')),
-      { faults: 1, races: UNRIVALLED },
+      orderStory(() => naiveSaga(GONE, 'undone')),
+      { faults: 1, races: RACES_WITHOUT_RIVAL },
     );
-    expect(brokenOrderPromises(gone)).toEqual(expect.arrayContaining(['neither settled']));
+    expect(violatedOrderGuarantees(gone)).toEqual(expect.arrayContaining(['neither settled']));
   });
 
   let made = 0;
@@ -124,7 +131,7 @@ describe('the histories detect', () => {
       orderStory(() => engine(KEPT, 'fulfilled', mutant)),
       { faults: 1, races: [{}], until: broken },
     );
-    expect(brokenOrderPromises(survey)).toContain(broken);
+    expect(violatedOrderGuarantees(survey)).toContain(broken);
   });
 
   test('an engine that does not return the money', async () => {
@@ -136,6 +143,6 @@ describe('the histories detect', () => {
       orderStory(() => engine(GONE, 'undone', forgetful)),
       { faults: 0, races: [{}] },
     );
-    expect(brokenOrderPromises(survey)).toContain('neither settled');
+    expect(violatedOrderGuarantees(survey)).toContain('neither settled');
   });
 });

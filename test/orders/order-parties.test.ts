@@ -5,7 +5,7 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import type { CreditOrder, OrderEmail, ReservationOrder } from '../../lambdas/orders/use/order-parties.ts';
-import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
+import type { OnGivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { redriveDeadLetters } from '../../lambdas/outbound/use/redrive-dead-letters.ts';
 import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
@@ -47,7 +47,7 @@ async function askUntilKnown<T>(ask: (again: ConnectedParties) => Promise<T>): P
   throw new Error('the outcome is unknown after ten attempts');
 }
 
-const connect = (givenUp: GivenUp, claims?: ConnectedParties['claims']) =>
+const connect = (givenUp: OnGivenUp, claims?: ConnectedParties['claims']) =>
   connectParties({ clock, url: server.url, deadLetters }, givenUp, claims);
 const operation = (name = 'op_1') => storedOperationId(name);
 const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;

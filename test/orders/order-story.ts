@@ -3,10 +3,10 @@ import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { BEYOND_LEASE_MS } from '../payments/payment-story.ts';
 import {
   beforeEachCall,
-  brokenPromises,
   type HistoryRun,
   type HistorySurvey,
   type Story,
+  violatedGuarantees,
 } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import type { World } from '../world/world.ts';
@@ -144,13 +144,13 @@ class OrderHistory {
 }
 
 /** Races without a rival: one with a client that retries, and one with a client that leaves. */
-export const UNRIVALLED: readonly Race[] = [{}, { clientLeaves: true }];
+export const RACES_WITHOUT_RIVAL: readonly Race[] = [{}, { clientLeaves: true }];
 
 /**
  * Returns races with a rival before each of the first `calls` calls: the resolver after the lease expired, which takes
  * over like a client's retry, or a client during the lease.
  */
-export function rivalled(calls: number): readonly Race[] {
+export function racesBeforeEachCall(calls: number): readonly Race[] {
   return beforeEachCall(calls, [
     { rival: 'resolver', leaseEnded: true },
     { rival: 'client', leaseEnded: false },
@@ -162,8 +162,8 @@ export function orderStory(make: () => OrderSubject | Promise<OrderSubject>): St
 }
 
 /** Returns the violated guarantees, without duplicates. */
-export function brokenOrderPromises(survey: HistorySurvey): readonly string[] {
-  return brokenPromises(survey, /\bI\d: .*|neither settled/);
+export function violatedOrderGuarantees(survey: HistorySurvey): readonly string[] {
+  return violatedGuarantees(survey, /\bI\d: .*|neither settled/);
 }
 
 /** Counts the calls of a first attempt without faults. */

@@ -81,7 +81,7 @@ const QUARTER_MS = HOUR_MS / 4;
 /**
  * Creates a paid order whose process crashed before it called the stock service. The next drive continues from there.
  */
-export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
+export async function paidOrderSubject(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
   const harness = new World();
   const reserve = () => Promise.reject(new Error('the process died'));
   await createOrder({ ...harness.tools, stock: { ...harness.shop.stock, reserve } }, request).catch(() => undefined);
@@ -92,7 +92,7 @@ export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Pr
 /**
  * Creates a paid order whose stock service reserved but did not answer for an hour. Only the resolver undoes the order.
  */
-export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
+export async function unansweredOrderSubject(request: CreateOrder): Promise<OrderSubject> {
   const harness = new World();
   const { stock } = harness.shop;
   const reserve: typeof stock.reserve = async (...call) => {
@@ -123,7 +123,7 @@ const ERRORS: FaultErrors = {
  * The saga that most developers write first: one call after another, undone after a refusal, with the answer stored at
  * the end. It writes nothing before a call, and every attempt uses new keys.
  */
-export function naive(request: CreateOrder, ends: OrderSubject['ends']): OrderSubject {
+export function naiveSaga(request: CreateOrder, ends: OrderSubject['ends']): OrderSubject {
   const harness = new World();
   const answers = new Map<string, Answer>();
   let made = 0;

@@ -20,16 +20,16 @@ import {
   type Trouble,
 } from './postmark-double.ts';
 import {
+  AMBIGUOUS_FAULTS,
   CLOCK_SKEW_MS,
-  Died,
-  diesAfterBegin,
-  diesBeforeSent,
+  crashAfterClaim,
+  crashBeforeSendIsRecorded,
   MAX_LAG_MS,
-  outcomesOfMany,
+  outcomesOfConcurrentSends,
   PATIENCE_MS,
-  TROUBLES,
+  ProcessCrash,
+  retryUntilKnown,
   timeoutFor,
-  untilKnown,
 } from './vendor-redeliveries.ts';
 
 const EMAIL: Email = {
@@ -76,7 +76,7 @@ describe('Postmark', () => {
     sender.sendEmail(email, { deadlineMs: clock.nowMs() + PATIENCE_MS });
   const sendOrDeadLetter = (sender: EmailSender = postmark) =>
     sender.sendEmail(EMAIL, { deadlineMs: clock.nowMs() + PATIENCE_MS, givenUp: 'dead_letter' });
-  const sendUntilKnown = (sender: EmailSender = postmark) => untilKnown(clock, () => send(sender));
+  const sendUntilKnown = (sender: EmailSender = postmark) => retryUntilKnown(clock, () => send(sender));
   const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
   const sentOnce = () => {
     expect(server.emails.map(({ Metadata }) => Metadata['payonce'])).toEqual([EMAIL.messageId]);
@@ -150,7 +150,7 @@ describe('Postmark', () => {
   });
 
   const all: readonly Trouble[] = [
-    ...TROUBLES,
+    ...AMBIGUOUS_FAULTS,
     { kind: 'answer', status: 200, body: '{"ErrorCode":0,"Message":"OK"}' },
     { kind: 'answer', status: 302, body: '' },
   ];
@@ -175,19 +175,19 @@ describe('Postmark', () => {
     test.each(named)('%s, and four rounds of twenty concurrent attempts', async (_name, trouble) => {
       server.writeTroubles.push(trouble);
       const sender = connect(claims, trouble);
-      expect(await outcomesOfMany(clock, () => send(sender))).toEqual([JSON.stringify(sentOnce())]);
+      expect(await outcomesOfConcurrentSends(clock, () => send(sender))).toEqual([JSON.stringify(sentOnce())]);
     });
 
     test('a crash before the send', async () => {
-      await expect(send(connect(diesAfterBegin(claims)))).rejects.toThrow(Died);
+      await expect(send(connect(crashAfterClaim(claims)))).rejects.toThrow(ProcessCrash);
       expect(await sendUntilKnown()).toEqual(sentOnce());
     });
 
     test.each([1, 2])('%i crashes after the send', async (deaths) => {
-      const sender = connect(diesBeforeSent(claims, deaths));
-      await expect(send(sender)).rejects.toThrow(Died);
+      const sender = connect(crashBeforeSendIsRecorded(claims, deaths));
+      await expect(send(sender)).rejects.toThrow(ProcessCrash);
       clock.advance(CLOCK_SKEW_MS + 3 * MAX_LAG_MS);
-      if (deaths > 1) await expect(send(sender)).rejects.toThrow(Died);
+      if (deaths > 1) await expect(send(sender)).rejects.toThrow(ProcessCrash);
       expect(await sendUntilKnown(sender)).toEqual(sentOnce());
     });
 
@@ -195,12 +195,12 @@ describe('Postmark', () => {
       server.writeTroubles.push('reset_before');
       await expect(send()).rejects.toBeInstanceOf(AmbiguousError);
       clock.advance(CLOCK_SKEW_MS + 2 * MAX_LAG_MS);
-      await expect(send(connect(diesBeforeSent(claims)))).rejects.toThrow(Died);
+      await expect(send(connect(crashBeforeSendIsRecorded(claims)))).rejects.toThrow(ProcessCrash);
       expect(await sendUntilKnown()).toEqual(sentOnce());
     });
 
     test('a failure of the claim store after the send', async () => {
-      const failing = diesBeforeSent(claims, 1, new RetryableError('store_throttled', 'no'));
+      const failing = crashBeforeSendIsRecorded(claims, 1, new RetryableError('store_throttled', 'no'));
       expect(await sendUntilKnown(connect(failing))).toEqual(sentOnce());
     });
   });

@@ -15,7 +15,7 @@ export const timeoutFor = (trouble?: Trouble) =>
   typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000;
 
 /** Faults that leave it unknown whether the request was applied. */
-export const TROUBLES: readonly Trouble[] = [
+export const AMBIGUOUS_FAULTS: readonly Trouble[] = [
   'silent_before',
   'silent_after',
   'reset_before',
@@ -25,10 +25,10 @@ export const TROUBLES: readonly Trouble[] = [
   'malformed_after',
 ];
 
-export class Died extends Error {}
+export class ProcessCrash extends Error {}
 
 /** Repeats the call like a queue's redeliveries, until its outcome is known. */
-export async function untilKnown(clock: SimulatedClock, send: () => Promise<SendOutcome>): Promise<SendOutcome> {
+export async function retryUntilKnown(clock: SimulatedClock, send: () => Promise<SendOutcome>): Promise<SendOutcome> {
   for (let delivery = 1; delivery <= 10; delivery += 1) {
     try {
       return await send();
@@ -41,7 +41,7 @@ export async function untilKnown(clock: SimulatedClock, send: () => Promise<Send
 }
 
 /** Runs four rounds of twenty concurrent attempts. @returns the distinct outcomes, as JSON */
-export async function outcomesOfMany(
+export async function outcomesOfConcurrentSends(
   clock: SimulatedClock,
   send: () => Promise<SendOutcome>,
 ): Promise<readonly string[]> {
@@ -55,12 +55,12 @@ export async function outcomesOfMany(
 }
 
 /** Crashes the process after its claim and before the send. */
-export function diesAfterBegin(claims: SendingClaims): SendingClaims {
+export function crashAfterClaim(claims: SendingClaims): SendingClaims {
   return {
     ...bound(claims),
     begin: async (key, leaseMs) => {
       await claims.begin(key, leaseMs);
-      throw new Died();
+      throw new ProcessCrash();
     },
   };
 }
@@ -69,7 +69,11 @@ export function diesAfterBegin(claims: SendingClaims): SendingClaims {
  * Crashes the process after the send and before it records the send, `times` times. @param error what the caller
  * receives
  */
-export function diesBeforeSent(claims: SendingClaims, times = Infinity, error: Error = new Died()): SendingClaims {
+export function crashBeforeSendIsRecorded(
+  claims: SendingClaims,
+  times = Infinity,
+  error: Error = new ProcessCrash(),
+): SendingClaims {
   let left = times;
   return {
     ...bound(claims),

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { processorSettings } from '../../lib/settings/processors.ts';
-import { DOORS, EVERYWHERE } from '../../package/manifest.ts';
+import { BROWSER_ENTRY_POINTS, ENTRY_POINTS } from '../../package/manifest.ts';
 import { blocksOf } from '../support/documents.ts';
 import { synthesize } from '../support/synth.ts';
 import { foreignProject } from './foreign-app.ts';
@@ -57,7 +57,7 @@ test('the package has no dependencies, and each package that its types name is a
 });
 
 describe('entry points', () => {
-  test.each(Object.entries(DOORS))('%s has code, a source map, and types', (door, source) => {
+  test.each(Object.entries(ENTRY_POINTS))('%s has code, a source map, and types', (door, source) => {
     const code = `dist/${basename(source)}.js`;
     expect(manifest.exports[door]).toEqual({ types: `./types/${source}.d.ts`, default: `./${code}` });
     for (const path of [code, `${code}.map`, `types/${source}.d.ts`])
@@ -65,7 +65,7 @@ describe('entry points', () => {
   });
 
   test('are each importable by name', async () => {
-    const doors = Object.keys(DOORS).map((door) => `payonce${door.slice(1)}`);
+    const doors = Object.keys(ENTRY_POINTS).map((door) => `payonce${door.slice(1)}`);
     foreign.write(
       'doors.mjs',
       `const found = {}; for (const door of ${JSON.stringify(doors)}) found[door] = Object.keys(await import(door)); console.log(JSON.stringify(found));`,
@@ -94,7 +94,7 @@ describe('entry points', () => {
     expect(found['payonce/webhooks']).toEqual(expect.arrayContaining(['verifyWebhook']));
   });
 
-  test.each(EVERYWHERE)('%s imports nothing', (source) => {
+  test.each(BROWSER_ENTRY_POINTS)('%s imports nothing', (source) => {
     const code = read(`dist/${basename(source)}.js`);
     expect(code).not.toMatch(/\bimport\b[^;]*from|\bimport\(|\brequire\(|node:/);
     expect(code).toContain('export {');

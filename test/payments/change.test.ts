@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
-import { decideChange, isBegunBy, MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
+import { decideChange, isRequestedBy, MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { create, type Refund } from '../../lambdas/payments/domain/payment.ts';
@@ -69,9 +69,9 @@ test('an expired hold does not cancel a payment that waits for its payer', () =>
 test('a refund whose reason was erased is resumed by its request, with any reason but only with the same amount', () => {
   const begun = { kind: 'refund', refundId: 'r', chargeId: 'ch_1', amountMinor: 300, status: 'pending' } as const;
   const erased = { ...begun, createdAtMs: NOW_MS, commitment: new Uint8Array(32) };
-  expect(isBegunBy(erased, { kind: 'refund', amountMinor: 300, reason: 'torn' })).toBe(true);
-  expect(isBegunBy(erased, { kind: 'refund', amountMinor: 301, reason: 'torn' })).toBe(false);
-  expect(isBegunBy({ ...begun, createdAtMs: NOW_MS }, { kind: 'refund', amountMinor: 300, reason: 'torn' })).toBe(
+  expect(isRequestedBy(erased, { kind: 'refund', amountMinor: 300, reason: 'torn' })).toBe(true);
+  expect(isRequestedBy(erased, { kind: 'refund', amountMinor: 301, reason: 'torn' })).toBe(false);
+  expect(isRequestedBy({ ...begun, createdAtMs: NOW_MS }, { kind: 'refund', amountMinor: 300, reason: 'torn' })).toBe(
     false,
   );
 });

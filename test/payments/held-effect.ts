@@ -5,7 +5,7 @@ import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { Hold } from '../../lambdas/payments/use/payment-store.ts';
 
 /** Returns an effect that consists only of its queue entry. */
-export function heldEffect(hold: Hold): Effect {
+export function effectWithHold(hold: Hold): Effect {
   const { paymentId, authorizedAtMs: recordedAtMs } = hold;
   const operationId = callbackOperation(systemDigest, 'memory', paymentId);
   return { record: { operationId, paymentId, owner: ownerToken('owner-a'), recordedAtMs }, transitions: [], hold };

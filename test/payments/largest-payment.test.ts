@@ -12,7 +12,7 @@ import { decideAll } from '../../lambdas/payments/use/decide-all.ts';
 import { chainOf, type PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { nextPart } from '../../lambdas/payments/use/record-charge.ts';
 import { BY_RUN } from '../support/causes.ts';
-import { itemSize, keptItem } from '../world/dynamodb-values.ts';
+import { itemSize, storedItem } from '../world/dynamodb-values.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const id = paymentIdFor('largest');
@@ -50,7 +50,7 @@ const charge: ProcessorCharge = {
 };
 
 describe('the largest payment', () => {
-  const rowBytes = (transition: Transition) => itemSize(keptItem(transitionRow(transition)));
+  const rowBytes = (transition: Transition) => itemSize(storedItem(transitionRow(transition)));
   const decided = (before: PaymentChain) => {
     const occasion = { occurredAtMs: 1_772_366_400_000, cause: BY_RUN };
     return decideAll(systemDigest, charge, before, occasion);
@@ -70,7 +70,7 @@ describe('the largest payment', () => {
     const together = parts.map((part) => part.reduce((sum, each) => sum + rowBytes(each), 0));
     expect(Math.max(...together)).toBeLessThan(TRANSACTION_BYTES - ITEM_BYTES);
     // The relay parks the Stream record of a row, with at most its old and its new image.
-    const records = all.map((each) => 2 * JSON.stringify(marshall(keptItem(transitionRow(each)))).length);
+    const records = all.map((each) => 2 * JSON.stringify(marshall(storedItem(transitionRow(each)))).length);
     expect(Math.max(...records)).toBeLessThan(MESSAGE_BYTES);
     const events = all.map((each) => JSON.stringify(eventOf(systemDigest, each, detailsOf(chain.first))).length);
     expect(Math.max(...events)).toBeLessThan(MAX_BYTES - 50 * KILOBYTE);

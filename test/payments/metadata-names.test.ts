@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
-import { IntakeSite, SHOP } from '../intake/intake-site.ts';
+import { SHOP, SimulatedIntake } from '../intake/intake-site.ts';
 import { fc } from '../support/properties.ts';
 import { Api } from '../world/api.ts';
 
@@ -51,7 +51,7 @@ describe('metadata whose names libraries look up', () => {
   });
 
   test('is stored and read back over every event transport', async () => {
-    const site = new IntakeSite();
+    const site = new SimulatedIntake();
     const api = new Api({}, site.world);
     api.registerKey('sk_test_of_the_tenant_ten_shop', { tenantId: SHOP.tenantId });
     const headers = { Authorization: 'Bearer sk_test_of_the_tenant_ten_shop' };
@@ -89,7 +89,7 @@ describe('metadata with the name __proto__', () => {
   });
 
   test('parks its event, over every transport', async () => {
-    const site = new IntakeSite();
+    const site = new SimulatedIntake();
     const body = JSON.stringify({ ...site.request(), metadata: 0 }).replace('"metadata":0', `"metadata":${NAMED}`);
     await site.deliver([site.inQueue(body), site.onSubject(body), site.onBus(JSON.parse(body))]);
     await site.process()(site.inTopic(body));

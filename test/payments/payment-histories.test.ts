@@ -6,7 +6,7 @@ import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlemen
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { brokenPromises, type SurveyOptions, surveyFaults } from '../support/fault-histories.ts';
+import { type SurveyOptions, surveyFaults, violatedGuarantees } from '../support/fault-histories.ts';
 import type { Actor } from '../support/fault-plan.ts';
 import { PORT_ERRORS } from '../support/faulty-ports.ts';
 import { whole } from '../support/slice.ts';
@@ -107,11 +107,11 @@ describe('a payment, its retry and a rival keep every guarantee', () => {
 
 describe('the same histories detect', () => {
   const broken = async (mutation: Mutation, until: string): Promise<readonly string[]> =>
-    brokenPromises(await survey(engine({ mutation }), { faults: 1, until }));
+    violatedGuarantees(await survey(engine({ mutation }), { faults: 1, until }));
 
   test('a handler that checks and then acts', async () => {
     const naive: MakeWorld = (plan) => ({ world: new NaiveWorld({ plan }), request: paymentRequest('history') });
-    expect(brokenPromises(await survey(naive, { faults: 1 }))).toEqual(
+    expect(violatedGuarantees(await survey(naive, { faults: 1 }))).toEqual(
       expect.arrayContaining(['I1', 'I2', 'I3', 'I4']),
     );
   });

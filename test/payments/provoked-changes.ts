@@ -92,15 +92,15 @@ export const NO_CHARGE_FOUND = {
 const CAPTURED_600 = { outcome: 'succeeded', amount: 600, reason: 'Seen on the bank statement of 3 March' };
 
 /** Creates a payment of 1000 minor units, and captures 600 at its processor. */
-export async function inReview(): Promise<ChangedPayment> {
+export async function paymentInReview(): Promise<ChangedPayment> {
   const payment = await ChangedPayment.of({ source: 'tok_async' });
   await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 600 });
   await payment.learn();
   return payment;
 }
 
-export const held = () => ChangedPayment.of({ capture: 'manual' });
-export const taken = () => ChangedPayment.of({});
+export const authorizedPayment = () => ChangedPayment.of({ capture: 'manual' });
+export const chargedPayment = () => ChangedPayment.of({});
 const returned = { amount: 300, reason: 'Returned' };
 
 type ChangeCode = Extract<
@@ -120,17 +120,17 @@ type ChangeCode = Extract<
 /** Provokes each problem of captures, cancellations and refunds. */
 export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>> = {
   capture_failed: async () => {
-    const payment = await held();
+    const payment = await authorizedPayment();
     await payment.inside.void(payment.chargeId);
     return payment.change('capture');
   },
   cancellation_failed: async () => {
-    const payment = await held();
+    const payment = await authorizedPayment();
     await payment.inside.capture(payment.chargeId);
     return payment.change('cancel');
   },
   refund_failed: async () => {
-    const payment = await taken();
+    const payment = await chargedPayment();
     const { processor } = payment.ledger;
     const refundedConcurrently = payment.withProcessor({
       change: async (order, limit) => {
@@ -140,15 +140,15 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
     });
     return refundedConcurrently.change(`${payment.id}/refunds`, 'c', returned);
   },
-  capture_not_attempted: async () => (await held()).notAttempted('capture', {}),
-  cancellation_not_attempted: async () => (await held()).notAttempted('cancel', {}),
-  refund_not_attempted: async () => (await taken()).notAttempted('refunds', returned),
-  payment_not_capturable: async () => (await taken()).change('capture'),
-  payment_not_cancelable: async () => (await taken()).change('cancel'),
-  payment_not_refundable: async () => (await held()).change('refunds'),
-  payment_not_in_review: async () => (await taken()).decide('d', NO_CHARGE_FOUND),
+  capture_not_attempted: async () => (await authorizedPayment()).notAttempted('capture', {}),
+  cancellation_not_attempted: async () => (await authorizedPayment()).notAttempted('cancel', {}),
+  refund_not_attempted: async () => (await chargedPayment()).notAttempted('refunds', returned),
+  payment_not_capturable: async () => (await chargedPayment()).change('capture'),
+  payment_not_cancelable: async () => (await chargedPayment()).change('cancel'),
+  payment_not_refundable: async () => (await authorizedPayment()).change('refunds'),
+  payment_not_in_review: async () => (await chargedPayment()).decide('d', NO_CHARGE_FOUND),
   change_in_progress: async () => {
-    const payment = await held();
+    const payment = await authorizedPayment();
     const rival = Promise.withResolvers<Reply>();
     const { harness } = payment;
     const synchronized = payment.withProcessor({
@@ -161,29 +161,30 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
     return rival.promise;
   },
   change_not_undecided: async () => {
-    const payment = await taken();
+    const payment = await chargedPayment();
     const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     const refund = await payment
       .withProcessor({ change: silent, findChange: silent })
       .change(`${payment.id}/refunds`, 'c');
     return payment.decide('d', { ...NO_CHARGE_FOUND, change: refund.body['id'] });
   },
-  charge_unknown_at_processor: async () => (await inReview()).decide('d', { ...CAPTURED_600, charge_id: 'ch_nowhere' }),
-  amount_differs_from_processor: async () => (await inReview()).decide('d', { ...CAPTURED_600, amount: 6 }),
+  charge_unknown_at_processor: async () =>
+    (await paymentInReview()).decide('d', { ...CAPTURED_600, charge_id: 'ch_nowhere' }),
+  amount_differs_from_processor: async () => (await paymentInReview()).decide('d', { ...CAPTURED_600, amount: 6 }),
   processor_books_unreadable: async () => {
-    const payment = await inReview();
+    const payment = await paymentInReview();
     await payment.inside.goDown();
     return payment.decide('d', CAPTURED_600);
   },
-  override_not_allowed: async () => (await inReview()).decide('d', { ...CAPTURED_600, override: true }),
+  override_not_allowed: async () => (await paymentInReview()).decide('d', { ...CAPTURED_600, override: true }),
   too_many_refunds: async () => {
-    const payment = await taken();
+    const payment = await chargedPayment();
     for (let refund = 0; refund < MAX_REFUNDS; refund += 1) await payment.inside.refund(payment.chargeId, 1);
     await payment.learn();
     return payment.change('refunds', { amount: 1 });
   },
   amount_exceeds_left: async () => {
-    const payment = await taken();
+    const payment = await chargedPayment();
     await payment.change('refunds', returned);
     return payment.change('refunds', { amount: 701 }, 'another');
   },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { climbingBooks } from '../../lambdas/processors/climbing-books.ts';
+import { retryingBooks } from '../../lambdas/processors/climbing-books.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 
 /** Returns Stripe's books with the given HTTP answers, and the times at which they were called. */
@@ -27,7 +27,7 @@ function booksAnswering(...answers: readonly { readonly status: number; readonly
   });
   // Each wait takes its maximum.
   const entropy = { fraction: () => 0 };
-  return { books: climbingBooks(books, { clock, entropy }), asked };
+  return { books: retryingBooks(books, { clock, entropy }), asked };
 }
 
 const LIMIT = { timeoutMs: 5_000 };

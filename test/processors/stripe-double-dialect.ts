@@ -26,7 +26,7 @@ const TROUBLES: Readonly<Record<string, SourceTrouble>> = {
 };
 
 /** Returns a sender whose calls time out immediately if the double leaves them without an answer. */
-export function untilSilence(double: StripeDouble): SendRequest {
+export function timeOutOnSilence(double: StripeDouble): SendRequest {
   return async (call) => {
     if (double.nextSilence() === undefined) return callOnce(call);
     const silence = double.silence();
@@ -44,7 +44,7 @@ export function untilSilence(double: StripeDouble): SendRequest {
  * Adapts the Stripe adapter to the contract suites: translates the sandbox's magic sources and its refusals. The
  * adapter's behavior is unchanged.
  */
-export function inSandboxDialect(stripe: Processor, double: StripeDouble): Processor {
+export function translateToSandbox(stripe: Processor, double: StripeDouble): Processor {
   const met = new Set<string>();
   const arm = ({ operationId, source }: ChargeOrder) => {
     const found = TROUBLES[source];
@@ -74,7 +74,7 @@ export function inSandboxDialect(stripe: Processor, double: StripeDouble): Proce
   };
 }
 
-export function troublesOf(source: string, count: number): readonly StripeTrouble[] {
+export function faultsOfSource(source: string, count: number): readonly StripeTrouble[] {
   const found = TROUBLES[source];
   if (found === undefined) throw new Error(`there is no fault for ${source}`);
   return Array.from({ length: count }, () => found.trouble);

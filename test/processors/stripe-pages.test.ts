@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { refuseOtherPages } from '../../lambdas/processors/stripe/stripe-pages.ts';
+import { assertContinues } from '../../lambdas/processors/stripe/stripe-pages.ts';
 
 test.each([
   ['continues the list', ['a', 'b', 'c'], false],
@@ -7,7 +7,7 @@ test.each([
   ['does not fit the filter', ['a', 'b', 'other'], true],
 ])('a page that %s', (_, ids, isRefused) => {
   const found = ids.map((id) => ({ id }));
-  const read = () => refuseOtherPages(found, ({ id }) => id !== 'other');
+  const read = () => assertContinues(found, ({ id }) => id !== 'other');
   if (isRefused) expect(read).toThrow(expect.objectContaining({ code: 'processor_answer_unexpected' }));
   else expect(read).not.toThrow();
 });

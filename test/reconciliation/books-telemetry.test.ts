@@ -4,7 +4,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { updatedMismatch } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
 import { booksTelemetry } from '../../lambdas/reconciliation/http/books-telemetry.ts';
 import { catchWrittenLines } from '../support/written-lines.ts';
-import { differsBy, lookSubject } from './mismatch-fixtures.ts';
+import { comparedPayment, differsBy } from './mismatch-fixtures.ts';
 
 const lines = catchWrittenLines();
 const written = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -22,7 +22,7 @@ test('the number of mismatches is published even if it is zero, so that an alarm
 });
 
 test('a mismatch is logged in one line with both amounts and its owner', () => {
-  const open = updatedMismatch(systemDigest, undefined, lookSubject('k'), differsBy(1700), 5);
+  const open = updatedMismatch(systemDigest, undefined, comparedPayment('k'), differsBy(1700), 5);
   booksTelemetry(systemInstruments).difference('suspected', open);
 
   expect(written()).toMatchObject([

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { API_KEY, Api, dataOf } from '../world/api.ts';
-import { differsBy, lookSubject } from './mismatch-fixtures.ts';
+import { comparedPayment, differsBy } from './mismatch-fixtures.ts';
 
 const PATH = '/v1/admin/mismatches';
 const NOW = Date.UTC(2026, 2, 1, 12) / 1000;
@@ -15,11 +15,11 @@ beforeEach(() => {
 });
 
 describe('the open mismatches', () => {
-  const keep = (atMs: number, about = lookSubject('k-1'), mismatch = differsBy(1250)) =>
-    recordLook({ views: harness.views, digest: systemDigest }, about, mismatch, atMs);
+  const keep = (atMs: number, about = comparedPayment('k-1'), mismatch = differsBy(1250)) =>
+    recordComparison({ views: harness.views, digest: systemDigest }, about, mismatch, atMs);
 
   test('are listed as the scheduled comparisons stored them', async () => {
-    const about = lookSubject('k-1');
+    const about = comparedPayment('k-1');
     await keep(NOW * 1000);
     await keep((NOW + 3_600) * 1000);
 
@@ -53,7 +53,7 @@ describe('the open mismatches', () => {
   });
 
   test('are filtered by the creation time of their payments, and only operators can read them by id', async () => {
-    const at = (second: number) => lookSubject(`k-${second}`, { createdAtMs: second * 1000 + 500 });
+    const at = (second: number) => comparedPayment(`k-${second}`, { createdAtMs: second * 1000 + 500 });
     for (const second of [1, 2, 3]) await keep(1, at(second), differsBy(second));
     const amounts = async (query: string) =>
       dataOf(await harness.get(`${PATH}${query}`)).map(({ processor_amount: amount }) => amount);
@@ -68,11 +68,11 @@ describe('the open mismatches', () => {
   });
 
   test('are paged over all tenants and modes, including those without a payment', async () => {
-    const { owner: _owner, ...nobodys } = lookSubject('n', { subject: 'ch_9', createdAtMs: 5 });
+    const { owner: _owner, ...nobodys } = comparedPayment('n', { subject: 'ch_9', createdAtMs: 5 });
     await keep(1, nobodys, differsBy(1));
-    await keep(1, lookSubject('k', { createdAtMs: 7 }), differsBy(2));
-    await keep(1, lookSubject('l', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }), differsBy(3));
-    await keep(1, lookSubject('m', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }), differsBy(4));
+    await keep(1, comparedPayment('k', { createdAtMs: 7 }), differsBy(2));
+    await keep(1, comparedPayment('l', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }), differsBy(3));
+    await keep(1, comparedPayment('m', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }), differsBy(4));
 
     const first = await harness.get(`${PATH}?limit=3`);
     const second = await harness.get(`${PATH}?limit=3&starting_after=${String(dataOf(first).at(-1)?.['id'])}`);

@@ -1,10 +1,10 @@
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Mismatch } from '../../lambdas/reconciliation/domain/compare-books.ts';
-import type { LookSubject } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
+import type { ComparisonSubject } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 /** Returns a compared payment of `ten_desk`, by default of 1 March 2026. */
-export function lookSubject(key: string, changes: Partial<LookSubject> = {}): LookSubject {
+export function comparedPayment(key: string, changes: Partial<ComparisonSubject> = {}): ComparisonSubject {
   return {
     books: { name: 'sandbox', mode: 'test', account: 'sandbox' },
     owner: { tenantId: tenantId('ten_desk'), mode: 'test' },

@@ -2,19 +2,24 @@ import { expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { STEADY_FOR_MS } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
-import { countMismatches, listMismatches, recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { countMismatches, listMismatches, recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { differsBy, lookSubject } from './mismatch-fixtures.ts';
+import { comparedPayment, differsBy } from './mismatch-fixtures.ts';
 
 test('a mismatch on DynamoDB is stored, confirmed, listed, and removed from both lists', async () => {
   const tables = await createTables('mismatches');
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   const views = new DynamoDbViews(documentClient(dynamoDbClient()), tables.views, pacing);
   const keep = (atMs: number, differs: boolean) =>
-    recordLook({ views, digest: systemDigest }, lookSubject('k'), differs ? differsBy(1700) : undefined, atMs);
+    recordComparison(
+      { views, digest: systemDigest },
+      comparedPayment('k'),
+      differs ? differsBy(1700) : undefined,
+      atMs,
+    );
   const listed = async () => {
     const list = await listMismatches(views, { limit: 10 });
     return list.kind === 'found' ? list.open.map(({ status }) => status) : [];

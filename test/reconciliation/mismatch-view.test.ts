@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { mismatchPlace, openMismatchOf, STEADY_FOR_MS } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
-import { countMismatches, listMismatches, recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { countMismatches, listMismatches, recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { MemoryViews } from '../views/memory-views.ts';
-import { differsBy, lookSubject } from './mismatch-fixtures.ts';
+import { comparedPayment, differsBy } from './mismatch-fixtures.ts';
 
 const NOW = Date.UTC(2026, 2, 2);
 
@@ -14,10 +14,11 @@ beforeEach(() => {
   views = new MemoryViews();
 });
 
-const keep = (atMs: number, mismatch = differsBy(1700), about = lookSubject('k'), store = views) =>
-  recordLook({ views: store, digest: systemDigest }, about, mismatch, atMs);
+const keep = (atMs: number, mismatch = differsBy(1700), about = comparedPayment('k'), store = views) =>
+  recordComparison({ views: store, digest: systemDigest }, about, mismatch, atMs);
 /** Records a comparison without a difference. */
-const agree = (atMs: number) => recordLook({ views, digest: systemDigest }, lookSubject('k'), undefined, atMs);
+const agree = (atMs: number) =>
+  recordComparison({ views, digest: systemDigest }, comparedPayment('k'), undefined, atMs);
 const bodies = () => views.all().map((row) => openMismatchOf(row));
 
 describe('the view of mismatches', () => {
@@ -61,8 +62,8 @@ describe('the view of mismatches', () => {
       [5, 0],
     ] as const) {
       const raced = new Raced();
-      rival = () => keep(NOW + second, differsBy(1700), lookSubject('k'), raced);
-      await keep(NOW + first, differsBy(1700), lookSubject('k'), raced);
+      rival = () => keep(NOW + second, differsBy(1700), comparedPayment('k'), raced);
+      await keep(NOW + first, differsBy(1700), comparedPayment('k'), raced);
       const rows = raced.all().map((row) => openMismatchOf(row));
       expect(rows.map(({ lastSeenAtMs }) => lastSeenAtMs)).toEqual([NOW + 5, NOW + 5]);
       expect(await countMismatches({ views: raced })).toEqual({ confirmed: 0, suspected: 1 });
@@ -89,11 +90,11 @@ describe('the view of mismatches', () => {
   test('distinguishes two accounts, two modes, two currencies and two payments', async () => {
     await keep(NOW);
     const books = { name: 'sandbox', mode: 'test', account: 'sandbox' } as const;
-    await keep(NOW, differsBy(1), lookSubject('k', { books: { ...books, account: 'other' } }));
-    await keep(NOW, differsBy(1), lookSubject('k', { books: { ...books, name: 'other' } }));
-    await keep(NOW, differsBy(1), lookSubject('k', { books: { ...books, mode: 'live' } }));
-    await keep(NOW, differsBy(1), lookSubject('k', { currency: 'USD' }));
-    await keep(NOW, differsBy(1), lookSubject('k-2'));
+    await keep(NOW, differsBy(1), comparedPayment('k', { books: { ...books, account: 'other' } }));
+    await keep(NOW, differsBy(1), comparedPayment('k', { books: { ...books, name: 'other' } }));
+    await keep(NOW, differsBy(1), comparedPayment('k', { books: { ...books, mode: 'live' } }));
+    await keep(NOW, differsBy(1), comparedPayment('k', { currency: 'USD' }));
+    await keep(NOW, differsBy(1), comparedPayment('k-2'));
     expect(await countMismatches({ views })).toEqual({ confirmed: 0, suspected: 6 });
   });
 
@@ -105,12 +106,12 @@ describe('the view of mismatches', () => {
 
 describe('the list of mismatches', () => {
   test('has the newest payment first, in pages, for all owners, including charges without a payment', async () => {
-    const { owner: _owner, ...nobodys } = lookSubject('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
+    const { owner: _owner, ...nobodys } = comparedPayment('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
     for (const [index, about] of [
-      lookSubject('a', { createdAtMs: NOW - 1 }),
-      lookSubject('b', { createdAtMs: NOW - 4 }),
-      lookSubject('c', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }),
-      lookSubject('d', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }),
+      comparedPayment('a', { createdAtMs: NOW - 1 }),
+      comparedPayment('b', { createdAtMs: NOW - 4 }),
+      comparedPayment('c', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }),
+      comparedPayment('d', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }),
       nobodys,
     ].entries()) {
       await keep(NOW, differsBy(index), about);

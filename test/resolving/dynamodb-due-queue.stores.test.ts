@@ -12,7 +12,7 @@ import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { HOLDS } from '../../lambdas/payments/store/queue-items.ts';
 import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
-import { heldEffect } from '../payments/held-effect.ts';
+import { effectWithHold } from '../payments/held-effect.ts';
 import { chainOfPaid, eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
@@ -35,7 +35,7 @@ describeHolds('dynamodb', async () => {
   const effects = new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing));
   return {
     holds: new DynamoDbDueQueue(tools, HOLDS),
-    write: async (hold) => void (await effects.recordEffect(heldEffect(hold))),
+    write: async (hold) => void (await effects.recordEffect(effectWithHold(hold))),
   };
 });
 

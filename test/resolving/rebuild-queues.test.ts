@@ -2,7 +2,7 @@ import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { COMMISSION_EVENTS } from '../../lambdas/follow-ups/contract.ts';
-import { type CommissionEvent, decidedWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
+import { type CommissionEvent, keepCommission, writesOfDecision } from '../../lambdas/follow-ups/keep-commission.ts';
 import { commissionOfChain } from '../../lambdas/follow-ups/recover-commission.ts';
 import { DynamoDbLostCommissions } from '../../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
@@ -16,7 +16,7 @@ import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
-import { type QueuesWalk, queuesWalkBegin, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
+import { initialQueuesWalk, type QueuesWalk, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
@@ -32,7 +32,7 @@ beforeEach(() => {
   world = new World({ pageBytes: 2_000 });
 });
 
-function rebuild(begin = queuesWalkBegin(2), progress = async (_walk: QueuesWalk): Promise<void> => undefined) {
+function rebuild(begin = initialQueuesWalk(2), progress = async (_walk: QueuesWalk): Promise<void> => undefined) {
   const { store } = world;
   const rows = new DynamoDbImpliedRows(store.database.client, TABLES, world.basics);
   const lost = new DynamoDbLostCommissions(store.database.client, TABLES.registry, world.basics);
@@ -261,7 +261,7 @@ describe('after a restore of the Registry', () => {
       rows: { putMissing },
       commission: putMissing,
     };
-    await expect(rebuildQueues(tools, queuesWalkBegin(2), async () => undefined)).rejects.toMatchObject({
+    await expect(rebuildQueues(tools, initialQueuesWalk(2), async () => undefined)).rejects.toMatchObject({
       code: 'store_unavailable',
     });
   });
@@ -292,7 +292,7 @@ describe('after a restore of the Registry', () => {
     await unfinished();
     await lose();
     const reached: QueuesWalk[] = [];
-    await rebuild(queuesWalkBegin(2), async (walk) => void reached.push(walk));
+    await rebuild(initialQueuesWalk(2), async (walk) => void reached.push(walk));
     const all = keys();
     await lose();
     const middle = Math.floor(reached.length / 2);
@@ -313,7 +313,7 @@ test('a commission that was released, or belongs to another payment of its order
   expect(commission).toMatchObject({ amountMinor: 100, status: 'locked' });
   if (commission === undefined) return;
   const record = { operationId: storedOperationId('biz_release'), owner: ownerToken('job'), recordedAtMs: 0 };
-  const decided = decidedWrites({ ...commission, status: 'released', sequence: 1_000_000 }, commission);
+  const decided = writesOfDecision({ ...commission, status: 'released', sequence: 1_000_000 }, commission);
   expect(await world.store.consumed.recordOnce(record, decided)).toEqual({ kind: 'recorded' });
   const before = queued();
   expect((await rebuild()).missing.commission).toBe(0);

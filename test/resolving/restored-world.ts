@@ -8,7 +8,7 @@ import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-impl
 import { DynamoDbRowsOfChains } from '../../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
 import { closeRemnants, type LostOperation } from '../../lambdas/resolving/use/close-remnants.ts';
 import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
-import { queuesWalkBegin, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
+import { initialQueuesWalk, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { ReconcileHarness } from '../reconciliation/reconcile-harness.ts';
@@ -158,7 +158,7 @@ export class RestoredWorld {
           return implied !== undefined && lost.restore(implied);
         },
       },
-      queuesWalkBegin(1),
+      initialQueuesWalk(1),
       async () => undefined,
     );
   }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { piecesJob } from '../../lambdas/jobs/use/pieces-job.ts';
+import { sweepsJob } from '../../lambdas/jobs/use/pieces-job.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveJob } from '../../lambdas/resolving/use/resolve-all.ts';
@@ -89,6 +89,6 @@ test('the job also enqueues due webhooks', async () => {
     },
     () => undefined,
   );
-  expect(await sweepJob(piecesJob({ due: sweep }), { nowMs: 0 })).toMatchObject({ done: 1, left: 0, failed: 0 });
+  expect(await sweepJob(sweepsJob({ due: sweep }), { nowMs: 0 })).toMatchObject({ done: 1, left: 0, failed: 0 });
   expect(enqueued).toEqual([{ task, group: 'ten_a#test' }]);
 });

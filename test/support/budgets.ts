@@ -1,4 +1,4 @@
-import { PROVING } from './slice.ts';
+import { IS_PROOF_RUN } from './slice.ts';
 
 /**
  * Number of cases (histories, orders of events, generated inputs) that one test file may run in `npm test`. `npm run
@@ -23,7 +23,7 @@ const CASES_PER_FILE_OF_STORES = 200;
 
 /** @param file path in the project: `test/<folder>/…` */
 export function casesPerFile(file: string): number {
-  if (PROVING) return Number.POSITIVE_INFINITY;
+  if (IS_PROOF_RUN) return Number.POSITIVE_INFINITY;
   if (file.endsWith('.stores.test.ts')) return CASES_PER_FILE_OF_STORES;
   return CASES_PER_FILE_OF[file.split('/')[1] ?? ''] ?? CASES_PER_FILE;
 }

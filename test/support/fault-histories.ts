@@ -48,7 +48,7 @@ export interface SurveyOptions<Race = undefined> {
  * Returns the kinds of faults with different effects. Whether a read was applied makes no difference, and leaving out
  * one kind saves time on the DynamoDB API.
  */
-export function kindsByEffect(call: string): readonly FaultKind[] {
+export function faultKindsByEffect(call: string): readonly FaultKind[] {
   return /\.(?:GetItem|Query)Command$/.test(call) ? ['crash_before', 'throttle', 'ambiguous_lost'] : FAULT_KINDS;
 }
 
@@ -116,7 +116,7 @@ export function beforeEachCall<Rival extends object>(
  * Lists the violated guarantees without duplicates: the match of `pattern` in each violation, or else the complete
  * violation.
  */
-export function brokenPromises({ findings }: HistorySurvey, pattern = /\bI\d\b/): readonly string[] {
+export function violatedGuarantees({ findings }: HistorySurvey, pattern = /\bI\d\b/): readonly string[] {
   const promises = findings.flatMap(({ violations }) => violations.map((text) => pattern.exec(text)?.[0] ?? text));
   return [...new Set(promises)].sort();
 }

@@ -5,9 +5,9 @@
 export const SLICE = 'PAYONCE_SLICE';
 
 /** Set by `npm run prove`: enumerations are run completely. */
-export const PROVING = process.env['PAYONCE_PROVE'] === '1';
+export const IS_PROOF_RUN = process.env['PAYONCE_PROVE'] === '1';
 
-const PLAYED = { slice: sliceOfRun(), proving: PROVING };
+const PLAYED = { slice: sliceOfRun(), proving: IS_PROOF_RUN };
 
 /** Returns the slice of this run. @throws Error for an invalid number */
 export function sliceOfRun(): number {
@@ -19,7 +19,7 @@ export function sliceOfRun(): number {
 
 /** Chooses the extent of a test: complete in `npm run prove`, smaller in `npm test`. */
 export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }): Extent {
-  return PROVING ? all : slice;
+  return IS_PROOF_RUN ? all : slice;
 }
 
 /**

@@ -3,10 +3,10 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
-import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';
+import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -84,7 +84,7 @@ async function history(): Promise<Asking> {
   const order = { amount: 2000, currency: 'EUR', items: [{ sku: 'sku_tea', quantity: 1 }], email: 'ada@example.com' };
   await world.ask('/v1/orders', { ...order, source: 'tok_ok' });
   await world.ask('/v1/orders', { ...order, source: 'tok_declined' });
-  await recordLook({ views: world.api.views, digest: systemDigest }, lookSubject('k'), differsBy(1250), 1);
+  await recordComparison({ views: world.api.views, digest: systemDigest }, comparedPayment('k'), differsBy(1250), 1);
   await world.api.run('k', { scheduled_for: 1_772_366_400 });
 
   const endpoint = await world.ask('/v1/webhook_endpoints', { url: 'https://shop.co.uk/hooks', events: ['*'] });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createdPlace } from '../../lambdas/kernel/places.ts';
+import { createdSortKey } from '../../lambdas/kernel/places.ts';
 import { idOf } from '../../lambdas/views/domain/lists.ts';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import { type Listed, MAX_EXAMINED, shownPage } from '../../lambdas/views/use/list-page.ts';
@@ -8,7 +8,7 @@ import { MemoryViews } from './memory-views.ts';
 
 const LIST = { partitions: ['TEST#0', 'TEST#1'] };
 const idAt = (index: number) => `id_${String(index).padStart(5, '0')}`;
-const placeOfId = (id: string) => createdPlace(Number(id.slice(3)), id);
+const placeOfId = (id: string) => createdSortKey(Number(id.slice(3)), id);
 
 /** @param bodies bodies of the rows, oldest first */
 async function listOf(bodies: readonly string[]): Promise<MemoryViews> {

@@ -11,7 +11,7 @@ import { transitionRow } from '../../lambdas/payments/store/items.ts';
 import { DynamoDbLedgerWalk } from '../../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
-import { type RebuildTools, rebuildBegin, rebuildViews } from '../../lambdas/views/use/rebuild-views.ts';
+import { initialRebuildState, type RebuildTools, rebuildViews } from '../../lambdas/views/use/rebuild-views.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -60,8 +60,8 @@ test('a rebuild restores deleted views from the Ledger and removes rows without 
     }
   };
 
-  const [rebuilt] = await Promise.all([rebuildViews(tools, rebuildBegin(3), async () => undefined), traffic()]);
-  const compared = await rebuildViews(tools, rebuildBegin(2, 'compare_ledger'), async () => undefined);
+  const [rebuilt] = await Promise.all([rebuildViews(tools, initialRebuildState(3), async () => undefined), traffic()]);
+  const compared = await rebuildViews(tools, initialRebuildState(2, 'compare_ledger'), async () => undefined);
 
   const oracle = new MemoryLedgerReader(() => [...old, ...fresh].flat());
   const reader = new ViewLedgerReader(views);

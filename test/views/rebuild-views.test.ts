@@ -3,13 +3,13 @@ import { ViewsRow } from '../../lambdas/kernel/contract/rows.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { totalKey } from '../../lambdas/views/domain/lists.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
-import { rebuildBegin } from '../../lambdas/views/use/rebuild-views.ts';
+import { initialRebuildState } from '../../lambdas/views/use/rebuild-views.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
-import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';
+import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { takenAt } from './ledger-reader-suite.ts';
 import { RebuildWorld } from './rebuild-world.ts';
@@ -131,9 +131,9 @@ describe('a rebuild of the views', () => {
 
   test('keeps the rows of comparisons with a processor and reports no difference for them', async () => {
     const digest = systemDigest;
-    const { owner: _owner, ...nobodys } = lookSubject('n', { subject: 'ch_1' });
-    for (const about of [lookSubject('k'), nobodys]) {
-      await recordLook({ views: harness.views, digest }, about, differsBy(1700), TODAY_MS);
+    const { owner: _owner, ...nobodys } = comparedPayment('n', { subject: 'ch_1' });
+    for (const about of [comparedPayment('k'), nobodys]) {
+      await recordComparison({ views: harness.views, digest }, about, differsBy(1700), TODAY_MS);
     }
     const before = harness.views.all();
 
@@ -151,8 +151,8 @@ describe('a rebuild of the views', () => {
     const whole = harness.views.all().length;
     for (let page = 0; page < pages; page += 1) {
       const later = new RebuildWorld(TODAY_MS + DAY_MS / 2, harness.written);
-      await expect(later.rebuild({}, rebuildBegin(2), page)).rejects.toThrow('the process has crashed');
-      const state = later.states.at(-1) ?? rebuildBegin(2);
+      await expect(later.rebuild({}, initialRebuildState(2), page)).rejects.toThrow('the process has crashed');
+      const state = later.states.at(-1) ?? initialRebuildState(2);
       const { differences } = await later.rebuild({}, JSON.parse(JSON.stringify(state)) as typeof state);
 
       expect(differences).toEqual([]);
@@ -205,7 +205,7 @@ describe('a comparison', () => {
           },
         },
       },
-      rebuildBegin(1, 'compare_ledger'),
+      initialRebuildState(1, 'compare_ledger'),
     );
 
     expect(differences).toEqual([]);

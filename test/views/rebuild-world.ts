@@ -1,9 +1,9 @@
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import {
+  initialRebuildState,
   type RebuildState,
   type RebuildTools,
   type Rebuilt,
-  rebuildBegin,
   rebuildViews,
 } from '../../lambdas/views/use/rebuild-views.ts';
 import { World } from '../world/world.ts';
@@ -28,7 +28,7 @@ export class RebuildWorld extends World {
   }
 
   /** @param crashesAt the process crashes before it reports the state with this index */
-  rebuild(changes: Partial<RebuildTools> = {}, state = rebuildBegin(2), crashesAt = Infinity): Promise<Rebuilt> {
+  rebuild(changes: Partial<RebuildTools> = {}, state = initialRebuildState(2), crashesAt = Infinity): Promise<Rebuilt> {
     const { store, views } = this;
     const tools = { ...this.basics, views, ledger: store.ledgerWalk, store, orders: store, ...changes };
     return rebuildViews(tools, state, async (reached) => {
@@ -38,6 +38,6 @@ export class RebuildWorld extends World {
   }
 
   compare(): Promise<Rebuilt> {
-    return this.rebuild({}, rebuildBegin(2, 'compare_ledger'));
+    return this.rebuild({}, initialRebuildState(2, 'compare_ledger'));
   }
 }

@@ -5,8 +5,8 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Account } from '../../lambdas/payments/domain/posting.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
-import { bookPartition, bookPlace } from '../../lambdas/views/domain/lists.ts';
-import type { BookEntry } from '../../lambdas/views/domain/views.ts';
+import { bookPartition, entrySortKey } from '../../lambdas/views/domain/lists.ts';
+import type { PostingRow } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
@@ -47,8 +47,8 @@ test('an entry of an account is found behind thousands of sets of postings witho
   const rows = Array.from({ length: SETS }, (_, index) => {
     const account: Account = index === SETS - 1 ? 'processor_clearing' : 'refunds';
     const leg = { account, direction: 'debit' as const, amountMinor: 1, currency: 'EUR', leg: 0 };
-    const set: BookEntry = { occurredAtMs: index, paymentId, sequence: 2, type: 'ledger.corrected', legs: [leg] };
-    const key = { partition: bookPartition(owner, 'all', paymentId), sort: bookPlace(set) };
+    const set: PostingRow = { occurredAtMs: index, paymentId, sequence: 2, type: 'ledger.corrected', legs: [leg] };
+    const key = { partition: bookPartition(owner, 'all', paymentId), sort: entrySortKey(set) };
     return { ...key, chainId: paymentId, sequence: 2, body: JSON.stringify(set) };
   });
   await views.put(rows);
@@ -72,8 +72,8 @@ test('a currency that a large book does not have is refused after a bounded numb
           currency: 'EUR',
           leg: 0,
         };
-        const set: BookEntry = { occurredAtMs: read, paymentId, sequence: 2, type: 'ledger.corrected', legs: [leg] };
-        return { partition, sort: bookPlace(set), chainId: paymentId, sequence: 2, body: JSON.stringify(set) };
+        const set: PostingRow = { occurredAtMs: read, paymentId, sequence: 2, type: 'ledger.corrected', legs: [leg] };
+        return { partition, sort: entrySortKey(set), chainId: paymentId, sequence: 2, body: JSON.stringify(set) };
       }),
   });
 

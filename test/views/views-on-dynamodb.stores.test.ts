@@ -13,7 +13,7 @@ import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import type { ViewStore } from '../../lambdas/views/use/view-store.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { type HistoryRun, kindsByEffect, surveyFaults } from '../support/fault-histories.ts';
+import { faultKindsByEffect, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, Crash, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { clientOf } from '../support/faulty-client.ts';
 import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
@@ -111,7 +111,7 @@ describe.each([
   ['closing a day', closeDay],
 ])('%s on the DynamoDB API', (_what, history) => {
   test('leaves complete and correct views with every single fault at every call of the SDK', async () => {
-    const { histories, findings } = await surveyFaults(history, { faults: 1, kindsOf: kindsByEffect, oneOf: 4 });
+    const { histories, findings } = await surveyFaults(history, { faults: 1, kindsOf: faultKindsByEffect, oneOf: 4 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(30, { slice: 7 }));
   });

@@ -6,7 +6,7 @@ import { totalsPartition } from '../../lambdas/views/domain/lists.ts';
 import { viewsOf } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { writeViews } from '../../lambdas/views/use/project-event.ts';
-import { rebuildBegin, rebuildViews } from '../../lambdas/views/use/rebuild-views.ts';
+import { initialRebuildState, rebuildViews } from '../../lambdas/views/use/rebuild-views.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Api, as, dataOf, LIVE_KEY, OTHER_KEY } from '../world/api.ts';
 import { MemoryViews } from './memory-views.ts';
@@ -101,7 +101,7 @@ describe('the volume report', () => {
     const tools = { views, ledger: store.ledgerWalk, store, orders: store, digest: systemDigest, clock };
     const rebuilt = await rebuildViews(
       { ...tools, entropy: countingEntropy() },
-      rebuildBegin(1),
+      initialRebuildState(1),
       async () => undefined,
     );
     expect(rebuilt.differences).toEqual([]);
@@ -121,7 +121,7 @@ describe('the volume report', () => {
     expect(await shown(api)).toContain('2026-03-01 EUR payment.completed 4 3500');
 
     const tools = { views, ledger: store.ledgerWalk, store, orders: store, digest: systemDigest, clock };
-    const begin = rebuildBegin(1, 'compare_ledger');
+    const begin = initialRebuildState(1, 'compare_ledger');
     const { differences } = await rebuildViews({ ...tools, entropy: countingEntropy() }, begin, async () => undefined);
     expect(differences).toMatchObject([{ kind: 'total' }]);
   });

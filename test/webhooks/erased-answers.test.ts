@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { afterAttempt, askedFor, begun } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import {
+  afterAttempt,
+  withClaimedAttempt,
+  withRequestedAttempt,
+} from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { withoutEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { eraseAnswers } from '../../lambdas/webhooks/use/erase-answers.ts';
 import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
@@ -66,7 +70,7 @@ test('the answer of an attempt that runs during the erasure is not recorded', as
   const [was] = (await deliveries()).filter((delivery) => delivery.eventId === eventId);
   invariant(was !== undefined, 'the event was not delivered');
   const nowMs = world.clock.nowMs();
-  const running = begun(askedFor(was, nowMs), nowMs);
+  const running = withClaimedAttempt(withRequestedAttempt(was, nowMs), nowMs);
   await webhooks.write({ deliveries: [{ was, now: running }] });
   await erase();
   const result = { kind: 'answered', status: 200, excerpt: 'thanks, Ada Lovelace' } as const;

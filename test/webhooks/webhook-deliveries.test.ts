@@ -4,7 +4,7 @@ import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { AttemptResult } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { askedFor, RETRY_WAITS_SECONDS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { RETRY_WAITS_SECONDS, withRequestedAttempt } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
@@ -206,7 +206,9 @@ describe('a failure of Payonce', () => {
     world.clock.advance(60_000);
     const [lost] = await deliveriesOf(world)();
     if (lost === undefined) throw new Error('the delivery does not exist');
-    await world.store.webhooks.write({ deliveries: [{ was: lost, now: askedFor(lost, world.clock.nowMs()) }] });
+    await world.store.webhooks.write({
+      deliveries: [{ was: lost, now: withRequestedAttempt(lost, world.clock.nowMs()) }],
+    });
     world.answer = refusing(503);
     await world.pass(1);
     const [delivery] = await deliveriesOf(world)();

@@ -5,7 +5,7 @@ import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import {
-  type EndpointBook,
+  type EndpointList,
   groupOf,
   type WebhookEndpoint,
   withEndpoint,
@@ -120,7 +120,7 @@ describe('an endpoint that does not answer', () => {
       const site = new Site();
       await site.add(NORMAL, 80);
       const owner = ownerOf(HANGING);
-      const change = async (to: (book: EndpointBook) => EndpointBook): Promise<void> => {
+      const change = async (to: (book: EndpointList) => EndpointList): Promise<void> => {
         const was = await site.store.readBook(owner);
         await site.store.write({ book: { was, now: to(was) } });
       };

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { BY_REQUEST } from '../support/causes.ts';
-import { type HistoryRun, kindsByEffect, surveyFaults } from '../support/fault-histories.ts';
+import { faultKindsByEffect, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { createTables, storesOn } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
@@ -68,7 +68,7 @@ describe.each(['live', 'replay'] as const)('a webhook (%s) on the DynamoDB API',
   test('arrives and is recorded with every single fault at every call of the SDK and of the receiver', async () => {
     const { histories, findings } = await surveyFaults((faults) => history(how, faults), {
       faults: 1,
-      kindsOf: kindsByEffect,
+      kindsOf: faultKindsByEffect,
       oneOf: 11,
     });
     expect(findings.slice(0, 3)).toEqual([]);

@@ -2,15 +2,15 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ownerToken, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import {
-  askedFor,
   type Delivery,
-  dropped,
   dueFrom,
   idsBefore,
   newDelivery,
+  withoutAttempt,
+  withRequestedAttempt,
 } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { type EndpointBook, groupOf, rotated, withEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { woken } from '../../lambdas/webhooks/domain/webhook-lane.ts';
+import { type EndpointList, groupOf, rotated, withEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { withAnnouncement } from '../../lambdas/webhooks/domain/webhook-lane.ts';
 import type { WebhookReplay } from '../../lambdas/webhooks/domain/webhook-replay.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import type { DueWebhooks, WebhookStore } from '../../lambdas/webhooks/use/webhooks.ts';
@@ -57,7 +57,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
 
     test('one of two changes based on the same revision is rejected', async () => {
       const was = await store.readBook(owner);
-      const change = (url: string): EndpointBook => withEndpoint(was, endpointNamed(run, { url }));
+      const change = (url: string): EndpointList => withEndpoint(was, endpointNamed(run, { url }));
       const outcomes = await Promise.all([
         store.write({ book: { was, now: change('https://a.com/') } }),
         store.write({ book: { was, now: change('https://b.com/') } }),
@@ -97,7 +97,10 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
     test('the due row follows its delivery, and is removed with it', async () => {
       const was = delivery('moves');
       await store.write({ deliveries: [{ now: was }] });
-      const later = { ...askedFor(was, nowMs + 5_000), attempts: [{ startedAtMs: nowMs, durationMs: 3, status: 500 }] };
+      const later = {
+        ...withRequestedAttempt(was, nowMs + 5_000),
+        attempts: [{ startedAtMs: nowMs, durationMs: 3, status: 500 }],
+      };
       await store.write({ deliveries: [{ was, now: later }] });
       expect(await mine()).toEqual([]);
       const { dueAtMs: _due, sweepAtMs: _sweep, ...rest } = later;
@@ -134,16 +137,16 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       const was = await store.readDelivery(now.endpointId, now.id);
       if (was === undefined) throw new Error('the delivery is missing');
       expect(was).toEqual({ ...now, apart: true });
-      await store.write({ deliveries: [{ was, now: dropped(was) }] });
+      await store.write({ deliveries: [{ was, now: withoutAttempt(was) }] });
       expect(await store.dueInLane(now.endpointId, 5)).toEqual([]);
       expect(await store.move(due, { sweepAtMs: dueMs })).toBeUndefined();
-      expect(await store.readDelivery(now.endpointId, now.id)).toEqual(dropped(was));
+      expect(await store.readDelivery(now.endpointId, now.id)).toEqual(withoutAttempt(was));
     });
 
     test('a lane is read unchanged, and is due until it has ended', async () => {
       const { id } = endpointNamed(run);
       expect(await store.readLane(id)).toBeUndefined();
-      const now = woken(undefined, owner, id, nowMs);
+      const now = withAnnouncement(undefined, owner, id, nowMs);
       expect(await store.write({ lane: { now } })).toEqual({ kind: 'written' });
       expect(await store.write({ lane: { now } })).toEqual({ kind: 'changed' });
       expect(await store.readLane(id)).toEqual(now);

@@ -1,6 +1,6 @@
 /** Checks and fields of requests that several commands share. */
 import type { Parsed, Placeholders } from './dynamodb-expressions.ts';
-import { type Item, keptValues, type Value } from './dynamodb-values.ts';
+import { type Item, storedValues, type Value } from './dynamodb-values.ts';
 import {
   isScalar,
   type KeyPart,
@@ -88,7 +88,7 @@ export function placeholdersOf(
   ...expressions: readonly (Parsed<unknown> | undefined)[]
 ): Placeholders {
   const { ExpressionAttributeNames: names = NONE, ExpressionAttributeValues: given } = input;
-  const values = given === undefined ? NONE : keptValues(given);
+  const values = given === undefined ? NONE : storedValues(given);
   for (const each in names) mustBeUsed(each, expressions);
   for (const each in values) mustBeUsed(each, expressions);
   for (const expression of expressions) {

@@ -36,12 +36,12 @@ function kept(value: unknown): Value {
  * Copies the attributes of an item. Like the document client, omits undefined attributes and rejects undefined values
  * inside other values.
  */
-export function keptItem(value: object): Item {
-  return Object.freeze(keptValues(value));
+export function storedItem(value: object): Item {
+  return Object.freeze(storedValues(value));
 }
 
 /** Copies values outside of an item, such as placeholder values, as `keptItem` does. The result is not frozen. */
-export function keptValues(value: object): Item {
+export function storedValues(value: object): Item {
   const item: Record<string, Value> = {};
   const given = value as Readonly<Record<string, unknown>>;
   for (const name of Object.keys(given)) {

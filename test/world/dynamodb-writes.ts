@@ -25,7 +25,7 @@ import {
   UnreadableRowError,
   ValidationError,
 } from './dynamodb-requests.ts';
-import { type Item, keptItem } from './dynamodb-values.ts';
+import { type Item, storedItem } from './dynamodb-values.ts';
 import type { MemoryTable, Row, TableShape } from './memory-table.ts';
 
 const MAX_ITEM_BYTES = 400 * KILOBYTE;
@@ -72,7 +72,7 @@ export function planWrite(
   const condition = text === undefined ? undefined : parseCondition(text);
   const change = 'UpdateExpression' in input ? parsedUpdate(input.UpdateExpression) : undefined;
   const placeholders = placeholdersOf(input, condition, change);
-  const item = kind === 'Put' && 'Item' in input ? keptItem(input.Item ?? {}) : undefined;
+  const item = kind === 'Put' && 'Item' in input ? storedItem(input.Item ?? {}) : undefined;
   const key = item === undefined ? keyOf(shape, 'Key' in input ? input.Key : undefined) : keyOfItem(shape, item);
   const before = table.get(key.partition, key.sort);
   const planned = { table, kind, key, before, wantsOld: input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' };

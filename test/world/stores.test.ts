@@ -9,7 +9,7 @@ import { describeConsumerRecords } from '../once/consumer-records-suite.ts';
 import { describeOrderStore } from '../orders/order-store-suite.ts';
 import { describeSendingClaims } from '../outbound/sending-claims-suite.ts';
 import { describeEffectStore } from '../payments/effect-store-suite.ts';
-import { heldEffect } from '../payments/held-effect.ts';
+import { effectWithHold } from '../payments/held-effect.ts';
 import { describePaymentStore } from '../payments/payment-store-suite.ts';
 import { describeTransitionReader } from '../payments/transition-reader-suite.ts';
 import { describeHolds } from '../resolving/due-queue-suite.ts';
@@ -39,7 +39,7 @@ describeTransitionReader(NAME, async () => {
 
 describeHolds(NAME, async () => {
   const store = new Stores();
-  return { holds: store.holds, write: async (hold) => void (await store.recordEffect(heldEffect(hold))) };
+  return { holds: store.holds, write: async (hold) => void (await store.recordEffect(effectWithHold(hold))) };
 });
 
 describeUnfinishedWork(NAME, async () => {

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { parseActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
-import { parseExport, parseOpen, parsePlace } from '../../lambdas/exports/store/export-items.ts';
+import { parseExport, parseIdRow, parseOpen } from '../../lambdas/exports/store/export-items.ts';
 import { parseCommission, parseCommissionDue } from '../../lambdas/follow-ups/store/commission-items.ts';
 import { parseMark } from '../../lambdas/jobs/store/dynamodb-job-marks.ts';
 import { parseRun, tokenOf } from '../../lambdas/jobs/store/job-items.ts';
@@ -139,7 +139,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.webhookDelivery]: parseDelivery,
       [RegistryRow.webhookReplay]: parseReplay,
       [RegistryRow.webhookLane]: parseLane,
-      [RegistryRow.export]: (item) => (item['revision'] === undefined ? parsePlace(item) : parseExport(item)),
+      [RegistryRow.export]: (item) => (item['revision'] === undefined ? parseIdRow(item) : parseExport(item)),
       [RegistryRow.openExports]: parseOpen,
       [RegistryRow.commission]: commission,
       [RegistryRow.commissionOfOrder]: (item) => newestOfOrder.parse(item),

@@ -54,7 +54,7 @@ const LAST_MS = 9_999_999_999_999;
  * Returns whether the name of a record states that the verification found no violation, so that readers do not have to
  * open the record.
  */
-export function isNamedAsHolding(name: string): boolean {
+export function hasNoFindings(name: string): boolean {
   return name.includes('-holds-');
 }
 

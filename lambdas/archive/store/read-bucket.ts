@@ -20,7 +20,7 @@ import { beginOf, continueAfter } from '../domain/object-times.ts';
  * A name in the archive that has more than one version, or whose object was removed. A normal S3 listing shows only the
  * newest version.
  */
-export interface DoubledObject {
+export interface ReplacedObject {
   readonly kind: 'object_versions';
   readonly object: string;
   /** Number of versions under the name. */
@@ -100,13 +100,13 @@ export async function doubledObjects(
   client: S3Client,
   Bucket: string,
   bounds: Bounds,
-): Promise<readonly DoubledObject[]> {
-  const versions = new Map<string, DoubledObject>();
-  const seen = (object: string, each: Partial<DoubledObject>): void => {
+): Promise<readonly ReplacedObject[]> {
+  const versions = new Map<string, ReplacedObject>();
+  const seen = (object: string, each: Partial<ReplacedObject>): void => {
     const { versions: before = 0, isRemoved = false } = versions.get(object) ?? {};
     versions.set(object, { kind: 'object_versions', object, versions: before + 1, isRemoved, ...each });
   };
-  const found: DoubledObject[] = [];
+  const found: ReplacedObject[] = [];
   for (const Prefix of [LINES_PREFIX, MANIFESTS_PREFIX]) {
     let KeyMarker: string | undefined = Prefix === LINES_PREFIX ? beginOf(bounds) : undefined;
     let VersionIdMarker: string | undefined;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import {
-  isNamedAsHolding,
+  hasNoFindings,
   VERIFICATION_VERSION,
   VERIFICATIONS_PREFIX,
   VERIFIED,
@@ -56,7 +56,7 @@ export class StoredVerifications implements Verifications {
   async newest(kind: VerifiedKind, most: number): Promise<RecordedVerifications> {
     const prefix = `${VERIFICATIONS_PREFIX}${kind}/`;
     const names = await this.#reader.names(prefix, prefix, NAMES);
-    const earlier = names.slice(most).filter((name) => !isNamedAsHolding(name));
+    const earlier = names.slice(most).filter((name) => !hasNoFindings(name));
     const wanted = [...names.slice(0, most), ...earlier.slice(0, most)];
     const read = await Promise.all(wanted.map((name) => this.#read(name)));
     const verifications = read.filter((each) => each !== undefined);

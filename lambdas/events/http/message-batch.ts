@@ -1,5 +1,5 @@
 import type { Context, SQSRecord } from 'aws-lambda';
-import { CONSUMER_TRIES, FAILURES } from '../../kernel/contract/events.ts';
+import { CONSUMER_TRIES, FAILURES_ATTRIBUTE } from '../../kernel/contract/events.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 import type { MessageParking } from '../use/ledger-stream.ts';
 
@@ -47,7 +47,7 @@ export async function afterFailure(
 
 /** Returns the number of failures that Payonce counted on a message of its own queue. */
 export function failuresOf({ messageAttributes }: SQSRecord): number {
-  return Number(messageAttributes[FAILURES]?.stringValue ?? 0);
+  return Number(messageAttributes[FAILURES_ATTRIBUTE]?.stringValue ?? 0);
 }
 
 /**

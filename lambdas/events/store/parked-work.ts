@@ -40,7 +40,7 @@ export function parkedWork(message: string): ParkedWork {
 }
 
 /** Returns the body of a message from which {@link parkedWork} reads this range. */
-export function parkedRange({ sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number }): string {
+export function parkedRangeBody({ sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number }): string {
   const at = (timeMs: number): string => new Date(timeMs).toISOString();
   return JSON.stringify({
     DDBStreamBatchInfo: {

@@ -1,5 +1,5 @@
 import { DeleteMessageCommand, GetQueueUrlCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { FAILED_AGAIN_SECONDS, FAILURES } from '../../kernel/contract/events.ts';
+import { FAILURES_ATTRIBUTE, RETRY_DELAY_SECONDS } from '../../kernel/contract/events.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { MessageParking, Parking, QueuedMessage } from '../use/ledger-stream.ts';
 
@@ -32,8 +32,8 @@ export class SqsParking implements MessageParking {
         QueueUrl: await this.#urlOf(eventSourceARN),
         MessageBody: body,
         MessageGroupId: attributes?.MessageGroupId,
-        MessageAttributes: { [FAILURES]: text(String(failures)) },
-        DelaySeconds: FAILED_AGAIN_SECONDS,
+        MessageAttributes: { [FAILURES_ATTRIBUTE]: text(String(failures)) },
+        DelaySeconds: RETRY_DELAY_SECONDS,
       }),
     );
   }

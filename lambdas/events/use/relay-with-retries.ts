@@ -1,7 +1,7 @@
 import type { JobMarks } from '../../jobs/use/job-marks.ts';
 import { fullJitter } from '../../kernel/backoff.ts';
 import { timeOf } from '../../payments/use/transition-reader.ts';
-import { LOST_EVENTS_JOB, RELAY_KEEPS_SECONDS } from '../contract.ts';
+import { LOST_EVENTS_JOB, RELAY_MAX_AGE_SECONDS } from '../contract.ts';
 import type { StreamRecord } from './ledger-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
 
@@ -28,7 +28,7 @@ export interface RelayAttempt extends Relayed {
  *   delivery 1   bus away ── 5 s ── away ── 10 s ── … ── 9 minutes: again from record 1
  *   delivery 2   bus away ── 5 s ── published
  *
- * Records that have waited for {@link RELAY_KEEPS_SECONDS} are left to the job that publishes lost events. So no record
+ * Records that have waited for {@link RELAY_MAX_AGE_SECONDS} are left to the job that publishes lost events. So no record
  * is parked only because it waited.
  *
  * @param deadlineMs the time after which no attempt begins; Unix milliseconds
@@ -67,7 +67,7 @@ async function countLeft(
   { clock, marks, report }: RetryingRelayTools,
   records: readonly StreamRecord[],
 ): Promise<number> {
-  const keptSinceMs = clock.nowMs() - RELAY_KEEPS_SECONDS * 1_000;
+  const keptSinceMs = clock.nowMs() - RELAY_MAX_AGE_SECONDS * 1_000;
   const kept = records.findIndex((record) => occurredAtMs(record) >= keptSinceMs);
   const old = kept === -1 ? records : records.slice(0, kept);
   if (old.length === 0) return 0;

@@ -1,7 +1,7 @@
 import type { Job, JobItem, JobPage } from '../../jobs/use/job.ts';
 import type { JobMarks } from '../../jobs/use/job-marks.ts';
 import { REPLAY_HORIZON_DAYS } from '../../kernel/contract/events.ts';
-import { MESSAGE_WAITS_SECONDS } from '../../kernel/contract/timing.ts';
+import { REDELIVERY_SECONDS } from '../../kernel/contract/timing.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
 import {
@@ -38,7 +38,7 @@ const FIRST_REACH_MS = DAY_MS;
  * Maximum time that an event waits in the projector's queue, less an hour for clocks and the bus, in milliseconds. An
  * older event that the projector has not seen is no longer in this queue.
  */
-const LONGEST_QUEUED_MS = (MESSAGE_WAITS_SECONDS - 60 * 60) * 1000;
+const LONGEST_QUEUED_MS = (REDELIVERY_SECONDS - 60 * 60) * 1000;
 
 /**
  * Maximum number of parts in one page of work. A part takes about a second, so the parts fit into the minute of a page.

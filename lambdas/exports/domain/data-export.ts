@@ -106,7 +106,7 @@ export type RequestedExport = Pick<
  * Returns the initial state of the export.
  * @param asked the request, or an export in any state
  */
-export function begun(asked: RequestedExport): DataExport {
+export function initialExport(asked: RequestedExport): DataExport {
   const { tenantId, mode, id, kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs } = asked;
   const request = { kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs };
   return {
@@ -132,7 +132,7 @@ export function hasEnded({ status }: Pick<DataExport, 'status'>): boolean {
 }
 
 /** Returns whether no writer is working on the export. */
-export function isLeft(asked: DataExport, nowMs: number): boolean {
+export function hasNoWriter(asked: DataExport, nowMs: number): boolean {
   return !hasEnded(asked) && asked.leaseExpiresAtMs <= nowMs;
 }
 

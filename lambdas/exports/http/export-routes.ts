@@ -15,7 +15,7 @@ import {
   type DataExport,
   exportObject,
   fileEndsAtMs,
-  isLeft,
+  hasNoWriter,
   LINK_SECONDS,
   type RequestedExport,
 } from '../domain/data-export.ts';
@@ -117,7 +117,7 @@ const getExport = reading({
     const nowMs = tools.clock.nowMs();
     // The writer did not start, or has stopped. Starting a second writer is harmless: it finds the lease taken and
     // ends.
-    if (isLeft(asked, nowMs)) await tools.startWriter(asked).catch(tools.report);
+    if (hasNoWriter(asked, nowMs)) await tools.startWriter(asked).catch(tools.report);
     return found({ ...exportObject(asked), ...(await linkOf(tools, asked, nowMs)) });
   },
   docs: {

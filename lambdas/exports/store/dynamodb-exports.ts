@@ -16,13 +16,13 @@ import {
   exportPlace,
   exportRow,
   exportsPartition,
+  idRowKey,
   type OpenExports,
   openKey,
   openRow,
   parseExport,
+  parseIdRow,
   parseOpen,
-  parsePlace,
-  placeKey,
 } from './export-items.ts';
 
 /** Number of rows of {@link OpenExports} that one query reads. Each has at most a few hundred bytes. */
@@ -62,7 +62,7 @@ export class DynamoDbExports implements ExportStore {
         const found = await this.read(asked);
         return found === undefined ? { kind: 'too_many' } : { kind: 'exists', found };
       }
-      const place = { ...placeKey(asked), createdAtMs: asked.createdAtMs };
+      const place = { ...idRowKey(asked), createdAtMs: asked.createdAtMs };
       const written = await transactOnce(this.#client, this.#pacing, [
         { Put: { TableName: this.#table, Item: place, ...whileStill(left) } },
         { Put: { TableName: this.#table, Item: exportRow(asked), ConditionExpression: ROW_IS_NEW } },
@@ -73,16 +73,16 @@ export class DynamoDbExports implements ExportStore {
       const found = await this.read(asked);
       if (found !== undefined) return { kind: 'exists', found };
       // A table restored from a backup can list an export that was lost.
-      const there = await this.#get(placeKey(asked));
-      left = there === undefined ? undefined : parsePlace(there).createdAtMs;
+      const there = await this.#get(idRowKey(asked));
+      left = there === undefined ? undefined : parseIdRow(there).createdAtMs;
       return 'again';
     });
   }
 
   async read(key: ExportKey): Promise<DataExport | undefined> {
-    const place = await this.#get(placeKey(key));
+    const place = await this.#get(idRowKey(key));
     if (place === undefined) return undefined;
-    const { createdAtMs } = parsePlace(place);
+    const { createdAtMs } = parseIdRow(place);
     const sort = exportPlace({ id: key.id, createdAtMs });
     const found = await this.#get({
       [KeyAttribute.partition]: exportsPartition(key),

@@ -3,7 +3,7 @@ import { RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { tenantId } from '../../kernel/ids.ts';
-import { placeOf } from '../../kernel/places.ts';
+import { timeSortKey } from '../../kernel/places.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import type { ViewOwner } from '../../views/domain/lists.ts';
 import {
@@ -76,7 +76,7 @@ export function exportsPartition({ tenantId: tenant, mode }: ViewOwner): string 
 }
 
 export function exportPlace({ createdAtMs, id }: Pick<DataExport, 'createdAtMs' | 'id'>): string {
-  return placeOf(createdAtMs, id);
+  return timeSortKey(createdAtMs, id);
 }
 
 export function exportRow(asked: DataExport): Item {
@@ -87,11 +87,11 @@ export function parseExport(item: Item): DataExport {
   return exportItem.parse(item);
 }
 
-export function placeKey(key: ExportKey): Item {
+export function idRowKey(key: ExportKey): Item {
   return { [KeyAttribute.partition]: exportsPartition(key), [KeyAttribute.sort]: `${SortKey.exportId}${key.id}` };
 }
 
-export function parsePlace(item: Item): Pick<DataExport, 'createdAtMs'> {
+export function parseIdRow(item: Item): Pick<DataExport, 'createdAtMs'> {
   return placeItem.parse(item);
 }
 

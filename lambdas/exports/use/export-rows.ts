@@ -1,13 +1,13 @@
 import { decimalAmount, shownAmount } from '../../kernel/currency.ts';
 import { defined } from '../../kernel/defined.ts';
-import { placeOf } from '../../kernel/places.ts';
+import { timeSortKey } from '../../kernel/places.ts';
 import type { Payment } from '../../payments/domain/payment.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 import { isOrderId, partId } from '../../payments/ids.ts';
 import type { TransitionReader } from '../../payments/use/transition-reader.ts';
 import {
-  bookList,
   disputePartition,
+  entryList,
   eventList,
   idOf,
   paymentList,
@@ -48,7 +48,7 @@ const AMOUNT = ['amount', 'amount_minor', 'currency'];
 const SOURCES = {
   entries: {
     columns: ['created', 'payment', 'sequence', 'type', 'account', 'direction', ...AMOUNT, ...PAYMENT_COLUMNS],
-    list: (owner) => bookList(owner, 'all'),
+    list: (owner) => entryList(owner, 'all'),
     rowsOf: async (row, { account, currency }, read) => {
       const { occurredAtMs, paymentId, sequence, type, legs } = bookEntryOf(row);
       const wanted = legs.filter((leg) => is(account, leg.account) && is(currency, leg.currency));
@@ -169,8 +169,8 @@ function rowsFrom({ views, transitions }: ExportRowsTools, { columns, list, rows
       const found = await mergedRows(views, {
         ...list(asked),
         // A trailing space gives the next possible sort key.
-        from: after === undefined ? placeOf(asked.fromMs) : `${after} `,
-        until: placeOf(asked.untilMs),
+        from: after === undefined ? timeSortKey(asked.fromMs) : `${after} `,
+        until: timeSortKey(asked.untilMs),
         limit: PAGE_ROWS,
         consistent: true,
       });

@@ -3,7 +3,7 @@ import type { Answer } from '../../kernel/answer.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import { begun, type DataExport, exportObject, type RequestedExport } from '../domain/data-export.ts';
+import { type DataExport, exportObject, initialExport, type RequestedExport } from '../domain/data-export.ts';
 import { exportOperation } from '../ids.ts';
 import type { ExportStore, StartWriter } from './exports.ts';
 
@@ -43,7 +43,7 @@ export async function requestExport(
     },
     prepare: async () => undefined,
     write: async () => {
-      const now = begun(asked);
+      const now = initialExport(asked);
       const made = await exports.make(now, {
         chain: { tenantId: asked.tenantId, mode: asked.mode },
         action: 'export.requested',
@@ -64,6 +64,6 @@ function accepted(asked: DataExport): Answer {
   return {
     status: 202,
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(exportObject(begun(asked))),
+    body: JSON.stringify(exportObject(initialExport(asked))),
   };
 }

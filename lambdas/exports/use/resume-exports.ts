@@ -1,7 +1,7 @@
 import type { JobCounts } from '../../jobs/use/job.ts';
 import type { Piece } from '../../jobs/use/pieces-job.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { isLeft } from '../domain/data-export.ts';
+import { hasNoWriter } from '../domain/data-export.ts';
 import type { ExportStore, StartWriter } from './exports.ts';
 
 export interface ResumeExportsTools {
@@ -28,7 +28,7 @@ export async function resumeExports(
     }
     try {
       const found = await exports.read(key);
-      if (found === undefined || !isLeft(found, clock.nowMs())) continue;
+      if (found === undefined || !hasNoWriter(found, clock.nowMs())) continue;
       await startWriter(key);
       counts.done += 1;
     } catch (error) {

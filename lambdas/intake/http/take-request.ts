@@ -11,7 +11,7 @@ import { findSensitive } from '../../kernel/sensitive.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import { isRequestedBy } from '../../payments/domain/transition.ts';
 import { createPaymentBody, requestedPayment } from '../../payments/http/payment-objects.ts';
-import { type NewPaymentTools, readyPayment } from '../../payments/http/post-payment.ts';
+import { type NewPaymentTools, preparePayment } from '../../payments/http/post-payment.ts';
 import { runCounts } from '../../payments/http/run-counts.ts';
 import { paymentOfEvent } from '../../payments/ids.ts';
 import type { CreatePayment, CreatePaymentOutcome } from '../../payments/use/create-payment.ts';
@@ -61,7 +61,7 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
     return later(Math.max(admitted.retryAfterMs, LIMITED_MS * (1 + tools.entropy.fraction())), { rate_limited: 1 });
   }
 
-  const ready = await readyPayment(tools, request);
+  const ready = await preparePayment(tools, request);
   if (ready.kind === 'refused') return park('refused', detailOf(ready.problem));
   const notes: RunNotes = { takenOver: false, fenced: false };
   const outcome = await ready.value(notes);
@@ -126,7 +126,7 @@ const requestBody = z.strictObject({
  * Fields excluded from the fingerprint, because they can differ between two deliveries of one request: the time, and
  * the event's id, whose case may differ and which is the key.
  */
-const NOT_PRINTED = ['timestamp', 'event_id'];
+const NOT_FINGERPRINTED = ['timestamp', 'event_id'];
 
 type ReadRequest =
   | { readonly kind: 'request'; readonly request: CreatePayment; readonly sentAtMs: number }
@@ -153,7 +153,7 @@ function readRequest(
   const request = {
     ...owner,
     paymentId: paymentOfEvent(digest, owner, eventId),
-    fingerprint: fingerprintOfSent(digest, sent.value, NOT_PRINTED),
+    fingerprint: fingerprintOfSent(digest, sent.value, NOT_FINGERPRINTED),
     requestId: eventId,
     cause: { by: 'event', eventId, sender },
     receivedAtMs: clock.nowMs(),
@@ -237,8 +237,8 @@ async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnTy
 /** Minimum wait of an event beyond the limit of its tenant. The maximum is twice as long. Milliseconds. */
 const LIMITED_MS = 10_000;
 /** Maximum wait for the end of a lease: its length, plus differences between clocks. Milliseconds. */
-const LONGEST_LEFT_MS = 60_000;
+const MAX_LEASE_WAIT_MS = 60_000;
 
 function leftOf({ leaseExpiresAtMs }: Extract<CreatePaymentOutcome, { kind: 'in_progress' }>, nowMs: number): number {
-  return Math.min(LONGEST_LEFT_MS, Math.max(1_000, leaseExpiresAtMs - nowMs));
+  return Math.min(MAX_LEASE_WAIT_MS, Math.max(1_000, leaseExpiresAtMs - nowMs));
 }

@@ -11,7 +11,7 @@ import {
 import type { MessageParking } from '../../events/use/ledger-stream.ts';
 import { isPassing } from '../../http/http-answer.ts';
 import { parseStrictJson } from '../../http/strict-json.ts';
-import { FAILED_AGAIN_SECONDS } from '../../kernel/contract/events.ts';
+import { RETRY_DELAY_SECONDS } from '../../kernel/contract/events.ts';
 import { LONGEST_MESSAGE_SECONDS } from '../../kernel/contract/timing.ts';
 import { PAYMENT_REQUESTED, RequestAttribute, senderName } from '../contract.ts';
 import type { RequestMessage } from '../use/request-queue.ts';
@@ -85,7 +85,7 @@ function parkingOf(
 ): Pick<MessageParking, 'again' | 'park'> {
   return {
     park: ({ detail }) => requests.park(message, 'failed', detail),
-    again: (_, failures) => requests.later({ ...message, failures }, FAILED_AGAIN_SECONDS),
+    again: (_, failures) => requests.later({ ...message, failures }, RETRY_DELAY_SECONDS),
   };
 }
 

@@ -1,5 +1,5 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { FAILURES } from '../../kernel/contract/events.ts';
+import { FAILURES_ATTRIBUTE } from '../../kernel/contract/events.ts';
 import { delayOf } from '../../kernel/platform/sqs.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { RequestAttribute } from '../contract.ts';
@@ -49,7 +49,7 @@ export function configuredRequestQueue(
  * when it is redriven.
  */
 function failuresOf({ failures = 0 }: RequestMessage): Readonly<Record<string, string>> {
-  return failures === 0 ? {} : { [FAILURES]: String(failures) };
+  return failures === 0 ? {} : { [FAILURES_ATTRIBUTE]: String(failures) };
 }
 
 /** All characters that a message may contain (Amazon SQS API reference, "SendMessage"). */

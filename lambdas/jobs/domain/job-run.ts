@@ -147,7 +147,7 @@ export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
  * Returns the run at the start of a page. It is written before any item is processed, so that a crash counts as an
  * attempt.
  */
-export function begunPage(run: JobRun, nowMs: number): JobRun {
+export function withPageStarted(run: JobRun, nowMs: number): JobRun {
   const begun = {
     ...run,
     status: 'running' as const,
@@ -163,7 +163,11 @@ export function begunPage(run: JobRun, nowMs: number): JobRun {
  * Returns the run after the items before the new cursor are done. Without a cursor the run has succeeded, even if items
  * failed.
  */
-export function pageDone(run: JobRun, { counts, items, failures = [], cursor }: PageProgress, nowMs: number): JobRun {
+export function withPageDone(
+  run: JobRun,
+  { counts, items, failures = [], cursor }: PageProgress,
+  nowMs: number,
+): JobRun {
   const oneByOne = (run.oneByOne ?? 0) - items;
   const failedItems = withNames(run.failedItems ?? [], failures);
   const now = failedItems.length === 0 ? run : { ...run, failedItems };
@@ -174,7 +178,7 @@ export function pageDone(run: JobRun, { counts, items, failures = [], cursor }: 
  * Returns the run after an item is skipped. The item counts as failed, and its name is kept. The next attempt processes
  * a whole page.
  */
-export function itemSkipped(
+export function withSkippedItem(
   run: JobRun,
   item: { readonly name: string; readonly cursor?: string },
   nowMs: number,
@@ -189,7 +193,7 @@ export function itemSkipped(
  *
  * @param reason a code; it must not contain secrets
  */
-export function runFailed(run: JobRun, reason: string, nowMs: number): JobRun {
+export function withFailure(run: JobRun, reason: string, nowMs: number): JobRun {
   const { begunAtMs: _over, ...rest } = run;
   return { ...rest, status: 'failed', endedAtMs: nowMs, reason, version: run.version + 1 };
 }

@@ -10,7 +10,7 @@ export type Piece = (run: JobRunContext & { readonly deadlineMs: number }) => Pr
  *
  * @param pieces the sweeps by name; the names are also the cursors
  */
-export function piecesJob(pieces: Readonly<Record<string, Piece>>): Job<string> {
+export function sweepsJob(pieces: Readonly<Record<string, Piece>>): Job<string> {
   const names = Object.keys(pieces);
   return {
     page: async (cursor, limit) => {

@@ -11,16 +11,16 @@ import {
   JobMetric,
 } from '../contract/runs.ts';
 import {
-  begunPage,
   isEnded,
   isOverdue,
-  itemSkipped,
   type JobRun,
   nextAttempt,
   type PageAttempt,
-  pageDone,
-  runFailed,
+  withFailure,
   withoutOvertaken,
+  withPageDone,
+  withPageStarted,
+  withSkippedItem,
   workerLivesMs,
 } from '../domain/job-run.ts';
 import { runPageOperation } from '../ids.ts';
@@ -162,7 +162,7 @@ async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<Claime
   const counted = withoutOvertaken(run, tools.clock.nowMs());
   const attempt = nextAttempt(counted);
   if (attempt === 'give_up') return fail(work, run, lock, 'page_kills_workers');
-  const begun = begunPage(counted, tools.clock.nowMs());
+  const begun = withPageStarted(counted, tools.clock.nowMs());
   return (await save(tools, begun, lock)) ? { run: begun, lock, attempt } : fenced(work, run, lock);
 }
 
@@ -179,7 +179,7 @@ async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run'
     // A worker that reports an error did not crash on an item, so no item is skipped because of the error.
     if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
     observer.report(error, run);
-    return runFailed(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
+    return withFailure(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
   }
 }
 
@@ -190,7 +190,7 @@ async function workItems(work: Work, run: JobRun, attempt: 'whole_page' | 'one_i
   const progress = await workPage({ job, clock, report }, run, attempt);
   const { failed } = progress.counts;
   if (failed > 0) observer.count(entry.id, JobMetric.itemFailed, failed);
-  return pageDone(run, progress, clock.nowMs());
+  return withPageDone(run, progress, clock.nowMs());
 }
 
 async function skipItem({ job, entry, tools }: Work, run: JobRun): Promise<JobRun> {
@@ -199,8 +199,8 @@ async function skipItem({ job, entry, tools }: Work, run: JobRun): Promise<JobRu
   // Counted before the write: a repeated count is better than a lost one.
   if (item.name !== undefined) observer.count(entry.id, JobMetric.skipped, 1);
   return item.name === undefined
-    ? pageDone(run, { counts: { done: 0, left: 0, failed: 0 }, items: 0, ...item }, clock.nowMs())
-    : itemSkipped(run, { ...item, name: item.name }, clock.nowMs());
+    ? withPageDone(run, { counts: { done: 0, left: 0, failed: 0 }, items: 0, ...item }, clock.nowMs())
+    : withSkippedItem(run, { ...item, name: item.name }, clock.nowMs());
 }
 
 /**
@@ -245,7 +245,7 @@ async function fail(work: Work, run: JobRun, lock: JobLock, reason: string): Pro
   const { tools, entry } = work;
   // Counted before the write: a repeated alarm is better than a lost one.
   tools.observer.count(entry.id, JobMetric.failed, 1);
-  const failed = runFailed(run, reason, tools.clock.nowMs());
+  const failed = withFailure(run, reason, tools.clock.nowMs());
   return (await save(tools, failed, lock)) ? 'failed' : fenced(work, run, lock);
 }
 

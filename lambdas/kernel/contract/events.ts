@@ -49,10 +49,10 @@ export const CONSUMER_LEASE_SECONDS = 35;
 export const CONSUMER_TRIES = 5;
 
 /** The delay before a failed message is retried, in seconds; equal to the visibility timeout of its queue. */
-export const FAILED_AGAIN_SECONDS = 180;
+export const RETRY_DELAY_SECONDS = 180;
 
 /** Message attribute: how many times the processing of the message has failed. */
-export const FAILURES = 'failures';
+export const FAILURES_ATTRIBUTE = 'failures';
 
 /**
  * Maximum age, in days, of an event that may be replayed from the archive or republished from the Ledger. Its message

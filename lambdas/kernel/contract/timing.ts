@@ -71,21 +71,21 @@ export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
  * function counts like a failed delivery (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the
  * longest throttling or outage of a dependency that a message survives.
  */
-export const MESSAGE_WAITS_SECONDS = 6 * 60 * 60;
+export const REDELIVERY_SECONDS = 6 * 60 * 60;
 
 /**
  * Time in a queue after which waiting work raises an alarm, in milliseconds. It is longer than a retry takes, and far
- * shorter than {@link MESSAGE_WAITS_SECONDS}.
+ * shorter than {@link REDELIVERY_SECONDS}.
  */
 export const LONGEST_WAIT_MS = 30 * 60_000;
 
 /**
- * Returns how often a message is received in {@link MESSAGE_WAITS_SECONDS}.
+ * Returns how often a message is received in {@link REDELIVERY_SECONDS}.
  *
  * @param hiddenSeconds the visibility timeout of the message's queue
  */
-export function receivesOf(hiddenSeconds: number): number {
-  return Math.ceil(MESSAGE_WAITS_SECONDS / hiddenSeconds);
+export function maxReceives(hiddenSeconds: number): number {
+  return Math.ceil(REDELIVERY_SECONDS / hiddenSeconds);
 }
 
 /**

@@ -52,7 +52,7 @@ interface DueIndex {
   readonly sortKey: string;
 }
 
-interface DueParts<Row> {
+interface DuePartitions<Row> {
   readonly index: DueIndex;
   /** Partitions that are read together. */
   readonly partitions: readonly (string | number)[];
@@ -65,7 +65,7 @@ export async function readDue<Row>(tools: QueueTools, { of, parse }: Queue<Row>,
   const partitions = of.flatMap((name) => shards.map((shard) => `${name}${shard}`));
   const { partition, sort } = KeyAttribute;
   const keyOf = (item: Item): Item => ({ [partition]: item[partition], [sort]: item[sort] });
-  return readParts(tools, { index: RegistryTable.queuesIndex, partitions, parse, keyOf }, due);
+  return readPartitions(tools, { index: RegistryTable.queuesIndex, partitions, parse, keyOf }, due);
 }
 
 /**
@@ -73,7 +73,11 @@ export async function readDue<Row>(tools: QueueTools, { of, parse }: Queue<Row>,
  * time or leaves the queue. The index is eventually consistent: a row that was just written is in the next read, and
  * processing a row that has just changed has no effect, because every write is conditional on the row as read.
  */
-export async function readParts<Row>(tools: QueueTools, parts: DueParts<Row>, due: Due): Promise<readonly Row[]> {
+export async function readPartitions<Row>(
+  tools: QueueTools,
+  parts: DuePartitions<Row>,
+  due: Due,
+): Promise<readonly Row[]> {
   const { index, partitions, parse } = parts;
   const found = await Promise.all(partitions.map((partition) => readPart(tools, index, partition, due)));
   const items = found.flat().sort((left, right) => Number(left[index.sortKey]) - Number(right[index.sortKey]));
@@ -109,7 +113,7 @@ async function readPart(
 
 async function postponeUnreadable(
   tools: QueueTools,
-  { index: { sortKey }, keyOf }: Pick<DueParts<unknown>, 'index' | 'keyOf'>,
+  { index: { sortKey }, keyOf }: Pick<DuePartitions<unknown>, 'index' | 'keyOf'>,
   item: Item,
 ): Promise<void> {
   await setAttributes(

@@ -12,7 +12,7 @@ const maps = new Map<string, SourceMap | undefined>();
  * map. Node does the same with `--enable-source-maps`, but reads every map when the function starts, which takes a
  * sixth of the start time. This function reads a map when a fault first needs it.
  */
-export function withSourcePlaces(stack: string): string {
+export function withSourcePositions(stack: string): string {
   return stack.replaceAll(PLACE, (place: string, file: string, line: string, column: string) => {
     const origin = mapOf(file)?.findOrigin(Number(line), Number(column));
     if (origin === undefined || !('fileName' in origin)) return place;

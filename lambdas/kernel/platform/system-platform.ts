@@ -62,6 +62,6 @@ export function systemPlatform(): Platform {
 }
 
 /** Loads the Secrets Manager client at its first use, so that a cold start does not load it. */
-export const secretsLater: Secrets = {
+export const lazySecrets: Secrets = {
   secretsManager: async () => (await import('./secrets-manager.ts')).secretsManager(),
 };

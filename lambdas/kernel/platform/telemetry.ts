@@ -11,7 +11,7 @@ import {
 } from '../contract/metrics.ts';
 import { redactSensitive } from '../sensitive.ts';
 import type { Instruments } from './instruments.ts';
-import { withSourcePlaces } from './source-places.ts';
+import { withSourcePositions } from './source-places.ts';
 
 /** Counters, each with a metric of its own. */
 export type RequestCount =
@@ -118,5 +118,5 @@ function describe(error: unknown, depth: number): Record<string, unknown> {
   const { name, message, stack = message, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
   const inner = cause === undefined || depth >= DEEPEST_CAUSE ? {} : { cause: describe(cause, depth + 1) };
-  return { name, ...code, stack: redactSensitive(withSourcePlaces(stack)), ...inner };
+  return { name, ...code, stack: redactSensitive(withSourcePositions(stack)), ...inner };
 }

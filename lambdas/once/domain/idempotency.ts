@@ -112,12 +112,12 @@ export interface EffectRecord {
  * Maximum lifetime, in days, of a keyed request's record, which contains the fingerprint of the whole request. DynamoDB
  * may delete the record later.
  */
-export const RECORDS_KEPT_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
+export const RECORD_RETENTION_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 
 /** Retention of a run, in days. Within this time, a repeated request for the run starts nothing. */
 export const RUN_RETENTION_DAYS = 30;
 
-export interface Expiring {
+export interface ExpiryOptions {
   readonly entropy: Pick<Entropy, 'fraction'>;
   /**
    * The retention of records.
@@ -127,14 +127,14 @@ export interface Expiring {
 }
 
 /** Returns the expiry, in Unix seconds, of a record of this scope that is completed now. */
-export function expirySeconds({ entropy, retention }: Expiring, scope: string, nowMs: number): number {
+export function expirySeconds({ entropy, retention }: ExpiryOptions, scope: string, nowMs: number): number {
   return Math.ceil(
     nowMs / 1000 + retentionHours(scope, retention) * 3600 * (1 + RETENTION_JITTER * entropy.fraction()),
   );
 }
 
 /** Returns the expiry, in Unix seconds, of the record of an accepted run. */
-export function runExpirySeconds({ entropy }: Expiring, nowMs: number): number {
+export function runExpirySeconds({ entropy }: ExpiryOptions, nowMs: number): number {
   return expirySeconds({ entropy, retention: { runs: RUN_RETENTION_DAYS * 24 } }, 'runs', nowMs);
 }
 

@@ -6,7 +6,7 @@ import { KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import { sameBytes } from '../../kernel/digest.ts';
 import { emailPartition } from '../../kernel/email-hashes.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { createdPlace } from '../../kernel/places.ts';
+import { createdSortKey } from '../../kernel/places.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
@@ -50,7 +50,7 @@ export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundBy
   const { partitionKey, sortKey } = RegistryTable.emailIndex;
   return {
     [partitionKey]: emailPartition(kind, hash, id),
-    [sortKey]: createdPlace(Math.floor(createdAtMs / 1000), id),
+    [sortKey]: createdSortKey(Math.floor(createdAtMs / 1000), id),
   };
 }
 

@@ -3,11 +3,11 @@ import type { Digest } from '../../kernel/digest.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Mode, OperationId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { type EffectRecord, type Expiring, expirySeconds } from '../domain/idempotency.ts';
+import { type EffectRecord, type ExpiryOptions, expirySeconds } from '../domain/idempotency.ts';
 import { businessOperation, consumerOperation } from '../ids.ts';
 import type { ConsumerEffects, ConsumerWrite } from './consumer-records.ts';
 import { MAX_CONSUMER_WRITES } from './consumer-records.ts';
-import { type CompleteTools, type Consumed, commitOnce, completeOnce, type OutsideCall } from './execute-once.ts';
+import { type CompleteTools, type Consumed, commitOnce, completeOnce, type ExternalCall } from './execute-once.ts';
 
 /** The fields that every event has. */
 export interface ConsumableEvent {
@@ -19,7 +19,7 @@ export interface ConsumableEvent {
   readonly event: { readonly id: string };
 }
 
-export interface ConsumeTools extends CompleteTools, Pick<Expiring, 'retention'> {
+export interface ConsumeTools extends CompleteTools, Pick<ExpiryOptions, 'retention'> {
   readonly records: CompleteTools['records'] & ConsumerEffects;
   readonly digest: Digest;
 }
@@ -27,14 +27,14 @@ export interface ConsumeTools extends CompleteTools, Pick<Expiring, 'retention'>
 /** The kind of an event's effect: in Payonce's own tables, or in another system. */
 export type Handle<Event> =
   | { readonly kind: 'in_our_tables'; readonly writes: (event: Event) => Promise<readonly ConsumerWrite[]> }
-  | { readonly kind: 'outside'; readonly call: (event: Event, call: OutsideCall) => Promise<void> };
+  | { readonly kind: 'outside'; readonly call: (event: Event, call: ExternalCall) => Promise<void> };
 
 /**
  * Declares an effect of at most 99 rows in Payonce's own tables, written in one transaction with the effect record.
  *
  * @param writes returns the writes, and may read; called again when a condition did not hold
  */
-export function inOurTables<Event>(writes: (event: Event) => Promise<readonly ConsumerWrite[]>): Handle<Event> {
+export function inOwnTables<Event>(writes: (event: Event) => Promise<readonly ConsumerWrite[]>): Handle<Event> {
   return { kind: 'in_our_tables', writes };
 }
 
@@ -43,7 +43,7 @@ export function inOurTables<Event>(writes: (event: Event) => Promise<readonly Co
  * call whose process crashed is repeated by a delivery after the lease of its claim has ended. The call must therefore
  * be idempotent by the given operation id.
  */
-export function outside<Event>(call: (event: Event, call: OutsideCall) => Promise<void>): Handle<Event> {
+export function outside<Event>(call: (event: Event, call: ExternalCall) => Promise<void>): Handle<Event> {
   return { kind: 'outside', call };
 }
 
@@ -62,15 +62,14 @@ export interface Consumer<Event extends ConsumableEvent> {
  * Processes an event so that it takes effect once at one consumer.
  *
  * @throws the errors of the handler; RetryableError and AmbiguousError of the store. The event must be delivered again
- * @throws TerminalError as {@link refuseForgotten}, without a business key
+ * @throws TerminalError as {@link refuseTooOld}, without a business key
  */
 export async function consumeEvent<Event extends ConsumableEvent>(
   tools: ConsumeTools,
   consumer: Consumer<Event>,
   event: Event,
 ): Promise<Consumed> {
-  if (consumer.key === undefined)
-    refuseForgotten(event, retentionHours('events', tools.retention), tools.clock.nowMs());
+  if (consumer.key === undefined) refuseTooOld(event, retentionHours('events', tools.retention), tools.clock.nowMs());
   const operationId = operationOf(tools.digest, consumer, event);
   const record = (): EffectRecord => recordOf(tools, consumer, operationId);
   const { handle } = consumer;
@@ -103,7 +102,7 @@ const HOUR_MS = 60 * 60_000;
  * @param keptHours minimum retention of the record
  * @throws TerminalError `event_too_old`
  */
-export function refuseForgotten(
+export function refuseTooOld(
   { event, occurredAtMs }: Pick<ConsumableEvent, 'event' | 'occurredAtMs'>,
   keptHours: number,
   nowMs: number,

@@ -10,7 +10,7 @@ import {
   type CompletedRecord,
   type EarlierOwner,
   type EffectRecord,
-  type Expiring,
+  type ExpiryOptions,
   earlierOwners,
   expirySeconds,
   type IdempotencyRecord,
@@ -154,7 +154,7 @@ export interface Conclusion<Write> {
   readonly isRefusal: boolean;
 }
 
-export interface ExecuteTools extends Pick<Expiring, 'retention'> {
+export interface ExecuteTools extends Pick<ExpiryOptions, 'retention'> {
   readonly store: RecordStore;
   readonly runner: OperationRunner;
   readonly replays: ReplayCache;
@@ -511,7 +511,7 @@ export async function commitOnce<Prepared, Outcome>(
 // ---------------------------------------------------------------------------------------------- claim, call, complete
 
 /** The identity of a call to another system, by which a repeated call takes effect once. */
-export interface OutsideCall {
+export interface ExternalCall {
   /** The idempotency key at the vendor, the same for every attempt. */
   readonly operationId: OperationId;
   /** The number of the attempt, from 1. From the second attempt on, an earlier attempt may have been applied. */
@@ -542,7 +542,7 @@ export interface CompleteTools {
 export async function completeOnce(
   tools: CompleteTools,
   operationId: OperationId,
-  call: (call: OutsideCall) => Promise<void>,
+  call: (call: ExternalCall) => Promise<void>,
   completed: () => EffectRecord,
 ): Promise<Consumed> {
   const { records, runner } = tools;

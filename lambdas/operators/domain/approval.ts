@@ -2,7 +2,7 @@ import { OperationPrefix } from '../../kernel/contract/rows.ts';
 import { base32, type Digest } from '../../kernel/digest.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { UNSEEN } from '../../kernel/one-line.ts';
-import { placeOf } from '../../kernel/places.ts';
+import { timeSortKey } from '../../kernel/places.ts';
 import { changeOf } from '../../payments/domain/change.ts';
 import { shownReason } from '../../payments/domain/given-reason.ts';
 import type { GivenReason, PaymentStatus, TransitionDraft, TransitionType } from '../../payments/domain/payment.ts';
@@ -99,23 +99,23 @@ export function approvalPlace(id: string): string | undefined {
   const [, time] = APPROVAL_ID.exec(id) ?? [];
   if (time === undefined) return undefined;
   const createdAtMs = Number.parseInt(time, 36);
-  return createdAtMs.toString(36) === time ? placeOf(createdAtMs, id) : undefined;
+  return createdAtMs.toString(36) === time ? timeSortKey(createdAtMs, id) : undefined;
 }
 
 /** The amount and currency that are compared with the limit. */
-export type Stake = Pick<Approval, 'amountMinor' | 'currency'>;
+export type ApprovalAmount = Pick<Approval, 'amountMinor' | 'currency'>;
 
 /**
  * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, so that
  * a correction above the limit cannot be split; postings of a stray charge can be in a different currency than the
  * payment. A decision counts with the amount that it concerns, even when it posts nothing.
  */
-export function stakeAbove(
+export function amountAboveLimit(
   rules: ApprovalRules,
   asked: Asked,
   draft: TransitionDraft,
   chain: { readonly state: PaymentState; readonly transitions: readonly Transition[] },
-): Stake | undefined {
+): ApprovalAmount | undefined {
   const stakes =
     asked.kind === 'correction' ? stakesOfCorrection(draft, chain) : [stakeOfDecision(asked, draft, chain)];
   return stakes.find((stake) => isAbove(rules, stake));
@@ -124,7 +124,7 @@ export function stakeAbove(
 function stakesOfCorrection(
   draft: TransitionDraft,
   { transitions }: { readonly transitions: readonly Transition[] },
-): readonly Stake[] {
+): readonly ApprovalAmount[] {
   const all = [draft, ...transitions.filter(({ subject }) => subject?.kind === 'correction')];
   const currencies = new Set(draft.postings.map(({ currency }) => currency));
   return [...currencies].map((currency) => ({
@@ -137,7 +137,7 @@ function stakeOfDecision(
   { change: asked }: Pick<DecisionRequest, 'change'>,
   draft: TransitionDraft,
   { state }: { readonly state: PaymentState },
-): Stake {
+): ApprovalAmount {
   const { currency, amountMinor } = state.payment;
   const change = asked === undefined ? undefined : changeOf(state, asked);
   const about = change?.kind === 'refund' ? change.amountMinor : amountMinor;
@@ -150,7 +150,7 @@ function debitsMinor({ postings }: Pick<TransitionDraft, 'postings'>, of: string
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
 }
 
-function isAbove({ aboveMinor }: ApprovalRules, { currency, amountMinor }: Stake): boolean {
+function isAbove({ aboveMinor }: ApprovalRules, { currency, amountMinor }: ApprovalAmount): boolean {
   return amountMinor > (aboveMinor[currency] ?? aboveMinor['*'] ?? 0);
 }
 
@@ -218,7 +218,7 @@ function effectObject(id: OperationId, { type, paymentStatus, postings }: ShownE
 }
 
 /** Returns whether the draft has the effect that was shown to the requester and to the approver. */
-export function hasShownEffect({ operationId, effect }: Approval, draft: TransitionDraft): boolean {
+export function matchesApprovedEffect({ operationId, effect }: Approval, draft: TransitionDraft): boolean {
   const texts = [effect, shownEffect(draft)].map((each) => JSON.stringify(effectObject(operationId, each)));
   return texts[0] === texts[1];
 }

@@ -3,7 +3,7 @@
  * refused, because its amount is posted and reported to the merchant before the books are next read.
  */
 import { changeOf } from '../../payments/domain/change.ts';
-import { isAlike } from '../../payments/domain/nameless-refunds.ts';
+import { mayBeSameRefund } from '../../payments/domain/nameless-refunds.ts';
 import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import {
@@ -91,7 +91,7 @@ function refundDiffers(
     const shownMinor = named === undefined || named.status === 'failed' ? 0 : named.amountMinor;
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }
-  const shown = named ?? refunds.find((each) => !state.refunds.has(each.refundId) && isAlike(each, refund));
+  const shown = named ?? refunds.find((each) => !state.refunds.has(each.refundId) && mayBeSameRefund(each, refund));
   const shownMinor = shown?.status === 'succeeded' ? shown.amountMinor : 0;
   return differs('refunded', amountMinor, shownMinor, charge, currency);
 }

@@ -1,7 +1,7 @@
 import { found, type Handled } from '../../http/authenticated-api.ts';
 import { type Posting, postingObject } from '../../payments/domain/posting.ts';
 import type { Balance } from '../../views/use/ledger-reader.ts';
-import { directed } from '../../views/use/read-balances.ts';
+import { signedBalance } from '../../views/use/read-balances.ts';
 import type { Preview } from '../use/keyed-effect.ts';
 
 /** The answer to a dry run; amounts in minor units. The balances cover this payment only. */
@@ -17,13 +17,13 @@ export function previewHandled({ draft, before, waits }: Preview): Handled {
     needs_approval: waits,
     postings: draft.postings.map(postingObject),
     balances: [...after].map(([name, balance]) => {
-      const { account, currency, normal, balanceMinor } = directed(balance);
+      const { account, currency, normal, balanceMinor } = signedBalance(balance);
       const earlierBalance = was.get(name);
       return {
         account,
         currency,
         normal_balance: normal,
-        before: earlierBalance === undefined ? 0 : directed(earlierBalance).balanceMinor,
+        before: earlierBalance === undefined ? 0 : signedBalance(earlierBalance).balanceMinor,
         after: balanceMinor,
       };
     }),

@@ -9,10 +9,10 @@ import { MAX_SEQUENCE, transitionObject } from '../../payments/http/list-transit
 import { paymentPath } from '../../payments/http/payment-answers.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import {
-  type Happened,
   MAX_TRANSITIONS,
   readTimeline,
   type TimelineEntry,
+  type TimelineEvent,
   type TimelineTools,
 } from '../use/read-timeline.ts';
 import { timeline } from './answer-schemas.ts';
@@ -74,7 +74,7 @@ function entryObject({ atMs, sequence, happened }: TimelineEntry): Record<string
   };
 }
 
-function shown(happened: Happened): Record<string, unknown> {
+function shown(happened: TimelineEvent): Record<string, unknown> {
   switch (happened.kind) {
     case 'transition': {
       const { sequence: _sequence, created: _created, ...rest } = transitionObject(happened.transition);

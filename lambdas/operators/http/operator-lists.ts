@@ -16,7 +16,7 @@ import {
   type QueueEntry,
   type QueueLists,
   type QueueName,
-  type QueuePlace,
+  type QueuePosition,
   redriveTarget,
 } from '../use/queue-lists.ts';
 import { operatorSelf, queueEntryList, queueList, queuePath, tenantList } from './answer-schemas.ts';
@@ -221,11 +221,11 @@ function entryObject(queue: string, id: string, entry: QueueEntry & Pick<Message
 }
 
 /** The id contains the place, which is also the cursor. */
-function idOf(queue: QueueName, { shard, sort }: QueuePlace): string {
+function idOf(queue: QueueName, { shard, sort }: QueuePosition): string {
   return `que_${Buffer.from(`${queue} ${shard} ${sort}`).toString('base64url')}`;
 }
 
-function placeOf(queue: QueueName, id: string): QueuePlace | undefined {
+function placeOf(queue: QueueName, id: string): QueuePosition | undefined {
   const text = Buffer.from(id.slice('que_'.length), 'base64url').toString('utf8');
   const [, of, shard = '', sort = ''] = /^(\w+) (\d{1,2}) (.+)$/.exec(text) ?? [];
   if (of !== queue || (queue === 'claims' && !CLAIM_SORT.test(sort))) return undefined;

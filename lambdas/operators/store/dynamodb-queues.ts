@@ -22,7 +22,7 @@ import {
   type QueueEntry,
   type QueueLists,
   type QueueName,
-  type QueuePlace,
+  type QueuePosition,
   type QueueSummary,
 } from '../use/queue-lists.ts';
 
@@ -84,7 +84,7 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
 const MAX_COUNTED = 125;
 
 interface Found {
-  readonly place: QueuePlace;
+  readonly place: QueuePosition;
   readonly entry: QueueEntry;
 }
 
@@ -110,7 +110,7 @@ export class DynamoDbQueues implements QueueLists {
     };
   }
 
-  async page(queue: QueueName, { after, limit }: { readonly after?: QueuePlace; readonly limit: number }) {
+  async page(queue: QueueName, { after, limit }: { readonly after?: QueuePosition; readonly limit: number }) {
     const found: Found[] = [];
     const shards = shardsOf(queue);
     for (let shard = after?.shard ?? 0; shard < shards && found.length < limit; shard += 1) {

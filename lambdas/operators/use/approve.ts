@@ -4,16 +4,16 @@ import type { Digest } from '../../kernel/digest.ts';
 import { type Fingerprint, fingerprintOf } from '../../kernel/fingerprint.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
-import { reasonFields, storedWithout } from '../../payments/domain/given-reason.ts';
+import { reasonFields, withoutPersonalFields } from '../../payments/domain/given-reason.ts';
 import { isReplay, withPersonalFields } from '../../payments/use/create-payment.ts';
 import type { PaymentChain } from '../../payments/use/payment-chain.ts';
 import {
   type Approval,
   type ApprovalEnd,
   approvalObject,
-  hasShownEffect,
   isOpen,
   isSamePerson,
+  matchesApprovedEffect,
   type Person,
   personOf,
 } from '../domain/approval.ts';
@@ -98,7 +98,7 @@ async function decideAgain<Refusal extends { readonly kind: string }>(
   if (!isOpen(approval, nowMs)) return { kind: 'approval_expired' as const };
   if (approval.reason === undefined) return { kind: 'reason_erased' as const };
   const decision = await decide(chain);
-  const isOther = 'draft' in decision && !hasShownEffect(approval, decision.draft);
+  const isOther = 'draft' in decision && !matchesApprovedEffect(approval, decision.draft);
   return isOther ? { kind: 'approval_outdated' as const } : decision;
 }
 
@@ -125,7 +125,7 @@ export async function reject(tools: KeyedEffectTools, verdict: Verdict): Promise
       if (!isOpen(approval, atMs)) return { kind: 'done', outcome: { kind: 'approval_expired' } };
       const end = endBy(verdict.by, 'rejected')(atMs);
       const answer = answerOf({ ...approval, end }, atMs);
-      const request = { fingerprint, answer: storedWithout(answer, reasonFields(approval)) };
+      const request = { fingerprint, answer: withoutPersonalFields(answer, reasonFields(approval)) };
       const written = await effects.recordEffect({
         record: { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs: atMs, request },
         transitions: [],

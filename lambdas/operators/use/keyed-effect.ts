@@ -8,12 +8,12 @@ import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { sealOf } from '../../kernel/sealed-details.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import { type EffectRecord, type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
+import { type EffectRecord, type ExpiryOptions, expirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
-import { reasonFields, storedWithout, withSealedReasons } from '../../payments/domain/given-reason.ts';
+import { reasonFields, withoutPersonalFields, withSealedReasons } from '../../payments/domain/given-reason.ts';
 import type { Payment, TransitionDraft } from '../../payments/domain/payment.ts';
 import { nextTransition, type Transition } from '../../payments/domain/transition.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
@@ -21,21 +21,21 @@ import { isReplay, withPersonalFields } from '../../payments/use/create-payment.
 import type { Effect, EffectStore } from '../../payments/use/effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { Inquiry } from '../../payments/use/payment-store.ts';
-import { queuedWith } from '../../payments/use/queued-with.ts';
+import { queueEntriesFor } from '../../payments/use/queued-with.ts';
 import {
   type Approval,
   type ApprovalRules,
   type Asked,
+  amountAboveLimit,
   approvalId,
   approvalObject,
   type Person,
   personOf,
   shownEffect,
-  stakeAbove,
 } from '../domain/approval.ts';
 import type { ApprovalChange, ApprovingStore } from './approving-store.ts';
 
-export interface KeyedEffectTools extends Pick<Expiring, 'retention'> {
+export interface KeyedEffectTools extends Pick<ExpiryOptions, 'retention'> {
   readonly effects: ApprovingStore;
   /** @default every request takes effect immediately */
   readonly approvals?: ApprovalRules | undefined;
@@ -181,7 +181,7 @@ function writeOf<Refusal>(
   const recordedAtMs = clock.nowMs();
   const { asked } = effect;
   if (asked !== undefined && approvals !== undefined) {
-    const above = stakeAbove(approvals, asked, draft, chain);
+    const above = amountAboveLimit(approvals, asked, draft, chain);
     if (above !== undefined)
       return waitingWrite(tools, { ...effect, asked }, draft, {
         ...above,
@@ -198,7 +198,7 @@ function writeOf<Refusal>(
     fields: effect.personalFields(after),
     recordedAtMs,
   });
-  const queued = queuedWith(chain, [transition]);
+  const queued = queueEntriesFor(chain, [transition]);
   const inquiries = [
     ...(queued.inquiries ?? []),
     ...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),
@@ -284,7 +284,7 @@ function recordOf<Refusal>(
   { fields, recordedAtMs }: { readonly fields: string | undefined; readonly recordedAtMs: number },
 ) {
   const untilSeconds = expirySeconds({ entropy, retention }, 'events', recordedAtMs);
-  const request = { fingerprint, answer: storedWithout(answer, fields), untilSeconds };
+  const request = { fingerprint, answer: withoutPersonalFields(answer, fields), untilSeconds };
   const made = ended?.(recordedAtMs).approval.operationId;
   return {
     record: { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs, request },
@@ -350,7 +350,7 @@ export async function previewEffect<Refusal extends { readonly kind: string }>(
   if (!isAppend(decision)) return decision;
   const { draft } = decision;
   const waits =
-    asked !== undefined && approvals !== undefined && stakeAbove(approvals, asked, draft, before) !== undefined;
+    asked !== undefined && approvals !== undefined && amountAboveLimit(approvals, asked, draft, before) !== undefined;
   return { kind: 'preview', draft, before, waits };
 }
 

@@ -29,7 +29,7 @@ export interface QueueEntry {
 }
 
 /** The position of an entry: a shard, and a sort key in the shard. */
-export interface QueuePlace {
+export interface QueuePosition {
   readonly shard: number;
   readonly sort: string;
 }
@@ -55,8 +55,8 @@ export interface QueueLists {
    */
   page(
     queue: QueueName,
-    page: { readonly after?: QueuePlace; readonly limit: number },
-  ): Promise<readonly { readonly place: QueuePlace; readonly entry: QueueEntry }[]>;
+    page: { readonly after?: QueuePosition; readonly limit: number },
+  ): Promise<readonly { readonly place: QueuePosition; readonly entry: QueueEntry }[]>;
 }
 
 /** The message queues by name, with the properties of each deployed queue. */

@@ -39,7 +39,7 @@ export interface TimelineTools {
 }
 
 /** An event on the timeline, without its time and transition. */
-export type Happened =
+export type TimelineEvent =
   | { readonly kind: 'transition'; readonly transition: Transition }
   /** A request claimed an operation. Only the owner of the claim may call the processor until the lease ends. */
   | { readonly kind: 'claim'; readonly operationId: OperationId; readonly owner: OwnerToken }
@@ -65,7 +65,7 @@ export interface TimelineEntry {
   readonly atMs: number;
   /** The sequence number of the related transition. Absent for an action without a transition. */
   readonly sequence?: number;
-  readonly happened: Happened;
+  readonly happened: TimelineEvent;
 }
 
 export type TimelineOutcome =
@@ -105,7 +105,7 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
 /** Returns the entries of one transition, and of the record of the operation or callback that caused it. */
 async function around(tools: TimelineTools, transition: Transition): Promise<readonly TimelineEntry[]> {
   const { sequence, type, occurredAtMs: atMs, subject, cause, payment } = transition;
-  const entry = (happened: Happened, when = atMs): TimelineEntry => ({ atMs: when, sequence, happened });
+  const entry = (happened: TimelineEvent, when = atMs): TimelineEntry => ({ atMs: when, sequence, happened });
   const own: TimelineEntry[] = [entry({ kind: 'transition', transition })];
   if (isOutcome(type)) own.push(entry({ kind: 'event', eventId: eventId(tools.digest, payment.id, sequence), type }));
   if (subject?.kind === 'stray_charge') own.push(entry({ kind: 'alarm', alarm: 'late_success' }));
@@ -131,7 +131,7 @@ function operationBegunBy({ sequence, type, subject, payment }: Transition): Ope
 
 function workUnder(
   record: IdempotencyRecord,
-  entry: (happened: Happened, atMs: number) => TimelineEntry,
+  entry: (happened: TimelineEvent, atMs: number) => TimelineEntry,
 ): readonly TimelineEntry[] {
   const { operationId, claimedAtMs, changedAtMs = claimedAtMs, owner, earlier = [] } = record;
   const first = earlier[0]?.owner ?? owner;

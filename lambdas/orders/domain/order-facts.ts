@@ -1,7 +1,13 @@
 import { defined } from '../../kernel/defined.ts';
 import type { Failure, PaymentStatus } from '../../payments/domain/payment.ts';
 import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
-import { OPEN_CALL, type Order, type OrderDraft, type OrderTransitionType, type ReversalKind } from './order.ts';
+import {
+  ANNOUNCED_STATUSES,
+  type Order,
+  type OrderDraft,
+  type OrderTransitionType,
+  type ReversalKind,
+} from './order.ts';
 
 /** Information about one step of an order. A fact describes a state, not an action. */
 export type OrderFact =
@@ -233,7 +239,7 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
 /** Decides on an e-mail. A late success counts, even after the e-mail was given up. */
 function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.email;
-  const isOpen = OPEN_CALL.has(status);
+  const isOpen = ANNOUNCED_STATUSES.has(status);
   const become = (type: OrderTransitionType, next: Order['email']['status']): OrderDraft => ({
     type,
     order: { ...order, email: { status: next, sinceMs } },
@@ -250,7 +256,7 @@ function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefi
 
 function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.referral;
-  const isOpen = OPEN_CALL.has(status);
+  const isOpen = ANNOUNCED_STATUSES.has(status);
   const become = (type: OrderTransitionType, next: Order['referral']['status']): OrderDraft => ({
     type,
     order: { ...order, referral: { status: next, sinceMs } },

@@ -1,5 +1,5 @@
 import { defined } from '../../kernel/defined.ts';
-import { OPEN_CALL, type Order, type OrderDraft, type OrderTransitionType } from './order.ts';
+import { ANNOUNCED_STATUSES, type Order, type OrderDraft, type OrderTransitionType } from './order.ts';
 import {
   COMPENSATION_BOUND_MS,
   LATE_BOUND_MS,
@@ -114,7 +114,7 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
     if (!turn.timeLeft) return REST;
     return append('email.pending', { ...order, email: { status: 'pending', sinceMs: turn.nowMs } });
   }
-  if (!OPEN_CALL.has(status)) return REST;
+  if (!ANNOUNCED_STATUSES.has(status)) return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   // The answer of an earlier call may have been lost.
   if (isTooLate) return append('email.unknown', { ...order, email: { status: 'unknown', sinceMs } });
@@ -128,7 +128,7 @@ function credit(order: Order, turn: Turn): OrderStep {
     if (!turn.timeLeft) return REST;
     return append('referral.pending', { ...order, referral: { status: 'pending', sinceMs: turn.nowMs } });
   }
-  if (!OPEN_CALL.has(status)) return REST;
+  if (!ANNOUNCED_STATUSES.has(status)) return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   if (isTooLate) return append('referral.unknown', { ...order, referral: { status: 'unknown', sinceMs } });
   return status === 'queued' ? REST : (ask('credit', turn) ?? REST);
@@ -154,8 +154,9 @@ function compensate(order: Order, turn: Turn): OrderStep {
 /** Ends announced calls that no driver will make. A call may have taken effect without an answer. */
 function stopLate(order: Order): OrderStep | undefined {
   const { email, referral } = order;
-  if (OPEN_CALL.has(email.status)) return append('email.unknown', { ...order, email: { ...email, status: 'unknown' } });
-  if (OPEN_CALL.has(referral.status))
+  if (ANNOUNCED_STATUSES.has(email.status))
+    return append('email.unknown', { ...order, email: { ...email, status: 'unknown' } });
+  if (ANNOUNCED_STATUSES.has(referral.status))
     return append('referral.unknown', { ...order, referral: { ...referral, status: 'unknown' } });
   return undefined;
 }

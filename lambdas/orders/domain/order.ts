@@ -229,7 +229,7 @@ export function isSettled({ status, reservation, email, referral }: Order): bool
 }
 
 /** The statuses of an e-mail or a credit that was announced and has no outcome. */
-export const OPEN_CALL: ReadonlySet<string> = new Set<EmailProgress['status'] & ReferralProgress['status']>([
+export const ANNOUNCED_STATUSES: ReadonlySet<string> = new Set<EmailProgress['status'] & ReferralProgress['status']>([
   'pending',
   'delayed',
   'queued',

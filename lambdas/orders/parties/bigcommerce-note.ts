@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { SendRequest } from '../../outbound/http-call.ts';
-import { type GivenUp, isFault } from '../../outbound/outbound-calls.ts';
+import { isFault, type OnGivenUp } from '../../outbound/outbound-calls.ts';
 import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { sendOnce } from '../../outbound/send-once.ts';
 import type { DeadLetters } from '../../outbound/use/dead-letters.ts';
@@ -27,7 +27,7 @@ export interface BigCommerceStore {
   readonly deadLetters: DeadLetters;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** The handling of a note that is given up: `throw` during a redrive; otherwise it is dead-lettered. */
-  readonly givenUp: GivenUp;
+  readonly givenUp: OnGivenUp;
 }
 
 /** The operation name in dead letters. */

@@ -9,9 +9,9 @@ import type { Instruments } from '../../kernel/platform/instruments.ts';
 import type { Secrets } from '../../kernel/platform/secrets-manager.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
-import type { Expiring } from '../../once/domain/idempotency.ts';
+import type { ExpiryOptions } from '../../once/domain/idempotency.ts';
 import type { SendRequest } from '../../outbound/http-call.ts';
-import type { GivenUp } from '../../outbound/outbound-calls.ts';
+import type { OnGivenUp } from '../../outbound/outbound-calls.ts';
 import { createOutboundPolicy, type OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { outboundTelemetry } from '../../outbound/outbound-telemetry.ts';
 import { signedCalls, withBearer } from '../../outbound/signed-calls.ts';
@@ -44,7 +44,7 @@ export interface Parties {
 }
 
 /** The platform clients that the parties need. */
-export interface PartiesTools extends Queues, Secrets, Pick<Expiring, 'retention'> {
+export interface PartiesTools extends Queues, Secrets, Pick<ExpiryOptions, 'retention'> {
   readonly documents: DynamoDBDocumentClient;
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -142,7 +142,7 @@ interface Connected extends Pick<Parties, 'stock' | 'referrals'> {
 function connect(
   config: PartiesConfig,
   tools: PartiesTools & { readonly deadLetters: DeadLetterStore },
-  givenUp: GivenUp,
+  givenUp: OnGivenUp,
   waitsMs?: readonly number[],
 ): Connected {
   const { documents, clock, entropy, retention, send } = tools;

@@ -1,6 +1,6 @@
 import { defined } from '../../kernel/defined.ts';
 import type { Clock } from '../../kernel/world.ts';
-import type { DeadLettered, GivenUp } from '../../outbound/outbound-calls.ts';
+import type { DeadLettered, OnGivenUp } from '../../outbound/outbound-calls.ts';
 import type { SendOutcome } from '../../outbound/send-once.ts';
 import type { EmailCounts, EmailOutcome, GivenUpCall, Mailer, OrderEmail } from '../use/order-parties.ts';
 import type { Email, EmailSender } from './postmark.ts';
@@ -15,7 +15,7 @@ interface MailerOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly counts: EmailCounts;
   readonly capped: (email: OrderEmail) => void;
-  readonly givenUp?: GivenUp;
+  readonly givenUp?: OnGivenUp;
   readonly isSandbox?: boolean;
 }
 

@@ -4,7 +4,7 @@ import { TerminalError } from '../../kernel/faults.ts';
 import { printable } from '../../kernel/one-line.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
-import type { DeadLettered, GivenUp, OutboundCall } from '../../outbound/outbound-calls.ts';
+import type { DeadLettered, OnGivenUp, OutboundCall } from '../../outbound/outbound-calls.ts';
 import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
@@ -18,7 +18,7 @@ export interface ShopOptions {
   /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
   /** The handling of calls that were given up and can be repeated at any later time. @default throw */
-  readonly givenUp?: GivenUp;
+  readonly givenUp?: OnGivenUp;
 }
 
 interface ShopPost {
@@ -56,7 +56,7 @@ export async function postToShop<T>(
     readonly limit: CallLimit;
   },
   read: (answer: HttpAnswer, nowMs: number) => T,
-  ending: { readonly givenUp: GivenUp; readonly payload: object } = { givenUp: 'throw', payload: {} },
+  ending: { readonly givenUp: OnGivenUp; readonly payload: object } = { givenUp: 'throw', payload: {} },
 ): Promise<T | DeadLettered> {
   const { policy, clock } = options;
   const { operation, about, limit } = request;

@@ -32,9 +32,9 @@ import {
   type OrderTransition,
 } from '../domain/order-transition.ts';
 import { orderOperation, paymentOfOrder } from '../ids.ts';
-import { type Driven, driveOrder, mustRead, openOrder, raiseAlarms, recordFacts } from './drive-order.ts';
+import { type Driven, driveOrder, openOrder, raiseAlarms, readOrderOrFail, recordFacts } from './drive-order.ts';
 import { NothingBegun, type OrderTools } from './order-calls.ts';
-import { lengthened, type OrderChain, orderChainOf, readOrderChain } from './order-chain.ts';
+import { type OrderChain, orderChainOf, readOrderChain, withTransitions } from './order-chain.ts';
 import type { OrderAppend } from './order-store.ts';
 
 export interface CreateOrder {
@@ -93,7 +93,7 @@ export async function createOrder(
 ): Promise<CreateOrderOutcome> {
   const outcome = await executeOnce(tools, new OrderOperation(tools, request), notes);
   if (outcome.kind !== 'replay' || !hasLeftOut(outcome.answer)) return outcome;
-  const { details } = await mustRead(tools, request.orderId);
+  const { details } = await readOrderOrFail(tools, request.orderId);
   return { ...outcome, answer: putBack(outcome.answer, contactsFields(details)) };
 }
 
@@ -194,7 +194,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
       occurredAtMs: nowMs,
       cause: this.#request.cause,
     });
-    const chain = lengthened(driven.chain, transitions);
+    const chain = withTransitions(driven.chain, transitions);
     const answer = orderAnswer(chain.order, chain.details);
     return {
       answer,

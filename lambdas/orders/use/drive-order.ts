@@ -11,7 +11,7 @@ import { nextOrderStep, type OrderCall } from '../domain/order-steps.ts';
 import { nextOrderTransitions } from '../domain/order-transition.ts';
 import { callForOrder, type OrderCallContext, type OrderTools, readOrderPayment } from './order-calls.ts';
 
-import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
+import { type OrderChain, readOrderChain, withTransitions } from './order-chain.ts';
 import type { OrderStore } from './order-store.ts';
 
 export interface Drive extends OrderCallContext {
@@ -132,7 +132,7 @@ class OrderTurn {
       return true;
     }
     const known = this.#learnt;
-    this.#chain = await mustRead(this.#tools, this.#order.id);
+    this.#chain = await readOrderOrFail(this.#tools, this.#order.id);
     this.#order = this.#chain.order;
     this.#drafts = [];
     this.#learnt = [];
@@ -172,7 +172,7 @@ export async function appendDrafts(
   const { orders, digest, clock } = tools;
   raiseAlarms(tools, drafts);
   const transitions = nextOrderTransitions(digest, chain.newest, drafts, { occurredAtMs: clock.nowMs(), cause });
-  const after = lengthened(chain, transitions);
+  const after = withTransitions(chain, transitions);
   const reopened = isSettled(chain.order) && !isSettled(after.order);
   const outcome = await orders.appendToOrder({ transitions, ...(reopened ? { open: openOrder(after) } : {}) });
   return outcome.kind === 'appended' ? after : undefined;
@@ -202,7 +202,7 @@ export async function recordFacts(
 ): Promise<void> {
   if (learnt.length === 0) return;
   await rounds('this order', async () => {
-    const now = await mustRead(tools, orderId);
+    const now = await readOrderOrFail(tools, orderId);
     const drafts: OrderDraft[] = [];
     for (const fact of learnt) {
       const draft = decideOrder(fact, drafts.at(-1)?.order ?? now.order, tools.clock.nowMs());
@@ -216,7 +216,7 @@ export function openOrder({ order, newest }: OrderChain): OpenOrder {
   return { orderId: order.id, createdAtMs: order.failedAtMs ?? order.createdAtMs, sequence: newest.sequence };
 }
 
-export async function mustRead({ orders }: Pick<AppendTools, 'orders'>, orderId: OrderId): Promise<OrderChain> {
+export async function readOrderOrFail({ orders }: Pick<AppendTools, 'orders'>, orderId: OrderId): Promise<OrderChain> {
   const chain = await readOrderChain(orders, orderId);
   invariant(chain !== undefined, 'an order that has begun does not exist');
   return chain;

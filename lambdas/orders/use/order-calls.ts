@@ -26,7 +26,7 @@ import type { OrderFact } from '../domain/order-facts.ts';
 import { CHARGE_WINDOW_MS, NEVER_CHARGED_AFTER_MS, PAYER_BOUND_MS } from '../domain/order-limits.ts';
 import type { OrderCall } from '../domain/order-steps.ts';
 import type { OrderDetails } from '../domain/order-transition.ts';
-import { elsewhereOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../ids.ts';
+import { missingShopOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../ids.ts';
 import type { Mailer, ReferralProgram, StockKeeper } from './order-parties.ts';
 import type { OrderStore } from './order-store.ts';
 
@@ -139,7 +139,7 @@ const PAYMENT_CALLS: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
 async function isElsewhere(tools: OrderTools, { id, mode, paymentId }: Order): Promise<boolean> {
   const { ordersOf, report, alarm, digest } = tools;
   if (ordersOf === undefined || ordersOf === mode) return false;
-  await alarmOnce(tools, { operationId: elsewhereOperation(digest, id), paymentId }, () => {
+  await alarmOnce(tools, { operationId: missingShopOperation(digest, id), paymentId }, () => {
     report(new TerminalError('parties_elsewhere', `this deployment has no shop for the order ${id} of ${mode} mode`));
     alarm?.('undecidable', id);
   });

@@ -27,7 +27,7 @@ export function orderChainOf(transitions: readonly OrderTransition[]): OrderChai
 }
 
 /** Returns the chain with the transitions appended. */
-export function lengthened(chain: OrderChain, transitions: readonly OrderTransition[]): OrderChain {
+export function withTransitions(chain: OrderChain, transitions: readonly OrderTransition[]): OrderChain {
   const newest = transitions.at(-1);
   return newest === undefined ? chain : { ...chain, newest, order: newest.order, ...reviewOf(transitions) };
 }

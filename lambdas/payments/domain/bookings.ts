@@ -3,7 +3,7 @@ import type { Posting } from './posting.ts';
 import { reversed, transfer } from './posting.ts';
 import type { Posts } from './state-tables.ts';
 
-export interface Booked {
+export interface BookingInput {
   /** Minor units. For a fee, the increase since the last booking, which may be negative. */
   readonly amountMinor: number;
   readonly currency: string;
@@ -14,7 +14,7 @@ export interface Booked {
 }
 
 /** Builds the postings of a booking. */
-export function book(posts: Posts | undefined, booked: Booked): readonly Posting[] {
+export function book(posts: Posts | undefined, booked: BookingInput): readonly Posting[] {
   const { amountMinor, currency, fees = [], account = 'refunds' } = booked;
   switch (posts) {
     case undefined:

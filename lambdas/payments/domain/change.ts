@@ -157,7 +157,7 @@ export function commandOf(change: HoldChange | Refund): ChangeCommand {
  * Returns whether a command requests this pending change. Used when the record of the request no longer exists: the
  * chain has no fingerprint, so the fields are compared, except for an erased reason.
  */
-export function isBegunBy(change: HoldChange | Refund, command: ChangeCommand): boolean {
+export function isRequestedBy(change: HoldChange | Refund, command: ChangeCommand): boolean {
   const begun = commandOf(change);
   if (begun.kind === 'cancel' || command.kind === 'cancel') return begun.kind === command.kind;
   if (begun.kind !== command.kind || begun.amountMinor !== command.amountMinor) return false;

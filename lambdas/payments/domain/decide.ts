@@ -5,7 +5,7 @@ import { moneyOf } from './charge-money.ts';
 import type { ChargeFact, DisputeFact, Fact, FeeFact, ForeignChargeFact, RefundFact } from './facts.ts';
 import { type Fees, feeList, increaseOfFees, sumFees } from './fees.ts';
 import type { Dispute, Failure, Payment, StrayCharge, TransitionDraft } from './payment.ts';
-import { isOwnFailure, NOT_ATTEMPTED, ofProcessor, WRONG_AMOUNT } from './payment.ts';
+import { asProcessorFailure, isOwnFailure, NOT_ATTEMPTED, WRONG_AMOUNT } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { Posting } from './posting.ts';
 import { netDebitMinor } from './posting.ts';
@@ -166,7 +166,7 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
       return { ...after, actionUrl: fact.actionUrl };
     case 'declined':
     case 'rejected':
-      return { ...after, failure: ofProcessor(fact.failure) };
+      return { ...after, failure: asProcessorFailure(fact.failure) };
     case 'voided':
       return { ...after, cancelReason: fact.reason };
     case 'not_attempted':

@@ -98,6 +98,6 @@ export function reasonFields(given: GivenReason): string | undefined {
  * Returns an answer as it is stored, without its personal data. @param fields JSON text of the fields with personal
  * data, if there are any
  */
-export function storedWithout(answer: Answer, fields: string | undefined): Answer {
+export function withoutPersonalFields(answer: Answer, fields: string | undefined): Answer {
   return fields === undefined ? answer : leaveOut(answer, fields);
 }

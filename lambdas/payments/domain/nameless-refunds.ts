@@ -43,7 +43,7 @@ export function unansweredRefunds(charge: Shown, state: Known): readonly Refund[
 }
 
 /** Returns whether two refunds can be the same refund. */
-export function isAlike(
+export function mayBeSameRefund(
   a: Pick<RefundFact, 'chargeId' | 'amountMinor'>,
   b: Pick<RefundFact, 'chargeId' | 'amountMinor'>,
 ): boolean {

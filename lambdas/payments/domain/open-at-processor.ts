@@ -2,7 +2,7 @@
  * Finds objects at the processor that have no result yet. Each such object stays in a queue until an inquiry finds its
  * result.
  */
-import { isAlike, unansweredRefunds } from './nameless-refunds.ts';
+import { mayBeSameRefund, unansweredRefunds } from './nameless-refunds.ts';
 import { isAwaited } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
@@ -20,7 +20,7 @@ export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): b
   return factsOf(charge, payment, 0).some((fact) => {
     if (fact.kind === 'refund') {
       const known = refunds.get(fact.refundId);
-      const isDeferred = known === undefined && unanswered.some((refund) => isAlike(refund, fact));
+      const isDeferred = known === undefined && unanswered.some((refund) => mayBeSameRefund(refund, fact));
       return isDeferred || (fact.status === 'pending' && known?.status !== 'pending');
     }
     return fact.kind === 'dispute' && fact.status === 'open' && disputes.get(fact.disputeId)?.status !== 'open';

@@ -45,7 +45,7 @@ export function isOwnFailure({ code }: Failure): boolean {
 }
 
 /** Prefixes a processor's failure code that equals one of Payonce's own codes, so that the two stay distinct. */
-export function ofProcessor(failure: Failure): Failure {
+export function asProcessorFailure(failure: Failure): Failure {
   return isOwnFailure(failure) ? { ...failure, code: `processor_${failure.code}` } : failure;
 }
 

@@ -3,10 +3,10 @@ import { chargeOperation, isOwnRefund, parsePaymentId, paymentOfPart } from '../
 import type { DisputeFact, Fact, RefundFact } from './facts.ts';
 import { type Fees, feesOf, isFeeReported } from './fees.ts';
 import type { CancelReason, Failure, Payment } from './payment.ts';
-import { ofProcessor } from './payment.ts';
+import { asProcessorFailure } from './payment.ts';
 
 /** Identifies a processor's books: by the processor, and by the mode and the account of its credentials. */
-export interface BooksName {
+export interface BooksIdentity {
   readonly name: string;
   readonly mode: Mode;
   readonly account: string;
@@ -114,7 +114,7 @@ function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): reado
 }
 
 function asReported({ failure, ...refund }: RefundFact): RefundFact {
-  return failure === undefined ? refund : { ...refund, failure: ofProcessor(failure) };
+  return failure === undefined ? refund : { ...refund, failure: asProcessorFailure(failure) };
 }
 
 function ownFacts(charge: ProcessorCharge): readonly Fact[] {

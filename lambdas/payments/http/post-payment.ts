@@ -88,7 +88,7 @@ async function handle(call: PostCall): Promise<Handled> {
   call.logFields.operationId = operationId;
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const ready = await readyPayment(tools, parsed.value);
+  const ready = await preparePayment(tools, parsed.value);
   if (ready.kind === 'refused') return refusal(ready.problem, request);
   const outcome = await awaitFirst(tools, operationId, wait, () => ready.value(notes));
   return {
@@ -104,7 +104,7 @@ async function handle(call: PostCall): Promise<Handled> {
  * @returns a function that creates the payment, or the problem of a source that the processor does not accept
  * @throws as {@link hashOfNew}
  */
-export async function readyPayment(
+export async function preparePayment(
   tools: NewPaymentTools,
   asked: CreatePayment,
 ): Promise<Parsed<(notes: RunNotes) => Promise<CreatePaymentOutcome>>> {

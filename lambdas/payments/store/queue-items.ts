@@ -3,7 +3,7 @@ import { QueueRow, RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
 import type { OperationId, OrderId, PaymentId } from '../../kernel/ids.ts';
-import { firstLookMs } from '../../kernel/looks.ts';
+import { firstLookUpMs } from '../../kernel/looks.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { type DueRows, QUEUE_SHARDS, type Queue, queuedFor } from '../../kernel/platform/queue-rows.ts';
 
@@ -70,7 +70,7 @@ function keyOf(partition: string, { receivedAtMs, operationId }: OrphanedCallbac
 }
 
 export function waitingOrphanRow(orphan: OrphanedCallback): Item {
-  return { ...waitingOrphanKey(orphan), ...orphan, ...orphanQueued(orphan, firstLookMs(orphanSchedule(orphan))) };
+  return { ...waitingOrphanKey(orphan), ...orphan, ...orphanQueued(orphan, firstLookUpMs(orphanSchedule(orphan))) };
 }
 
 /** Returns the attributes that put a waiting orphan into its queue. */
@@ -108,7 +108,7 @@ export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item
  * only one entry, which the later write replaces.
  */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
-  const queued = returnQueued(charge, firstLookMs(returnSchedule(charge)));
+  const queued = returnQueued(charge, firstLookUpMs(returnSchedule(charge)));
   return { Put: { TableName: registry, Item: { ...chargeToReturnKey(charge), ...charge, ...queued } } };
 }
 
@@ -146,7 +146,7 @@ export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item 
 }
 
 export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): TransactItem {
-  const queued = inquiryQueued(inquiry, firstLookMs(inquirySchedule(inquiry)));
+  const queued = inquiryQueueAttributes(inquiry, firstLookUpMs(inquirySchedule(inquiry)));
   return { Put: { TableName: registry, Item: { ...inquiryKey(inquiry), ...inquiry, ...queued } } };
 }
 
@@ -154,7 +154,7 @@ export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): Transa
  * Returns the attributes that put an inquiry into its queue. Inquiries that wait for a payer or a bank, and inquiries
  * that wait for an operator, have queues of their own, so that they do not delay other inquiries.
  */
-export function inquiryQueued(inquiry: Inquiry, dueAtMs: number): Item {
+export function inquiryQueueAttributes(inquiry: Inquiry, dueAtMs: number): Item {
   const { unknownOutcome, routineInquiry, undecidable } = QueueRow;
   const known = isRoutine(inquiry) ? routineInquiry : unknownOutcome;
   return queuedFor(inquiry.undecidable === true ? undecidable : known, shardOf(inquiry.paymentId), dueAtMs);
@@ -203,7 +203,7 @@ export function openOrderKey({ orderId: id }: Pick<OpenOrder, 'orderId'>): Item 
 }
 
 export function openOrderRow(open: OpenOrder): Item {
-  return { ...openOrderKey(open), ...open, ...openOrderQueued(open, firstLookMs(orderSchedule(open))) };
+  return { ...openOrderKey(open), ...open, ...openOrderQueued(open, firstLookUpMs(orderSchedule(open))) };
 }
 
 /** Returns the attributes that put an open order into its queue. */
@@ -223,7 +223,10 @@ export const ROUTINE_INQUIRIES: Queue<Inquiry> = {
   parse: parseInquiry,
 };
 /** The queues that the metrics count. */
-export const NOT_ROUTINE: Queue<Inquiry> = { of: [QueueRow.unknownOutcome, QueueRow.undecidable], parse: parseInquiry };
+export const COUNTED_INQUIRIES: Queue<Inquiry> = {
+  of: [QueueRow.unknownOutcome, QueueRow.undecidable],
+  parse: parseInquiry,
+};
 export const RETURNS: Queue<ChargeToReturn> = { of: [QueueRow.return], parse: parseChargeToReturn };
 export const OPEN_ORDERS: Queue<OpenOrder> = { of: [QueueRow.openOrder], parse: parseOpenOrder };
 export const ORPHANS: Queue<OrphanedCallback> = { of: [QueueRow.orphan], parse: parseOrphan };

@@ -26,12 +26,12 @@ import {
   type ChangeRefusal,
   changeOf,
   decideChange,
-  isBegunBy,
+  isRequestedBy,
   isUnderWay,
 } from '../domain/change.ts';
 import { changeAnswer, changeAnswerFields } from '../domain/change-answer.ts';
 import type { Decision } from '../domain/decide.ts';
-import { storedWithout, withSealedReasons } from '../domain/given-reason.ts';
+import { withoutPersonalFields, withSealedReasons } from '../domain/given-reason.ts';
 import type { HoldChange, Refund, TransitionDraft } from '../domain/payment.ts';
 import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
@@ -147,7 +147,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const change = this.#changeIn(state);
     return {
       isAnswered: change.answered === true || !isUnderWay(change, state),
-      isSameRequest: () => isBegunBy(change, command),
+      isSameRequest: () => isRequestedBy(change, command),
       claimedAtMs: begunAtMs(transitions, operationId) ?? this.#tools.clock.nowMs(),
     };
   }
@@ -195,7 +195,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const answer = changeAnswer(operationId, state, details, requestId);
     return {
       answer,
-      stored: storedWithout(answer, changeAnswerFields(operationId, state, details)),
+      stored: withoutPersonalFields(answer, changeAnswerFields(operationId, state, details)),
       unknown,
       isRefusal: decision?.kind === 'append' && decision.draft.type.endsWith('.failed'),
       write: {

@@ -24,7 +24,7 @@ import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.
 import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
 import { decide } from '../domain/decide.ts';
 import type { ChargeFact } from '../domain/facts.ts';
-import { storedWithout } from '../domain/given-reason.ts';
+import { withoutPersonalFields } from '../domain/given-reason.ts';
 import type { Payment, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
 import { create, freesReference, isAwaited, isUnresolved, termsOf } from '../domain/payment.ts';
 import { creationAnswer } from '../domain/payment-answer.ts';
@@ -44,7 +44,7 @@ import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';
 import { type KnownProcessors, type NoProcessor, pinnedProcessor, processorFor } from './pinned-processor.ts';
 import type { ChargeOrder, Processor } from './processor.ts';
-import { booksInquiry, chargesToReturn, holdToEnd, inquiryForCharge } from './queued-with.ts';
+import { booksInquiry, chargesToReturn, holdEntryFor, inquiryForCharge } from './queued-with.ts';
 
 export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
   readonly store: PaymentStore;
@@ -264,12 +264,12 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     const answer = creationAnswer(payment, details);
     return {
       answer,
-      stored: storedWithout(answer, personalFields(details)),
+      stored: withoutPersonalFields(answer, personalFields(details)),
       unknown: isUnresolved(payment),
       isRefusal: fact?.kind === 'declined' || fact?.kind === 'rejected' || fact?.kind === 'not_attempted',
       write: {
         ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn(chain, transitions) }),
-        ...holdToEnd(transitions),
+        ...holdEntryFor(transitions),
         ...(isAwaited(payment)
           ? { inquiry: inquiryAbout(payment, claimedAtMs) }
           : endedByRival(fact, sent, payment, nowMs)),

@@ -2,7 +2,7 @@ import type { Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { isAsPosted } from '../domain/charge-money.ts';
 import { decide } from '../domain/decide.ts';
-import { isAlike, missingRefunds, unansweredRefunds } from '../domain/nameless-refunds.ts';
+import { mayBeSameRefund, missingRefunds, unansweredRefunds } from '../domain/nameless-refunds.ts';
 import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from '../domain/processor-charge.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
@@ -38,7 +38,7 @@ export function decideAll(
   let isWhole = true;
   for (const fact of factsOf(charge, payment, occasion.occurredAtMs)) {
     const isNew = fact.kind === 'refund' && !state.refunds.has(fact.refundId);
-    const known = isNew ? nameless.findIndex((refund) => isAlike(refund, fact)) : -1;
+    const known = isNew ? nameless.findIndex((refund) => mayBeSameRefund(refund, fact)) : -1;
     if (known >= 0) {
       nameless.splice(known, 1);
       contradictions.push('the metadata of a refund no longer name its operation');
@@ -46,7 +46,7 @@ export function decideAll(
     }
     // The new refund may be one of Payonce's refunds whose request was not answered. If it is a different refund, an
     // inquiry records it after the outcome of that request is known.
-    if (isNew && unanswered.some((refund) => isAlike(refund, fact))) {
+    if (isNew && unanswered.some((refund) => mayBeSameRefund(refund, fact))) {
       isWhole = false;
       continue;
     }

@@ -1,6 +1,6 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Mode, OperationId, PaymentId } from '../../kernel/ids.ts';
-import type { LookSchedule } from '../../kernel/looks.ts';
+import type { LookUpSchedule } from '../../kernel/looks.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder, PaymentStore } from './payment-store.ts';
@@ -16,7 +16,7 @@ export interface OrphanedCallback {
   readonly isForeign?: boolean;
 }
 
-export function orphanSchedule({ operationId, receivedAtMs, isForeign }: OrphanedCallback): LookSchedule {
+export function orphanSchedule({ operationId, receivedAtMs, isForeign }: OrphanedCallback): LookUpSchedule {
   return { kind: isForeign === true ? 'foreign' : 'orphan', name: operationId, sinceMs: receivedAtMs };
 }
 

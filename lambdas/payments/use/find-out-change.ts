@@ -11,10 +11,10 @@ import {
 import { type Decision, decide } from '../domain/decide.ts';
 import type { Fact } from '../domain/facts.ts';
 import type { HoldChange, Refund } from '../domain/payment.ts';
-import { NOT_ATTEMPTED, ofProcessor } from '../domain/payment.ts';
+import { asProcessorFailure, NOT_ATTEMPTED } from '../domain/payment.ts';
 import type { PaymentState } from '../domain/payment-state.ts';
 import { maySend, type ReadCharge, readChargeBeforeSend } from './before-send.ts';
-import { type Found, findOut, type Underway } from './find-out.ts';
+import { type Found, findOut, type SettlementContext } from './find-out.ts';
 import type { PaymentChain } from './payment-chain.ts';
 import type { ChangeOrder, ChangeOutcome, Processor } from './processor.ts';
 import type { RecordChargeTools } from './record-charge.ts';
@@ -35,7 +35,7 @@ export async function findOutChange(
   tools: FindOutChangeTools,
   change: HoldChange | Refund,
   chain: PaymentChain,
-  underway: Underway,
+  underway: SettlementContext,
 ): Promise<(chain: Pick<PaymentChain, 'state'>) => Decision | undefined> {
   if (!isUnderWay(change, chain.state)) return () => undefined;
   const { processor, clock, entropy } = tools;
@@ -103,7 +103,7 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
         : decideNotAttempted(change, state);
     case 'answer': {
       const { answer } = found;
-      if (answer.kind === 'refused') return decideChangeFailed(change, ofProcessor(answer.failure), state);
+      if (answer.kind === 'refused') return decideChangeFailed(change, asProcessorFailure(answer.failure), state);
       const ended = answer.facts.map((fact) => decide(fact, state)).find(({ kind }) => kind === 'append');
       return ended ?? decideAccepted(change, answer.facts, state);
     }

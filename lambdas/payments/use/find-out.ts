@@ -25,7 +25,7 @@ export interface FindOutTools {
   readonly entropy: Entropy;
 }
 
-export interface Underway {
+export interface SettlementContext {
   readonly claimedAtMs: number;
   /** Whether an earlier owner of this claim may have sent. */
   readonly sent: 'nothing' | 'maybe';
@@ -36,7 +36,7 @@ export interface Underway {
 }
 
 /** One operation at a processor, with functions to send it and to look it up. */
-export interface Question<Answer> {
+export interface ProcessorOperation<Answer> {
   /**
    * Returns whether the chain and the processor's books still allow the operation. Called right before each send. If
    * false, the operation is only looked up.
@@ -63,8 +63,8 @@ export type Found<Answer> =
  */
 export async function findOut<Answer>(
   tools: FindOutTools,
-  { claimedAtMs, sent: sentBefore, answerByMs, note }: Underway,
-  asked: Question<Answer>,
+  { claimedAtMs, sent: sentBefore, answerByMs, note }: SettlementContext,
+  asked: ProcessorOperation<Answer>,
 ): Promise<Found<Answer>> {
   const { clock, abilities } = tools;
   const question = note === undefined ? asked : notedQuestion(asked, clock, note);
@@ -113,10 +113,10 @@ export async function findOut<Answer>(
 
 /** Wraps a question so that each call and its answer are noted. */
 function notedQuestion<Answer>(
-  question: Question<Answer>,
+  question: ProcessorOperation<Answer>,
   clock: Clock,
-  note: NonNullable<Underway['note']>,
-): Question<Answer> {
+  note: NonNullable<SettlementContext['note']>,
+): ProcessorOperation<Answer> {
   const noted = async <Seen>(call: NotedCall['do'], ask: () => Promise<Seen>): Promise<Seen> => {
     const atMs = clock.nowMs();
     const took = (result: string) => note({ do: call, result, atMs, tookMs: clock.nowMs() - atMs });
@@ -141,7 +141,10 @@ function kindOf(seen: unknown): string {
   return typeof seen === 'object' && seen !== null && 'kind' in seen ? String(seen.kind) : 'answered';
 }
 
-async function mayBeSent<Answer>(question: Question<Answer>, sent: 'nothing' | 'maybe'): Promise<boolean | 'unknown'> {
+async function mayBeSent<Answer>(
+  question: ProcessorOperation<Answer>,
+  sent: 'nothing' | 'maybe',
+): Promise<boolean | 'unknown'> {
   try {
     return question.mayBeSent === undefined || (await question.mayBeSent());
   } catch (error) {
@@ -158,7 +161,7 @@ async function mayBeSent<Answer>(question: Question<Answer>, sent: 'nothing' | '
  * refusal may concern only the later attempt, so a look-up must confirm it.
  */
 async function send<Answer>(
-  question: Question<Answer>,
+  question: ProcessorOperation<Answer>,
   timeoutMs: number,
   sent: 'nothing' | 'maybe',
 ): Promise<{ readonly kind: 'answer'; readonly answer: Answer } | { readonly kind: 'no_response' }> {
@@ -176,7 +179,7 @@ async function send<Answer>(
 }
 
 async function lookUp<Answer>(
-  question: Question<Answer>,
+  question: ProcessorOperation<Answer>,
 ): Promise<{ readonly kind: 'answer'; readonly answer: Answer } | { readonly kind: 'absent' | 'unavailable' }> {
   try {
     const seen = await question.lookUp({ timeoutMs: LOOKUP_TIMEOUT_MS });
@@ -199,7 +202,7 @@ export interface SettlementTools {
   readonly entropy: Entropy;
 }
 
-export interface ChargeUnderway extends Underway {
+export interface ChargeUnderway extends SettlementContext {
   readonly order: ChargeOrder;
 }
 

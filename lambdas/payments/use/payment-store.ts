@@ -1,5 +1,5 @@
 import type { Mode, OperationId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
-import type { LookSchedule } from '../../kernel/looks.ts';
+import type { LookUpSchedule } from '../../kernel/looks.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import type {
   CommitOutcome,
@@ -80,7 +80,7 @@ export interface ChargeToReturn {
 }
 
 /** Returns the schedule of attempts to return a charge, which is the schedule of inquiries of the same age. */
-export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookSchedule {
+export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpSchedule {
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
 
@@ -118,7 +118,7 @@ export interface Inquiry {
   readonly undecidable?: boolean;
 }
 
-export function inquirySchedule({ operationId, claimedAtMs, waitsFor }: Inquiry): LookSchedule {
+export function inquirySchedule({ operationId, claimedAtMs, waitsFor }: Inquiry): LookUpSchedule {
   return { kind: waitsFor ?? 'answer', name: operationId, sinceMs: claimedAtMs };
 }
 
@@ -142,7 +142,7 @@ export interface OpenOrder {
   readonly sequence: number;
 }
 
-export function orderSchedule({ orderId, createdAtMs }: OpenOrder): LookSchedule {
+export function orderSchedule({ orderId, createdAtMs }: OpenOrder): LookUpSchedule {
   return { kind: 'order', name: orderId, sinceMs: createdAtMs };
 }
 

@@ -1,5 +1,5 @@
 import type { Mode, TenantId } from '../../kernel/ids.ts';
-import type { BooksName } from '../domain/processor-charge.ts';
+import type { BooksIdentity } from '../domain/processor-charge.ts';
 import type { Transition } from '../domain/transition.ts';
 import { detailsOf } from '../domain/transition.ts';
 import type { Processor, ProcessorBooks } from './processor.ts';
@@ -61,7 +61,7 @@ export function knownProcessors({ processor, processors }: KnownProcessors): rea
  * Returns whether the payment's charge belongs to these books: a payment is pinned to a processor, a mode and an
  * account.
  */
-export function isSentTo({ first }: { readonly first: Transition }, books: BooksName): boolean {
+export function belongsToBooks({ first }: { readonly first: Transition }, books: BooksIdentity): boolean {
   const { payment } = first;
   return (
     payment.processorName === books.name &&
@@ -78,5 +78,5 @@ export function pinnedBooks(
   tools: KnownProcessors & { readonly books: readonly ProcessorBooks[] },
   first: Transition,
 ): ProcessorBooks | undefined {
-  return pinnedProcessor(tools, first) && tools.books.find((each) => isSentTo({ first }, each));
+  return pinnedProcessor(tools, first) && tools.books.find((each) => belongsToBooks({ first }, each));
 }

@@ -4,7 +4,7 @@ import type { CallLimit } from '../../kernel/world.ts';
 import type { Fact } from '../domain/facts.ts';
 import type { Fees } from '../domain/fees.ts';
 import type { CaptureMode, Failure } from '../domain/payment.ts';
-import type { BooksName, ProcessorCharge } from '../domain/processor-charge.ts';
+import type { BooksIdentity, ProcessorCharge } from '../domain/processor-charge.ts';
 import type { ProcessorAbilities } from '../domain/settlement.ts';
 
 export interface ChargeOrder {
@@ -148,7 +148,7 @@ export const BOOKS_TIMEOUT_MS = 5_000;
  * The processor's own list of charges of one mode. Reads by charge id and by time are strongly consistent: an answered
  * charge is in the list.
  */
-export interface ProcessorBooks extends BooksName {
+export interface ProcessorBooks extends BooksIdentity {
   /** Reads one charge. @throws RetryableError or AmbiguousError when the charge could not be read */
   readCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge | undefined>;
   /** Lists all charges with the payment's id in their metadata. @throws as `readCharge` */

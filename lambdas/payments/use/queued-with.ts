@@ -17,7 +17,7 @@ type Before = Pick<PaymentChain, 'first' | 'transitions' | 'state'>;
  *
  * @param before the chain that the transitions are appended to
  */
-export function queuedWith(
+export function queueEntriesFor(
   before: Before,
   transitions: readonly Transition[],
 ): Pick<Effect, 'hold' | 'reopened'> & Required<Pick<Effect, 'toReturn' | 'inquiries'>> {
@@ -25,7 +25,7 @@ export function queuedWith(
   return {
     toReturn: chargesToReturn(before, transitions),
     inquiries: undecidedAtBank(before, transitions),
-    ...holdToEnd(transitions),
+    ...holdEntryFor(transitions),
     ...defined({ reopened }),
   };
 }
@@ -90,7 +90,7 @@ export function inquiryForCharge(paymentId: PaymentId, chargeId: string, claimed
  * Returns the queue entry of a hold, if one of these transitions authorizes the payment. A hold that is not captured
  * must be voided.
  */
-export function holdToEnd(transitions: readonly Transition[]): { readonly hold?: Hold } {
+export function holdEntryFor(transitions: readonly Transition[]): { readonly hold?: Hold } {
   const authorized = transitions.find(({ type }) => type === 'payment.authorized');
   if (authorized === undefined) return {};
   return { hold: { paymentId: authorized.payment.id, authorizedAtMs: authorized.occurredAtMs } };

@@ -2,7 +2,7 @@ import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
+import { type ExpiryOptions, expirySeconds } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
 import { contradictionOperation } from '../ids.ts';
 import type { EffectStore } from './effect-store.ts';
@@ -13,7 +13,7 @@ export interface AlarmTools {
   readonly alarm?: (what: AlarmMetric, about: string) => void;
 }
 
-export interface ContradictionTools extends AlarmTools, Pick<Expiring, 'retention'> {
+export interface ContradictionTools extends AlarmTools, Pick<ExpiryOptions, 'retention'> {
   readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect'>;
   readonly digest: Digest;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export function alarmLateSuccess(
  * Minimum time between two alarms about one contradiction. The processor's events about one change arrive together, and
  * an operator who was alerted minutes ago is still investigating. Milliseconds.
  */
-const ONE_CALL_MS = 10 * 60_000;
+const MIN_ALARM_INTERVAL_MS = 10 * 60_000;
 
 /**
  * Raises the alarm for contradictions once per state of books and chain; further inquiries that find the same state
@@ -62,7 +62,7 @@ export async function alarmContradictions(
   const operation = (call: readonly number[]) =>
     contradictionOperation(digest, paymentId, JSON.stringify([because, shown, newest.sequence, ...call]));
   const raised = await effects.readEffect(operation([]));
-  const call = raised === undefined ? 0 : Math.floor((clock.nowMs() - raised.recordedAtMs) / ONE_CALL_MS);
+  const call = raised === undefined ? 0 : Math.floor((clock.nowMs() - raised.recordedAtMs) / MIN_ALARM_INTERVAL_MS);
   if (raised !== undefined && (foundBy === 'look' || call < 1)) return;
   await alarmOnce(tools, { operationId: operation(call < 1 ? [] : [call]), paymentId }, () =>
     alarm?.('contradiction', paymentId),

@@ -10,7 +10,7 @@ import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { PaymentStore } from './payment-store.ts';
 import type { ProcessorBooks } from './processor.ts';
-import { booksInquiry, queuedWith } from './queued-with.ts';
+import { booksInquiry, queueEntriesFor } from './queued-with.ts';
 import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from './raise-alarms.ts';
 import { queueUntracked, untrackedEntries } from './untracked-entries.ts';
 
@@ -112,7 +112,7 @@ export function nextPart(
 ) {
   const part = transitions.slice(0, MAX_TRANSITIONS_PER_WRITE);
   const isMore = part.length < transitions.length;
-  const queued = queuedWith(chain, part);
+  const queued = queueEntriesFor(chain, part);
   const untracked = untrackedEntries({ charge, state }, nowMs);
   const look = isMore ? [booksInquiry(chain.first.payment.id, nowMs)] : [];
   return {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { defined } from '../../kernel/defined.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
-import { mismatch, parse, presentable, statusFault } from '../answers.ts';
+import { mismatch, parse, sanitizedFailure, statusFault } from '../answers.ts';
 import type { Charge } from './sandbox-api.ts';
 import { chargeAnswer, feesOfCharge, listAnswer } from './sandbox-charge.ts';
 
@@ -41,7 +41,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
     }
     case 402: {
       const { charge, ...failure } = parse(errorAnswer, answer).error;
-      return { kind: 'declined', failure: presentable(failure), ...defined({ chargeId: charge }) };
+      return { kind: 'declined', failure: sanitizedFailure(failure), ...defined({ chargeId: charge }) };
     }
     case 400:
     case 404:
@@ -49,7 +49,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
       const { code, message } = parse(errorAnswer, answer).error;
       // An earlier request with this key was sent. Only a look-up can determine its outcome.
       if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with a different body.');
-      return { kind: 'rejected', failure: presentable({ code, message }) };
+      return { kind: 'rejected', failure: sanitizedFailure({ code, message }) };
     }
     default:
       throw statusFault(answer, nowMs);
@@ -90,7 +90,7 @@ function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
   if (!asOrdered) throw mismatch('The charge differs from the request.');
   if (charge.status === 'declined') {
     if (charge.failure === null) throw mismatch('The declined charge has no failure.');
-    return { kind: 'declined', chargeId: charge.id, failure: presentable(charge.failure) };
+    return { kind: 'declined', chargeId: charge.id, failure: sanitizedFailure(charge.failure) };
   }
   if (charge.failure !== null) throw mismatch('The accepted charge has a failure.');
   return acceptedOutcome(order, charge);

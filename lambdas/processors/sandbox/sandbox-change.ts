@@ -2,7 +2,7 @@ import { RetryableError } from '../../kernel/faults.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { Fact } from '../../payments/domain/facts.ts';
 import type { ChangeOrder, ChangeOutcome } from '../../payments/use/processor.ts';
-import { chargeUnknown, mismatch, parse, presentable, statusFault } from '../answers.ts';
+import { chargeUnknown, mismatch, parse, sanitizedFailure, statusFault } from '../answers.ts';
 import { errorAnswer } from './sandbox-answers.ts';
 import type { Charge, Refund } from './sandbox-api.ts';
 import { chargeAnswer, feesOfCharge, refundAnswer } from './sandbox-charge.ts';
@@ -44,7 +44,7 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
       const { code, message } = parse(errorAnswer, answer).error;
       // An earlier request with this key was sent. Only a look-up can determine its outcome.
       if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with a different body.');
-      return { kind: 'refused', failure: presentable({ code, message }) };
+      return { kind: 'refused', failure: sanitizedFailure({ code, message }) };
     }
     case 404:
       // An unreadable 404 may have been sent by a proxy or a gateway instead of the processor.

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { defined } from '../../kernel/defined.ts';
 import { type Fees, sumFees } from '../../payments/domain/fees.ts';
 import { namedPayment, type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
-import { presentable } from '../answers.ts';
+import { sanitizedFailure } from '../answers.ts';
 import type { Charge, ChargeList, Dispute, Refund } from './sandbox-api.ts';
 
 /** Schema of a processor's id. The id is part of keys and rows, so its length and characters are limited. */
@@ -83,7 +83,7 @@ export function processorCharge(charge: Charge): ProcessorCharge {
     currency: charge.currency,
     ...feesOfCharge(charge),
     ...(charge.action_url === null ? {} : { actionUrl: charge.action_url }),
-    ...(charge.failure === null ? {} : { failure: presentable(charge.failure) }),
+    ...(charge.failure === null ? {} : { failure: sanitizedFailure(charge.failure) }),
     ...(charge.void_reason === null ? {} : { cancelReason: charge.void_reason }),
     refunds: charge.refunds.map((refund) => ({
       kind: 'refund',

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '../signatures/signature.ts';
+import { refused, type SignatureScheme, soleValue, UNIX_SECONDS, verifySignature } from '../signatures/signature.ts';
 import { SIGNATURE_HEADER } from './sandbox-api.ts';
 
 /** Form of the header: exactly one time and one signature, in this order (sandbox-api.ts). */
@@ -13,7 +13,7 @@ export const sandboxSignature: SignatureScheme<'sandbox'> = {
     const [, seconds, hexadecimal] = FORM.exec(value) ?? [];
     if (seconds === undefined || hexadecimal === undefined) return refused('malformed');
     const given = Buffer.from(hexadecimal, 'hex');
-    return judge({ atSeconds: Number(seconds), nowMs, secrets }, (secret) => {
+    return verifySignature({ atSeconds: Number(seconds), nowMs, secrets }, (secret) => {
       const expected = createHmac('sha256', secret).update(`${seconds}.`).update(callback.body).digest();
       // Compared in constant time. `timingSafeEqual` requires equal lengths: both the pattern and SHA-256 yield 32
       // bytes.

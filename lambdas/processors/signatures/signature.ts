@@ -52,7 +52,7 @@ export function soleValue(callback: SignedCallback, name: string): string | Sign
 }
 
 /** Completes the verification of a well-formed signature: checks the time first, then the secrets. */
-export function judge(
+export function verifySignature(
   signed: { readonly atSeconds: number; readonly nowMs: number; readonly secrets: readonly string[] },
   matches: (secret: string) => boolean,
 ): SignatureVerdict {
@@ -60,12 +60,12 @@ export function judge(
   if (ageSeconds > TOLERANCE_SECONDS) return refused('expired');
   if (ageSeconds < -TOLERANCE_SECONDS) return refused('ahead');
   // Every secret is tried, even after a match, so the duration reveals only the number of secrets.
-  const found = signed.secrets.map((secret) => tryOne(secret, matches));
+  const found = signed.secrets.map((secret) => secretMatches(secret, matches));
   return found.includes(true) ? { kind: 'valid' } : refused('mismatch');
 }
 
 /** Returns whether a secret matches. A blank secret never matches, because every sender can sign with an empty key. */
-function tryOne(secret: string, matches: (secret: string) => boolean): boolean {
+function secretMatches(secret: string, matches: (secret: string) => boolean): boolean {
   if (secret.trim() === '') return false;
   try {
     return matches(secret);

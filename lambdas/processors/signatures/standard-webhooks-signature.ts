@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from './signature.ts';
+import { refused, type SignatureScheme, soleValue, UNIX_SECONDS, verifySignature } from './signature.ts';
 
 /** The names of the headers (Standard Webhooks 1.0.0, "Webhook headers"). */
 const ID = 'webhook-id';
@@ -64,7 +64,7 @@ export const standardWebhooksSignature: SignatureScheme<'standard-webhooks'> = {
     }
     const body = Buffer.from(callback.body);
     const headers = { [ID]: id, [TIMESTAMP]: timestamp, [SIGNATURE]: signatures };
-    return judge({ atSeconds: Number(timestamp), nowMs, secrets }, (secret) => {
+    return verifySignature({ atSeconds: Number(timestamp), nowMs, secrets }, (secret) => {
       const key = decodedKey(secret);
       if (key === undefined) return false;
       // Throws if no signature matches.

@@ -6,7 +6,7 @@ import type { Mode } from '../../kernel/ids.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { SendRequest } from '../../outbound/http-call.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
-import { mismatch, presentable } from '../answers.ts';
+import { mismatch, sanitizedFailure } from '../answers.ts';
 import { faultOfStatus, stripeTransport } from './stripe-transport.ts';
 
 /**
@@ -158,14 +158,14 @@ export function failureOf(error: {
 }): Failure {
   const reason = error.decline_code === 'generic_decline' ? undefined : error.decline_code;
   const code = reason || error.code || 'refused';
-  return presentable({ code, message: error.message || 'The processor gave no reason.' });
+  return sanitizedFailure({ code, message: error.message || 'The processor gave no reason.' });
 }
 
 /**
  * Returns the value of a call that Stripe must not refuse.
  * @throws AmbiguousError `processor_answer_unexpected` if Stripe refused it
  */
-export function mustBeDone<T>(answer: StripeAnswer<T>): T {
+export function requireSuccess<T>(answer: StripeAnswer<T>): T {
   if (answer.kind === 'done') return answer.value;
   throw faultOfStatus(answer.status, null, 0);
 }

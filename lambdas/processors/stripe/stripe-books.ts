@@ -9,7 +9,7 @@ import { stripeContract } from './contract.ts';
 import {
   type CallStripe,
   createStripeApi,
-  mustBeDone,
+  requireSuccess,
   type StripeOptions,
   type TimeLeft,
   timeLeft,
@@ -17,7 +17,7 @@ import {
 import { refundsOf, WITH_FEE, WITH_REFUNDS } from './stripe-change.ts';
 import { processorCharge } from './stripe-charge.ts';
 import { disputeList, intentList, intentObject, type StripeIntent, type StripeListedIntent } from './stripe-objects.ts';
-import { refuseOtherPages } from './stripe-pages.ts';
+import { assertContinues } from './stripe-pages.ts';
 import { searchIntents } from './stripe-search.ts';
 
 /**
@@ -68,7 +68,7 @@ export async function readCharge(
     intentObject,
   );
   if (answer.kind === 'refused' && answer.status === 404) return undefined;
-  return wholeCharge(call, mustBeDone(answer), left);
+  return wholeCharge(call, requireSuccess(answer), left);
 }
 
 async function wholeCharge(call: CallStripe, intent: StripeIntent, left: TimeLeft): Promise<ProcessorCharge> {
@@ -81,7 +81,7 @@ async function wholeCharge(call: CallStripe, intent: StripeIntent, left: TimeLef
 async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
   const options = { timeout: left() };
   const params = { payment_intent: intentId, limit: PAGE };
-  const { data, has_more } = mustBeDone(await call((stripe) => stripe.disputes.list(params, options), disputeList));
+  const { data, has_more } = requireSuccess(await call((stripe) => stripe.disputes.list(params, options), disputeList));
   if (has_more) throw unexpected(`The charge has more than ${PAGE} disputes.`);
   return data.toReversed();
 }
@@ -216,11 +216,11 @@ async function intentsWithin(
       ...defined({ starting_after: last?.id }),
     };
     const options = { timeout: left() };
-    const { data, has_more } = mustBeDone(
+    const { data, has_more } = requireSuccess(
       await call((stripe) => stripe.paymentIntents.list(params, options), intentList),
     );
     found.push(...data);
-    refuseOtherPages(found, ({ created }) => created >= fromSeconds && created < untilSeconds);
+    assertContinues(found, ({ created }) => created >= fromSeconds && created < untilSeconds);
     if (!has_more) return found;
     if (untilSeconds - fromSeconds > 1) return undefined;
   }

@@ -5,10 +5,10 @@ import type { Fact } from '../../payments/domain/facts.ts';
 import type { ChangeOrder, ChangeOutcome } from '../../payments/use/processor.ts';
 import { chargeUnknown, mismatch } from '../answers.ts';
 import { stripeAmount } from './stripe-amounts.ts';
-import { type CallStripe, mustBeDone, type StripeAnswer, type TimeLeft } from './stripe-api.ts';
+import { type CallStripe, requireSuccess, type StripeAnswer, type TimeLeft } from './stripe-api.ts';
 import { cancelReasonOf, currencyOf, exactMinor, feesOfIntent, refundOf, stripeMetadata } from './stripe-charge.ts';
 import { intentObject, refundList, refundObject, type StripeIntent, type StripeRefund } from './stripe-objects.ts';
-import { refuseOtherPages } from './stripe-pages.ts';
+import { assertContinues } from './stripe-pages.ts';
 
 /** Expands the balance transaction, the only object that contains the fee. */
 export const WITH_FEE = ['latest_charge.balance_transaction'];
@@ -122,7 +122,7 @@ async function readIntent(
   timeLeft: TimeLeft,
 ): Promise<StripeIntent> {
   const options = { timeout: timeLeft() };
-  return mustBeDone(
+  return requireSuccess(
     await call((stripe) => stripe.paymentIntents.retrieve(intentId, { expand }, options), intentObject),
   );
 }
@@ -153,9 +153,9 @@ export async function refundsOf(
       ...defined({ starting_after: last?.id }),
     };
     const options = { timeout: timeLeft() };
-    const { data, has_more } = mustBeDone(await call((stripe) => stripe.refunds.list(params, options), refundList));
+    const { data, has_more } = requireSuccess(await call((stripe) => stripe.refunds.list(params, options), refundList));
     found.push(...data);
-    refuseOtherPages(found, (refund) => refund.payment_intent === id);
+    assertContinues(found, (refund) => refund.payment_intent === id);
     if (!has_more) return found.toReversed();
   }
   throw new AmbiguousError('processor_answer_unexpected', `The charge has more than ${MAX_PAGES * PAGE} refunds.`);

@@ -10,7 +10,7 @@ import { type StripeAmount, stripeAmount } from './stripe-amounts.ts';
 import {
   type CallStripe,
   createStripeApi,
-  mustBeDone,
+  requireSuccess,
   STRIPE_API_VERSION,
   STRIPE_URL,
   type StripeOptions,
@@ -58,7 +58,7 @@ export function createStripeClient(options: StripeClientOptions): Processor {
     settings: options.breaker ?? DEFAULT_BREAKER,
     probe: async () => {
       const limit = { timeout: PROBE_TIMEOUT_MS };
-      mustBeDone(await call((stripe) => stripe.paymentIntents.list({ limit: 1 }, limit), probeAnswer));
+      requireSuccess(await call((stripe) => stripe.paymentIntents.list({ limit: 1 }, limit), probeAnswer));
     },
     isFailure: isProcessorUnhealthy,
     clock,
@@ -141,7 +141,7 @@ async function findCharge(
     (stripe) => stripe.paymentIntents.retrieve(intentId, { expand: WITH_FEE }, options),
     intentObject,
   );
-  return outcomeOf(order, mustBeDone(answer));
+  return outcomeOf(order, requireSuccess(answer));
 }
 
 const accountObject = z.object({ id: z.string().min(1), object: z.literal('account') });
@@ -156,7 +156,7 @@ const accountObject = z.object({ id: z.string().min(1), object: z.literal('accou
  */
 async function assertConfiguredAccount(call: CallStripe, account: string, left: TimeLeft): Promise<void> {
   const options = { timeout: left() };
-  const { id } = mustBeDone(await call((stripe) => stripe.accounts.retrieveCurrent({}, options), accountObject));
+  const { id } = requireSuccess(await call((stripe) => stripe.accounts.retrieveCurrent({}, options), accountObject));
   if (id !== account)
     throw new RetryableError('processor_account_other', `The API key for Stripe belongs to account ${id}.`);
 }

@@ -8,7 +8,7 @@ import { AmbiguousError } from '../../kernel/faults.ts';
  * @param found all pages so far
  * @throws AmbiguousError `processor_answer_unexpected` if a page does not continue the list
  */
-export function refuseOtherPages<Item extends { readonly id: string }>(
+export function assertContinues<Item extends { readonly id: string }>(
   found: readonly Item[],
   fits: (item: Item) => boolean,
 ): void {

@@ -1,5 +1,5 @@
 import { mismatch } from '../answers.ts';
-import { type CallStripe, mustBeDone, type TimeLeft } from './stripe-api.ts';
+import { type CallStripe, requireSuccess, type TimeLeft } from './stripe-api.ts';
 import { intentSearch } from './stripe-objects.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function searchIntents(
   const options = { timeout: left() };
   const params = { query: `metadata['${name}']:'${value}'`, limit: SEARCH_LIMIT };
   const answer = await call((stripe) => stripe.paymentIntents.search(params, options), intentSearch);
-  const { data, has_more } = mustBeDone(answer);
+  const { data, has_more } = requireSuccess(answer);
   if (has_more) throw mismatch(`More than ${SEARCH_LIMIT} intents have the same ${name} in their metadata.`);
   return data.filter(({ metadata }) => metadata[name] === value).map(({ id }) => id);
 }

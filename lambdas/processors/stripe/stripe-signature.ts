@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Stripe } from 'stripe';
 import { invariant } from '../../kernel/invariant.ts';
-import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '../signatures/signature.ts';
+import { refused, type SignatureScheme, soleValue, UNIX_SECONDS, verifySignature } from '../signatures/signature.ts';
 
 /** The name of the header (Stripe documentation, "Verify webhook signatures manually"). */
 const HEADER = 'stripe-signature';
@@ -35,7 +35,7 @@ export const stripeSignature: SignatureScheme<'stripe'> = {
     const content = Buffer.from(callback.body).toString('latin1');
     // The package compares in constant time and accepts any of several `v1` signatures, which Stripe sends during a
     // rotation.
-    return judge({ atSeconds: seconds, nowMs, secrets }, (secret) =>
+    return verifySignature({ atSeconds: seconds, nowMs, secrets }, (secret) =>
       signature.verifyHeader(content, value, secret, undefined, rawBytes, nowMs),
     );
   },

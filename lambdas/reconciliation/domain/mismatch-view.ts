@@ -1,13 +1,13 @@
 import { base32, type Digest } from '../../kernel/digest.ts';
-import { placeOf } from '../../kernel/places.ts';
-import type { BooksName } from '../../payments/domain/processor-charge.ts';
+import { timeSortKey } from '../../kernel/places.ts';
+import type { BooksIdentity } from '../../payments/domain/processor-charge.ts';
 import { ALL_MISMATCHES, mismatchPartition, type ViewKey, type ViewOwner } from '../../views/domain/lists.ts';
 import { type ViewRow } from '../../views/domain/views.ts';
 import type { Mismatch } from './compare-books.ts';
 
 /** The subject of a comparison: a payment in one currency, or a charge without a known payment. */
-export interface LookSubject {
-  readonly books: BooksName;
+export interface ComparisonSubject {
+  readonly books: BooksIdentity;
   /** The owner of the payment; absent for a charge without a known payment. */
   readonly owner?: ViewOwner;
   /** The id of the payment or of the charge. */
@@ -24,7 +24,7 @@ export type MismatchChange = 'suspected' | 'confirmed' | 'gone';
 export type MismatchCounts = Readonly<Record<OpenMismatch['status'], number>>;
 
 /** A mismatch as stored in the view, until a later comparison finds no difference. */
-export interface OpenMismatch extends LookSubject {
+export interface OpenMismatch extends ComparisonSubject {
   readonly id: string;
   readonly mismatch: Mismatch;
   /**
@@ -58,7 +58,7 @@ const MAX_CHARGE_IDS = 20;
 export function updatedMismatch(
   digest: Pick<Digest, 'sha256'>,
   found: OpenMismatch | undefined,
-  about: LookSubject,
+  about: ComparisonSubject,
   mismatch: Mismatch,
   nowMs: number,
 ): OpenMismatch {
@@ -89,7 +89,10 @@ const PREFIX = 'mis_';
 const DIGEST_BYTES = 16;
 export const MISMATCH_ID = /^mis_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
 
-function mismatchId(digest: Pick<Digest, 'sha256'>, { books, subject, createdAtMs, currency }: LookSubject): string {
+function mismatchId(
+  digest: Pick<Digest, 'sha256'>,
+  { books, subject, createdAtMs, currency }: ComparisonSubject,
+): string {
   const name = digest.sha256(JSON.stringify(['mismatch', books.name, books.mode, books.account, subject, currency]));
   return `${PREFIX}${createdAtMs.toString(36)}_${base32(name.subarray(0, DIGEST_BYTES))}`;
 }
@@ -99,19 +102,19 @@ export function mismatchPlace(id: string): string | undefined {
   const [, time] = MISMATCH_ID.exec(id) ?? [];
   if (time === undefined) return undefined;
   const createdAtMs = Number.parseInt(time, 36);
-  return createdAtMs.toString(36) === time ? placeOf(createdAtMs, id) : undefined;
+  return createdAtMs.toString(36) === time ? timeSortKey(createdAtMs, id) : undefined;
 }
 
-export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: LookSubject): ViewKey {
+export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: ComparisonSubject): ViewKey {
   return {
     partition: mismatchPartition(about.owner),
-    sort: placeOf(about.createdAtMs, mismatchId(digest, about)),
+    sort: timeSortKey(about.createdAtMs, mismatchId(digest, about)),
   };
 }
 
 /** Returns the row in the owner's list and its copy in the list of all mismatches. One transaction writes both rows. */
 export function mismatchRows(open: OpenMismatch): readonly [ViewRow, ViewRow] {
-  const place = { sort: placeOf(open.createdAtMs, open.id), sequence: 0, body: JSON.stringify(open) };
+  const place = { sort: timeSortKey(open.createdAtMs, open.id), sequence: 0, body: JSON.stringify(open) };
   return [
     { partition: mismatchPartition(open.owner), ...place },
     { partition: ALL_MISMATCHES, ...place },

@@ -7,7 +7,7 @@ import { mergedRows } from '../../views/use/merged-rows.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { Mismatch } from '../domain/compare-books.ts';
 import {
-  type LookSubject,
+  type ComparisonSubject,
   type MismatchChange,
   type MismatchCounts,
   mismatchKey,
@@ -35,9 +35,9 @@ export interface MismatchViewTools {
  * @returns the change of the status, if any
  * @throws RetryableError when rivals won every round
  */
-export async function recordLook(
+export async function recordComparison(
   { views, digest }: MismatchViewTools,
-  about: LookSubject,
+  about: ComparisonSubject,
   mismatch: Mismatch | undefined,
   nowMs: number,
 ): Promise<{ readonly change: MismatchChange; readonly open: OpenMismatch } | undefined> {

@@ -1,7 +1,7 @@
 import type { JobPage } from '../../jobs/use/job.ts';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
-import type { BooksName, ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import type { BooksIdentity, ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { TransitionPlace } from '../../payments/domain/transition.ts';
 import type { ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
 import { type OutcomePosition, positionAt, type RecentOutcomes, timeOf } from '../../payments/use/transition-reader.ts';
@@ -54,7 +54,7 @@ export interface TimePart {
 }
 
 /** One item of a comparison. */
-export type ToCompare =
+export type ComparisonItem =
   | { readonly kind: 'part'; readonly part: TimePart }
   /** A mismatch that was open when the page was read. */
   | { readonly kind: 'open'; readonly open: OpenMismatch }
@@ -81,7 +81,7 @@ const LIST_TIMEOUT_MS = 20_000;
  */
 const LISTS_MS = 20_000;
 /** Number of lists that are read concurrently, each for one of several consecutive ranges of time. */
-const LISTS = 4;
+const CONCURRENT_LISTS = 4;
 /** Maximum number of pages of one list. The next part reads the remaining pages. */
 const MAX_LIST_PAGES = 4;
 /** Maximum number of pages of a list whose charges were all created in one second. */
@@ -89,7 +89,7 @@ const MAX_PAGES_OF_A_SECOND = 50;
 /**
  * Target number of charges in a list, so that the list usually fits into one page of the processor (a hundred charges).
  */
-const AIM = 80;
+const TARGET_CHARGES_PER_LIST = 80;
 /**
  * Maximum number of outcomes in a part. An outcome whose charge is in none of the lists costs a read at the processor.
  */
@@ -110,7 +110,7 @@ export async function readPage(
   window: ReconcileWindow,
   cursor: string | undefined,
   limit: number,
-): Promise<JobPage<ToCompare>> {
+): Promise<JobPage<ComparisonItem>> {
   const at = cursor === undefined ? undefined : (JSON.parse(cursor) as Place);
   switch (at?.phase) {
     case undefined: {
@@ -146,7 +146,7 @@ async function partPage(
   untilMs: number,
   { from, listSeconds }: Omit<Extract<Place, { phase: 'parts' }>, 'phase'>,
   mark: string | undefined,
-): Promise<JobPage<ToCompare>> {
+): Promise<JobPage<ComparisonItem>> {
   const end: Place = { phase: 'open' };
   const fromMs = timeOf(from);
   if (fromMs >= untilMs) return { items: [], next: textOf(end) };
@@ -166,11 +166,11 @@ async function partPage(
   const listed = charges.length + unreadable.length;
   const outcomes = found.outcomes.flatMap(({ place }) => ('paymentId' in place ? [place] : []));
   const took = listedToSeconds - fromSeconds;
-  const fitting = listed === 0 ? Infinity : Math.floor((took * AIM) / listed);
+  const fitting = listed === 0 ? Infinity : Math.floor((took * TARGET_CHARGES_PER_LIST) / listed);
   const next: Place =
     timeOf(to) >= untilMs
       ? end
-      : { phase: 'parts', from: to, listSeconds: Math.max(1, Math.min(fitting, LISTS * took)) };
+      : { phase: 'parts', from: to, listSeconds: Math.max(1, Math.min(fitting, CONCURRENT_LISTS * took)) };
   const thing = { kind: 'part' as const, part: { from, to, untilMs, mark, charges, unreadable, outcomes } };
   return { items: [{ thing, name: new Date(fromMs).toISOString(), after: textOf(next) }], next: textOf(next) };
 }
@@ -185,7 +185,7 @@ interface ListTime {
 
 /** Splits a range into consecutive ranges of at most `listSeconds`. */
 function listTimes(fromSeconds: number, untilSeconds: number, listSeconds: number): readonly ListTime[] {
-  return Array.from({ length: LISTS }, (_, list) => {
+  return Array.from({ length: CONCURRENT_LISTS }, (_, list) => {
     const beginsAt = list === 0 ? fromSeconds : fromSeconds + list * listSeconds;
     return {
       fromSeconds: list === 0 ? Math.max(0, beginsAt - CHARGED_BEFORE_SECONDS) : beginsAt,
@@ -241,6 +241,6 @@ function textOf(at: Place): string {
 }
 
 /** Returns a string that identifies a processor, its mode and account. */
-export function booksKey({ name, mode, account }: BooksName): string {
+export function booksKey({ name, mode, account }: BooksIdentity): string {
   return JSON.stringify([name, mode, account]);
 }

@@ -7,23 +7,23 @@ import { isOutcome } from '../../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
-import { isSentTo } from '../../payments/use/pinned-processor.ts';
+import { belongsToBooks } from '../../payments/use/pinned-processor.ts';
 import type { ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
 import { positionAt, timeOf } from '../../payments/use/transition-reader.ts';
 import { queueUntracked } from '../../payments/use/untracked-entries.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
-import type { LookSubject, MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
-import { countMismatches, type MismatchViewTools, recordLook } from './mismatch-view.ts';
+import type { ComparisonSubject, MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
+import { countMismatches, type MismatchViewTools, recordComparison } from './mismatch-view.ts';
 import {
   booksKey,
+  type ComparisonItem,
   type ListedCharge,
   MINUTE_MS,
   type PageTools,
   type ReconcileWindow,
   readPage,
   type TimePart,
-  type ToCompare,
 } from './reconcile-pages.ts';
 
 export interface ReconcileTools extends PageTools, MismatchViewTools {
@@ -79,7 +79,7 @@ type WindowOf = (scheduledForMs: number) => ReconcileWindow;
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
  */
-export function reconcileRecent(tools: ReconcileTools): Job<ToCompare> {
+export function reconcileRecent(tools: ReconcileTools): Job<ComparisonItem> {
   const { marks, clock } = tools;
   const windowOf: WindowOf = (scheduledForMs) => {
     const untilMs = Math.floor(scheduledForMs / MINUTE_MS) * MINUTE_MS;
@@ -98,7 +98,7 @@ export function reconcileRecent(tools: ReconcileTools): Job<ToCompare> {
 }
 
 /** Creates the job that compares the last whole days in UTC. */
-export function reconcileDays(tools: ReconcileTools): Job<ToCompare> {
+export function reconcileDays(tools: ReconcileTools): Job<ComparisonItem> {
   const windowOf: WindowOf = (scheduledForMs) => {
     const untilMs = dayOf(scheduledForMs);
     return { untilMs, begin: async () => ({ from: positionAt(untilMs - WHOLE_DAYS * DAY_MS) }) };
@@ -117,7 +117,7 @@ function reconcile(
   tools: ReconcileTools,
   windowOf: WindowOf,
   compared: (part: TimePart) => Promise<void>,
-): Job<ToCompare> {
+): Job<ComparisonItem> {
   return {
     page: (cursor, limit, { scheduledForMs }) => readPage(tools, windowOf(scheduledForMs), cursor, limit),
     handle: async (thing, { scheduledForMs, deadlineMs }) => {
@@ -240,7 +240,7 @@ class Look {
       for (const { books, charge } of listed) await this.compareUnmatched(books, charge);
       return ONE_DONE;
     }
-    const own = this.#tools.books.find((each) => isSentTo(chain, each));
+    const own = this.#tools.books.find((each) => belongsToBooks(chain, each));
     for (const [books, found] of Map.groupBy(listed, (each) => each.books))
       if (books !== own) await this.#comparePayment(books, chain, chargesOf(found));
     const known = chargesOf(listed.filter(({ books }) => books === own));
@@ -288,7 +288,7 @@ class Look {
     before?: OpenMismatch,
   ): Promise<JobCounts> {
     const { payment } = chain.state;
-    const here = isSentTo(chain, books);
+    const here = belongsToBooks(chain, books);
     const charges = await this.#chargesOf(books, chain, known, before);
     const mismatches = compareBooks(charges, {
       paymentId: payment.id,
@@ -296,7 +296,7 @@ class Look {
       // The transitions of a payment at another account do not belong to these books.
       ...(here ? chain : { transitions: [] }),
     });
-    const about: Omit<LookSubject, 'currency'> = {
+    const about: Omit<ComparisonSubject, 'currency'> = {
       books: { name: books.name, mode: books.mode, account: books.account },
       owner: { tenantId: payment.tenantId, mode: payment.mode },
       subject: payment.id,
@@ -322,7 +322,7 @@ class Look {
     const found = new Map(known.map((charge) => [charge.chargeId, charge]));
     for (const charge of await books.chargesOfPayment(id, this.#limit())) found.set(charge.chargeId, charge);
     const named = [
-      ...(chargeId !== undefined && isSentTo(chain, books) ? [chargeId] : []),
+      ...(chargeId !== undefined && belongsToBooks(chain, books) ? [chargeId] : []),
       ...(before?.mismatch.chargeIds ?? []),
     ];
     for (const missing of new Set(named.filter((each) => !found.has(each)))) {
@@ -337,7 +337,7 @@ class Look {
    * Compares a charge that names no payment, or a payment that does not exist. Each such charge is compared separately.
    */
   async compareUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
-    const about: LookSubject = {
+    const about: ComparisonSubject = {
       books: { name: books.name, mode: books.mode, account: books.account },
       subject: charge.chargeId,
       createdAtMs: charge.createdAtSeconds * 1000,
@@ -364,11 +364,11 @@ class Look {
     return ONE_FAILED;
   }
 
-  async #keep(about: LookSubject, mismatches: readonly Mismatch[]): Promise<void> {
+  async #keep(about: ComparisonSubject, mismatches: readonly Mismatch[]): Promise<void> {
     const { books, owner, subject, createdAtMs, currency } = about;
     const mismatch = mismatches.find((each) => each.currency === currency);
     const named = { books, ...defined({ owner }), subject, createdAtMs, currency };
-    const recorded = await recordLook(this.#tools, named, mismatch, this.#beganAtMs);
+    const recorded = await recordComparison(this.#tools, named, mismatch, this.#beganAtMs);
     if (recorded !== undefined) this.#tools.observer.difference(recorded.change, recorded.open);
   }
 

@@ -9,7 +9,7 @@ import {
   failOnUnreadable,
   type QueueTools,
   readDue,
-  readParts,
+  readPartitions,
   setAttributes,
   type Unreadable,
 } from '../../kernel/platform/queue-rows.ts';
@@ -18,10 +18,10 @@ import { isLeased } from '../../once/domain/idempotency.ts';
 import { parseRecord, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import {
+  COUNTED_INQUIRIES,
   chargeToReturnKey,
   inquiryKey,
-  inquiryQueued,
-  NOT_ROUTINE,
+  inquiryQueueAttributes,
   RETURNS,
   ROUTINE_INQUIRIES,
   returnQueued,
@@ -65,7 +65,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async staleClaims(due: Due): Promise<readonly OpenRecord[]> {
-    const records = await readParts(this.#claims, OPEN_CLAIMS, due);
+    const records = await readPartitions(this.#claims, OPEN_CLAIMS, due);
     return records.flatMap((record) =>
       record.status === 'INPROGRESS' && !isLeased(record, due.untilMs) ? [record] : [],
     );
@@ -85,7 +85,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async undetermined(limit: number): Promise<readonly Inquiry[]> {
-    return readDue(this.#queues, NOT_ROUTINE, { untilMs: Number.MAX_SAFE_INTEGER, limit });
+    return readDue(this.#queues, COUNTED_INQUIRIES, { untilMs: Number.MAX_SAFE_INTEGER, limit });
   }
 
   async closeInquiry(inquiry: Inquiry): Promise<void> {
@@ -93,7 +93,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async postponeInquiry(inquiry: Inquiry, { dueAtMs, undecidable }: Postponement): Promise<void> {
-    const queued = inquiryQueued({ ...inquiry, undecidable }, dueAtMs);
+    const queued = inquiryQueueAttributes({ ...inquiry, undecidable }, dueAtMs);
     const now = { ...queued, ...markOf(inquiry, undecidable) };
     await setAttributes(this.#queues, inquiryKey(inquiry), now, isUnchanged(inquiry));
   }

@@ -9,7 +9,7 @@ import { type PaymentChain, readChain } from '../../payments/use/payment-chain.t
 import type { Hold } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
-import { expiryOfHold } from '../ids.ts';
+import { holdExpiryOperation } from '../ids.ts';
 import type { DueQueue } from './due-queue.ts';
 import { marked, type ResolveTools } from './resolve.ts';
 
@@ -119,7 +119,7 @@ async function voidHold(tools: EndHoldTools, { first, state }: PaymentChain): Pr
   if (attempt > MAX_ATTEMPTS) {
     throw new TerminalError('hold_stuck', `the hold of ${paymentId} could not be voided in ${MAX_ATTEMPTS} attempts`);
   }
-  const operationId = expiryOfHold(digest, paymentId, attempt);
+  const operationId = holdExpiryOperation(digest, paymentId, attempt);
   await changePayment(tools, {
     operationId,
     paymentId,
@@ -144,7 +144,7 @@ async function checkHold(tools: EndHoldTools, { first, state }: PaymentChain) {
     chargeId !== undefined && books !== undefined,
     'an authorized payment has no charge id or no configured books',
   );
-  const asked = expiryOfHold(tools.digest, id, 1);
+  const asked = holdExpiryOperation(tools.digest, id, 1);
   const { charge } = await recordCharge(tools, id, asked, () => readCharge(books, chargeId));
   return charge.status;
 }

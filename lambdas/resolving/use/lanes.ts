@@ -8,7 +8,7 @@ const AT_ONCE = 10;
  * Handles the items in order, several concurrently. Items with the same name are handled in sequence, because writes to
  * one chain exclude each other. The promise resolves when all items have ended.
  */
-export async function inLanes<Item>(
+export async function inParallelByName<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string,
   handle: (item: Item) => Promise<void>,

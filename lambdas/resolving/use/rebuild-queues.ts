@@ -19,7 +19,7 @@ import type {
   PaymentStore,
   ReferenceName,
 } from '../../payments/use/payment-store.ts';
-import { booksInquiry, holdToEnd, inquiryForCharge, queuedWith } from '../../payments/use/queued-with.ts';
+import { booksInquiry, holdEntryFor, inquiryForCharge, queueEntriesFor } from '../../payments/use/queued-with.ts';
 import type { LedgerWalk } from '../../views/use/ledger-walk.ts';
 import { type Walked, walkAll } from '../../views/use/walk-all.ts';
 
@@ -69,7 +69,7 @@ export interface QueuesWalk {
   readonly broken: readonly ChainId[];
 }
 
-export function queuesWalkBegin(segments: number): QueuesWalk {
+export function initialQueuesWalk(segments: number): QueuesWalk {
   const missing = { inquiry: 0, return: 0, hold: 0, open_order: 0, reference: 0, commission: 0 };
   return { walked: Array.from({ length: segments }, () => ''), read: 0, missing, unreadable: [], broken: [] };
 }
@@ -171,8 +171,8 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
   const { first, newest, transitions, state } = chain;
   const { payment, refunds, disputes, strayCharges, decisions } = state;
   const { id: paymentId, tenantId, mode, reference } = payment;
-  const { hold } = holdToEnd(transitions);
-  const { reopened } = queuedWith(chainOf([first]), transitions.slice(1));
+  const { hold } = holdEntryFor(transitions);
+  const { reopened } = queueEntriesFor(chainOf([first]), transitions.slice(1));
   const atBank = [
     ...[...refunds.values()].filter(({ status, refundId }) => status === 'pending' && !isRefundOf(refundId, paymentId)),
     ...[...disputes.values()].filter(({ status }) => status === 'open'),

@@ -1,5 +1,5 @@
 import type { Job, JobCounts } from '../../jobs/use/job.ts';
-import { type Piece, piecesJob } from '../../jobs/use/pieces-job.ts';
+import { type Piece, sweepsJob } from '../../jobs/use/pieces-job.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import { defined } from '../../kernel/defined.ts';
 import { NO_PARTIES, type OrderTools } from '../../orders/use/order-calls.ts';
@@ -71,7 +71,7 @@ export function resolveJob(tools: ResolveAllTools): Job<string> {
     pieces[queue] = async ({ runId, scheduledForMs, deadlineMs }) =>
       countsOf(await sweep({ cause: { by: 'run', runId }, startedAtMs: scheduledForMs, deadlineMs }));
   }
-  return piecesJob(pieces);
+  return sweepsJob(pieces);
 }
 
 /**

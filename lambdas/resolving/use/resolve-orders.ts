@@ -1,6 +1,6 @@
 import type { Cause } from '../../kernel/cause.ts';
 import type { OrderId } from '../../kernel/ids.ts';
-import { nextLookMs } from '../../kernel/looks.ts';
+import { nextLookUpMs } from '../../kernel/looks.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isSettled } from '../../orders/domain/order.ts';
 import { REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
@@ -66,7 +66,7 @@ export async function resolveOrders(
       return isDone ? 'finished' : 'waiting';
     },
     close: (open) => orders.closeOrder(open),
-    keep: (open) => orders.postponeOrder(open, nextLookMs(orderSchedule(open), startedAtMs)),
+    keep: (open) => orders.postponeOrder(open, nextLookUpMs(orderSchedule(open), startedAtMs)),
   });
 }
 

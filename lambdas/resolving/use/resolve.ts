@@ -4,7 +4,7 @@ import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { nextLookMs } from '../../kernel/looks.ts';
+import { nextLookUpMs } from '../../kernel/looks.ts';
 import { expirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { parseOrderId } from '../../orders/ids.ts';
@@ -29,11 +29,11 @@ import { chainOf, hasBegun, type PaymentChain, readChain } from '../../payments/
 import { type Inquiry, inquirySchedule } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
-import { queuedWith } from '../../payments/use/queued-with.ts';
+import { queueEntriesFor } from '../../payments/use/queued-with.ts';
 import { alarmContradictions, alarmLateSuccess } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
-import { inLanes } from './lanes.ts';
+import { inParallelByName } from './lanes.ts';
 
 export interface ResolveTools extends ChangePaymentTools {
   /** The job run, recorded as the cause of its transitions. */
@@ -77,7 +77,7 @@ const MAX_AT_ONCE = 1_000;
  * Delay of a claim that could not be finished, in milliseconds. The next run retries the claim after claims that became
  * due earlier.
  */
-const CLAIM_AGAIN_MS = 60_000;
+const CLAIM_RETRY_DELAY_MS = 60_000;
 
 /**
  * Finishes stale claims. Each claim is taken over as by a retry of its caller, and the answer that the caller would
@@ -102,7 +102,7 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
       return resultOfClaim(tools, await finish(tools, record, chain), record);
     },
     close: () => Promise.resolve(),
-    keep: (record, undecidable) => work.postponeClaim(record, { dueAtMs: nowMs + CLAIM_AGAIN_MS, undecidable }),
+    keep: (record, undecidable) => work.postponeClaim(record, { dueAtMs: nowMs + CLAIM_RETRY_DELAY_MS, undecidable }),
   });
 }
 
@@ -178,7 +178,7 @@ function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], started
     handle: (inquiry) => inquire(tools, inquiry),
     close: (inquiry) => work.closeInquiry(inquiry),
     keep: (inquiry, undecidable) =>
-      work.postponeInquiry(inquiry, { dueAtMs: nextLookMs(inquirySchedule(inquiry), startedAtMs), undecidable }),
+      work.postponeInquiry(inquiry, { dueAtMs: nextLookUpMs(inquirySchedule(inquiry), startedAtMs), undecidable }),
   });
 }
 
@@ -217,7 +217,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResul
     const outcome = await effects.recordEffect({
       record,
       transitions: [transition],
-      ...queuedWith(chain, [transition]),
+      ...queueEntriesFor(chain, [transition]),
     });
     if (outcome.kind !== 'recorded') return 'again';
     const after = chainOf([...chain.transitions, transition]);
@@ -433,7 +433,7 @@ export async function each<Entry extends object>(
   const { clock, deadlineMs = Number.POSITIVE_INFINITY } = tools;
   const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
   const untilMs = Math.min(clock.nowMs() + RUN_FOR_MS, deadlineMs);
-  await inLanes(entries, work.about, async (entry) => {
+  await inParallelByName(entries, work.about, async (entry) => {
     if (clock.nowMs() >= untilMs) counts.waiting += 1;
     else counts[await processEntry(tools, entry, work)] += 1;
   });

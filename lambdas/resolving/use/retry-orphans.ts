@@ -1,11 +1,11 @@
 import { adoptOrphan, type ReceiveCallbackTools } from '../../callbacks/receive-callback.ts';
 import type { Job } from '../../jobs/use/job.ts';
-import { piecesJob } from '../../jobs/use/pieces-job.ts';
-import { nextLookMs } from '../../kernel/looks.ts';
+import { sweepsJob } from '../../jobs/use/pieces-job.ts';
+import { nextLookUpMs } from '../../kernel/looks.ts';
 import { type OrphanedCallback, orphanSchedule } from '../../payments/use/effect-store.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { OrphanStore } from '../../payments/use/unfinished-work.ts';
-import { inLanes } from './lanes.ts';
+import { inParallelByName } from './lanes.ts';
 
 /** Time for which orphans are retried before they are left to operators, in milliseconds. */
 const RETRY_FOR_MS = 24 * 60 * 60_000;
@@ -51,7 +51,7 @@ export async function retryOrphans(
   for (const kind of ['own', 'foreign'] as const) {
     const orphans = await orphanStore.waiting(kind, { untilMs: startedAtMs, limit: MAX_ORPHANS });
     const untilMs = Math.min(clock.nowMs() + RUN_FOR_MS, deadlineMs);
-    await inLanes(
+    await inParallelByName(
       orphans,
       ({ event }) => event.chargeId,
       async (orphan) => {
@@ -65,7 +65,7 @@ export async function retryOrphans(
 
 /** Creates the job that runs {@link retryOrphans}. @param onRetried receives the result of each run */
 export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: RetriedOrphans) => void): Job<string> {
-  return piecesJob({
+  return sweepsJob({
     orphans: async ({ scheduledForMs, deadlineMs }) => {
       const retried = await retryOrphans(tools, scheduledForMs, deadlineMs);
       onRetried(retried);
@@ -127,6 +127,6 @@ async function keep(
   }
   // A failed attempt proves nothing about the charge.
   const now = result === 'failed' ? orphan : { ...orphan, isForeign };
-  await orphanStore.postponeOrphan(now, Math.min(lastMs, nextLookMs(orphanSchedule(now), startedAtMs)));
+  await orphanStore.postponeOrphan(now, Math.min(lastMs, nextLookUpMs(orphanSchedule(now), startedAtMs)));
   return result === 'failed' ? 'failed' : 'waiting';
 }

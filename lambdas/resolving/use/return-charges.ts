@@ -1,4 +1,4 @@
-import { nextLookMs } from '../../kernel/looks.ts';
+import { nextLookUpMs } from '../../kernel/looks.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { missingRefunds } from '../../payments/domain/nameless-refunds.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
@@ -30,7 +30,7 @@ export async function returnCharges(tools: ResolveTools, startedAtMs: number = t
     handle: (owed) => returnCharge(tools, owed),
     close: (owed) => work.closeReturn(owed),
     keep: (owed, undecidable) =>
-      work.postponeReturn(owed, { dueAtMs: nextLookMs(returnSchedule(owed), startedAtMs), undecidable }),
+      work.postponeReturn(owed, { dueAtMs: nextLookUpMs(returnSchedule(owed), startedAtMs), undecidable }),
   });
 }
 

@@ -12,7 +12,7 @@ import type { ClaimOutcome, CommitOutcome, ExpectedRecord } from '../../once/use
 import type { ConsumedRecords, RequestRecords } from '../use/own-records.ts';
 
 /** The document client of the AWS SDK. */
-export type Documents = DynamoDBDocumentClient;
+export type DocumentClient = DynamoDBDocumentClient;
 
 /** Stores records in a table of the team, in one transaction with the team's own rows. */
 export class OwnTable extends DynamoDbRecords implements RequestRecords, ConsumedRecords {

@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { retentionHours } from '../../kernel/contract/retention.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
+import { type ExpiryOptions, expirySeconds } from '../../once/domain/idempotency.ts';
 import { consumerOperation } from '../../once/ids.ts';
-import { refuseForgotten } from '../../once/use/consume-event.ts';
+import { refuseTooOld } from '../../once/use/consume-event.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { serviceOperation } from '../ids.ts';
@@ -32,7 +32,7 @@ export interface OwnConsumer<Write extends OwnWrite> {
   readonly handle: (event: BusEvent) => Promise<readonly Write[]>;
 }
 
-export interface ConsumeBatchTools extends Pick<Expiring, 'retention'> {
+export interface ConsumeBatchTools extends Pick<ExpiryOptions, 'retention'> {
   readonly records: ConsumedRecords;
   readonly runner: OperationRunner;
   readonly clock: Clock;
@@ -71,7 +71,7 @@ async function consume<Write extends OwnWrite>(
   event: BusEvent,
 ): Promise<void> {
   const { records, runner, digest } = tools;
-  if (key === undefined) refuseForgotten(event, retentionHours('events', tools.retention), tools.clock.nowMs());
+  if (key === undefined) refuseTooOld(event, retentionHours('events', tools.retention), tools.clock.nowMs());
   const operationId =
     key === undefined
       ? consumerOperation(digest, handler, event.event.id)

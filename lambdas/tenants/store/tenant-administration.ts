@@ -37,7 +37,7 @@ import {
 } from '../keys.ts';
 import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow, tenantRowKey } from './tenant-owners.ts';
-import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRow, keyRowKey } from './tenant-registry.ts';
+import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRowPrefix, keyRowKey } from './tenant-registry.ts';
 
 /** The clock and randomness for the command line. */
 export const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
@@ -435,7 +435,7 @@ function ofKey(
   return { chain: { tenantId: key.tenantId, mode: key.mode }, action: `api_key.${change}` };
 }
 
-function kindOf(key: StoredApiKey | StoredOperatorKey): KeyRow {
+function kindOf(key: StoredApiKey | StoredOperatorKey): KeyRowPrefix {
   return 'operator' in key ? RegistryRow.operatorKey : RegistryRow.apiKey;
 }
 

@@ -20,9 +20,9 @@ export const apiKeyItem = z.object({
 });
 
 /** Partition prefixes of the rows of keys. */
-export type KeyRow = typeof RegistryRow.apiKey | typeof RegistryRow.operatorKey;
+export type KeyRowPrefix = typeof RegistryRow.apiKey | typeof RegistryRow.operatorKey;
 
-export function keyRowKey(row: KeyRow, id: KeyId): Record<string, string> {
+export function keyRowKey(row: KeyRowPrefix, id: KeyId): Record<string, string> {
   return { [KeyAttribute.partition]: `${row}${id}`, [KeyAttribute.sort]: 'KEY' };
 }
 
@@ -43,7 +43,7 @@ export class KeyRows {
     this.#pacing = pacing;
   }
 
-  protected async read(row: KeyRow, id: KeyId): Promise<Record<string, unknown> | undefined> {
+  protected async read(row: KeyRowPrefix, id: KeyId): Promise<Record<string, unknown> | undefined> {
     const Key = keyRowKey(row, id);
     const { Item } = await readWithRetries(this.#pacing, () =>
       this.#client.send(new GetCommand({ TableName: this.#table, Key, ConsistentRead: true })),

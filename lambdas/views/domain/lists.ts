@@ -1,7 +1,7 @@
 import type { PublicEventType } from '../../events/domain/event.ts';
 import { ViewsRow } from '../../kernel/contract/rows.ts';
 import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
-import { listShardOf, placeOf, sharded, TIME_DIGITS } from '../../kernel/places.ts';
+import { listShardOf, sharded, TIME_DIGITS, timeSortKey } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account } from '../../payments/domain/posting.ts';
@@ -116,8 +116,8 @@ export function disputePartition(owner: ViewOwner): string {
 
 // --------------------------------------------------------------------------------------------------------------- events
 
-export function eventPlace({ occurredAtMs, id }: { readonly occurredAtMs: number; readonly id: string }): string {
-  return placeOf(occurredAtMs, id);
+export function eventSortKey({ occurredAtMs, id }: { readonly occurredAtMs: number; readonly id: string }): string {
+  return timeSortKey(occurredAtMs, id);
 }
 
 export function eventPartition(owner: ViewOwner, chainId: ChainId): string {
@@ -144,7 +144,7 @@ function typeShard(owner: ViewOwner, type: PublicEventType, shard: number): stri
 // ---------------------------------------------------------------------------------------------------------------- books
 
 /** Returns the sort key of an entry: by time, then payment, then sequence. */
-export function bookPlace({
+export function entrySortKey({
   occurredAtMs,
   paymentId,
   sequence,
@@ -153,14 +153,14 @@ export function bookPlace({
   readonly paymentId: PaymentId;
   readonly sequence: number;
 }): string {
-  return placeOf(occurredAtMs, `${paymentId}#${sequenceDigits(sequence)}`);
+  return timeSortKey(occurredAtMs, `${paymentId}#${sequenceDigits(sequence)}`);
 }
 
 export function bookPartition(owner: ViewOwner, book: Account | 'all', paymentId: PaymentId): string {
   return bookShard(owner, book, listShardOf(paymentId));
 }
 
-export function bookList(owner: ViewOwner, book: Account | 'all'): ViewList {
+export function entryList(owner: ViewOwner, book: Account | 'all'): ViewList {
   return { partitions: sharded((shard) => bookShard(owner, book, shard)) };
 }
 
@@ -177,7 +177,7 @@ export function totalsPartition(owner: ViewOwner): string {
 }
 
 export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
-  return { partition: totalsPartition(owner), sort: placeOf(dayMs) };
+  return { partition: totalsPartition(owner), sort: timeSortKey(dayMs) };
 }
 
 // ---------------------------------------------------------------------------------------------------------------- other

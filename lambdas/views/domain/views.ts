@@ -1,7 +1,7 @@
 import type { OrderEvent, PaymentEvent, PayonceEvent, PublicEventType } from '../../events/domain/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import type { OrderId, PaymentId } from '../../kernel/ids.ts';
-import { createdPlace } from '../../kernel/places.ts';
+import { createdSortKey } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
 import type { Dispute, OutcomeType, PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account, Posting } from '../../payments/domain/posting.ts';
@@ -9,10 +9,10 @@ import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import type { ChainId } from '../../payments/ids.ts';
 import {
   bookPartition,
-  bookPlace,
   disputePartition,
+  entrySortKey,
   eventPartition,
-  eventPlace,
+  eventSortKey,
   orderPartition,
   orderStatusPartition,
   paymentPartition,
@@ -81,7 +81,7 @@ function orderViews(event: OrderEvent): EventViews {
     heads: [
       {
         partition: orderPartition(owner, chainId),
-        sort: createdPlace(created, chainId),
+        sort: createdSortKey(created, chainId),
         list: orderStatusPartition(owner, status, chainId),
         chainId,
         sequence,
@@ -99,7 +99,7 @@ function paymentViews(event: PaymentEvent): EventViews {
   // As rendered by `paymentObject`.
   const payment = event.payment as PaymentEvent['payment'] & PaymentFields;
   const { id: paymentId, status, amount: amountMinor, reference } = payment;
-  const sort = createdPlace(payment.created, paymentId);
+  const sort = createdSortKey(payment.created, paymentId);
   const head = {
     partition: paymentPartition(owner, paymentId),
     sort,
@@ -128,7 +128,7 @@ function disputeHead(owner: ViewOwner, { event }: PaymentEvent, chainId: Payment
   // As rendered by `disputeObject`.
   const { id, created, status } = object as unknown as DisputeFields;
   const body = JSON.stringify({ status } satisfies DisputeHeadBody);
-  return [{ partition: disputePartition(owner), sort: createdPlace(created, id), chainId, sequence, body }];
+  return [{ partition: disputePartition(owner), sort: createdSortKey(created, id), chainId, sequence, body }];
 }
 
 /** Returns whether the event is visible to merchants. */
@@ -188,7 +188,7 @@ function eventRow(
 ): ViewRow {
   return {
     partition: eventPartition(owner, chainId),
-    sort: eventPlace({ occurredAtMs, id: event.id }),
+    sort: eventSortKey({ occurredAtMs, id: event.id }),
     list: typePartition(owner, type, chainId),
     chainId,
     sequence: event.sequence,
@@ -197,7 +197,7 @@ function eventRow(
 }
 
 /** The postings of one transition: all of them, or only the postings on one account. */
-export interface BookEntry {
+export interface PostingRow {
   readonly occurredAtMs: number;
   readonly paymentId: PaymentId;
   readonly sequence: number;
@@ -217,11 +217,11 @@ function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: 
   const paymentId = payment.id as PaymentId;
   const { sequence, type } = event;
   const legs = postings.map((posting, leg) => ({ ...posting, leg }));
-  const rowOf = (book: Account | 'all', shown: BookEntry['legs']): ViewRow => {
-    const entry: BookEntry = { occurredAtMs, paymentId, sequence, type, legs: shown };
+  const rowOf = (book: Account | 'all', shown: PostingRow['legs']): ViewRow => {
+    const entry: PostingRow = { occurredAtMs, paymentId, sequence, type, legs: shown };
     return {
       partition: bookPartition(owner, book, paymentId),
-      sort: bookPlace(entry),
+      sort: entrySortKey(entry),
       chainId: paymentId,
       sequence,
       body: JSON.stringify(entry),
@@ -239,6 +239,6 @@ function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: 
   return [rowOf('all', legs), ...own];
 }
 
-export function bookEntryOf({ body }: ViewRow): BookEntry {
-  return JSON.parse(body) as BookEntry;
+export function bookEntryOf({ body }: ViewRow): PostingRow {
+  return JSON.parse(body) as PostingRow;
 }

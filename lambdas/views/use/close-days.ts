@@ -1,11 +1,11 @@
 import type { OwnerToken } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { placeOf } from '../../kernel/places.ts';
+import { timeSortKey } from '../../kernel/places.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { ACCOUNTS, type Account } from '../../payments/domain/posting.ts';
 import { addedSums, NO_SUMS, type Sums, sumKey, sumsOf } from '../../payments/domain/sums.ts';
 import {
-  bookList,
+  entryList,
   eventList,
   FIRST_PLACE,
   LAST_PLACE,
@@ -93,7 +93,7 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
   let tried = 0;
   let others = 0;
   for (let day = firstDay; day + DAY_MS + SETTLED_AFTER_MS <= clock.nowMs(); day += DAY_MS) {
-    const found = totals.get(placeOf(day));
+    const found = totals.get(timeSortKey(day));
     if (found !== undefined && closedSums(found) !== undefined) continue;
     if (found !== undefined && isMarked(found, clock.nowMs())) {
       others += 1;
@@ -113,7 +113,7 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
 async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | undefined> {
   const range = { from: FIRST_PLACE, until: LAST_PLACE, limit: 1 };
   // Public events, and the postings of all events.
-  const lists = [eventList(owner, undefined), bookList(owner, 'all')];
+  const lists = [eventList(owner, undefined), entryList(owner, 'all')];
   const first = await Promise.all(lists.map((list) => mergedRows(views, { ...list, ...range })));
   const times = first.flat().map(({ sort }) => timeOf(sort));
   return times.length === 0 ? undefined : dayOf(Math.min(...times));
@@ -224,7 +224,7 @@ export async function sumEntries(
   consistent: boolean,
 ): Promise<Sums> {
   let sums = NO_SUMS;
-  await eachPage(views, bookList(owner, 'all'), period, consistent, (rows) => {
+  await eachPage(views, entryList(owner, 'all'), period, consistent, (rows) => {
     sums = addedSums(sums, sumsOf(rows.flatMap((row) => bookEntryOf(row).legs)));
   });
   return sums;
@@ -262,10 +262,10 @@ async function eachPage(
   consistent: boolean,
   take: (rows: readonly ViewRow[]) => void,
 ): Promise<void> {
-  const until = untilMs === undefined ? LAST_PLACE : placeOf(untilMs);
+  const until = untilMs === undefined ? LAST_PLACE : timeSortKey(untilMs);
   await Promise.all(
     partitions.map(async (partition) => {
-      let from = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
+      let from = fromMs === undefined ? FIRST_PLACE : timeSortKey(fromMs);
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const rows = await views.range({ partition, from, until, limit: PAGE, consistent });
         take(rows);

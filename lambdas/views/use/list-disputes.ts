@@ -1,4 +1,4 @@
-import { createdPlace } from '../../kernel/places.ts';
+import { createdSortKey } from '../../kernel/places.ts';
 import { type Dispute, disputeObject } from '../../payments/domain/payment.ts';
 import { partId, paymentOfPart } from '../../payments/ids.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
@@ -39,7 +39,7 @@ export async function listDisputes(
   };
   const placed = async (id: string): Promise<string | undefined> => {
     const dispute = await read(id);
-    return dispute && createdPlace(Number(dispute['created']), id);
+    return dispute && createdSortKey(Number(dispute['created']), id);
   };
   const pick = async (row: ViewRow) =>
     status === undefined || (JSON.parse(row.body) as DisputeHeadBody).status === status ? row : undefined;

@@ -1,6 +1,6 @@
 import { EmailRow } from '../../kernel/contract/rows.ts';
 import { type EmailHashes, emailPartitions } from '../../kernel/email-hashes.ts';
-import { createdPlace } from '../../kernel/places.ts';
+import { createdSortKey } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
 import { orderObject } from '../../orders/domain/order-answer.ts';
 import { readOrder } from '../../orders/use/order-chain.ts';
@@ -41,7 +41,7 @@ export async function listOrders(
 ): Promise<ListOutcome> {
   const placed = async (id: string): Promise<string | undefined> => {
     const found = await readOrder(orders, caller, id);
-    return found && createdPlace(Math.floor(found.order.createdAtMs / 1000), found.order.id);
+    return found && createdSortKey(Math.floor(found.order.createdAtMs / 1000), found.order.id);
   };
   const shown = async (id: ChainId | undefined): Promise<string | undefined> => {
     const found = id !== undefined && isOrderId(id) ? await readOrder(orders, caller, id) : undefined;

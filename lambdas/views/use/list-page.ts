@@ -1,5 +1,5 @@
 import { defined } from '../../kernel/defined.ts';
-import { placeOf } from '../../kernel/places.ts';
+import { timeSortKey } from '../../kernel/places.ts';
 import { FIRST_PLACE, idOf, LAST_PLACE, type ViewList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import { mergedRows } from './merged-rows.ts';
@@ -104,8 +104,8 @@ export async function listPage(
   list: ViewList,
   { after, before, createdFrom, createdTo, limit }: ListPage,
 ): Promise<Listed> {
-  const begin = createdFrom === undefined ? FIRST_PLACE : placeOf(createdFrom * 1000);
-  const end = createdTo === undefined ? LAST_PLACE : placeOf(createdTo * 1000);
+  const begin = createdFrom === undefined ? FIRST_PLACE : timeSortKey(createdFrom * 1000);
+  const end = createdTo === undefined ? LAST_PLACE : timeSortKey(createdTo * 1000);
   // A trailing space gives the next possible sort key.
   const from = before === undefined ? begin : later(begin, `${before} `);
   const until = after === undefined ? end : earlier(end, after);

@@ -1,7 +1,7 @@
 import { MetadataName } from '../../kernel/contract/metadata.ts';
 import { EmailRow } from '../../kernel/contract/rows.ts';
 import { type EmailHashes, emailPartitions } from '../../kernel/email-hashes.ts';
-import { createdPlace } from '../../kernel/places.ts';
+import { createdSortKey } from '../../kernel/places.ts';
 import { type Payment, type PaymentStatus, paymentObject } from '../../payments/domain/payment.ts';
 import { isOrderId } from '../../payments/ids.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
@@ -130,7 +130,7 @@ export async function listPayments(
  * payment's `created`.
  */
 function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdAtMs'>): ViewKey {
-  return { partition: paymentPartition(owner, id), sort: createdPlace(Math.floor(createdAtMs / 1000), id) };
+  return { partition: paymentPartition(owner, id), sort: createdSortKey(Math.floor(createdAtMs / 1000), id) };
 }
 
 /** A list with at most one row. */

@@ -30,11 +30,11 @@ export async function readBalances(
   period: Pick<BalanceQuery, 'untilMs'> = {},
 ): Promise<readonly DirectedBalance[]> {
   const balances = await ledger.balances({ tenantId, mode, ...period });
-  return balances.map(directed).sort(byCurrencyThenChart);
+  return balances.map(signedBalance).sort(byCurrencyThenChart);
 }
 
 /** Returns a balance with the sign that follows from its account's normal side. */
-export function directed(balance: Balance): DirectedBalance {
+export function signedBalance(balance: Balance): DirectedBalance {
   const { account, debitMinor, creditMinor } = balance;
   const normal = NORMAL[account];
   // The difference of two non-negative safe integers is a safe integer.

@@ -1,8 +1,8 @@
 import { type PayonceEvent, type PublicEventType, parseEventId } from '../../events/domain/event.ts';
 import { type LedgerEventTools, readLedgerEvent } from '../../events/use/ledger-events.ts';
-import { placeOf } from '../../kernel/places.ts';
+import { timeSortKey } from '../../kernel/places.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import { eventList, eventPlace, idOf, timeOf, type ViewOwner } from '../domain/lists.ts';
+import { eventList, eventSortKey, idOf, timeOf, type ViewOwner } from '../domain/lists.ts';
 import { type EventBody, isPublicType } from '../domain/views.ts';
 import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
 import { mergedRows } from './merged-rows.ts';
@@ -52,7 +52,7 @@ export async function listEvents(
 ): Promise<ListOutcome> {
   const placed = async (id: string): Promise<string | undefined> => {
     const found = await readOwnEvent(tools, caller, id);
-    return found === undefined ? undefined : eventPlace({ occurredAtMs: found.occurredAtMs, id });
+    return found === undefined ? undefined : eventSortKey({ occurredAtMs: found.occurredAtMs, id });
   };
   return listFrom({ after, before, placed }, (cursors) =>
     shownPage(
@@ -106,8 +106,8 @@ export async function eventsOfRange(
   const rows = await mergedRows(views, {
     ...eventList(owner, undefined),
     // A trailing space gives the next possible sort key.
-    from: cursor === undefined ? placeOf(fromMs) : `${cursor} `,
-    until: placeOf(untilMs),
+    from: cursor === undefined ? timeSortKey(fromMs) : `${cursor} `,
+    until: timeSortKey(untilMs),
     limit: limit + 1,
     consistent: true,
   });

@@ -1,5 +1,5 @@
 import { invariant } from '../../kernel/invariant.ts';
-import { placeOf } from '../../kernel/places.ts';
+import { timeSortKey } from '../../kernel/places.ts';
 import { exactMinor } from '../../payments/domain/sums.ts';
 import { timeOf, totalsPartition, type ViewOwner } from '../domain/lists.ts';
 import { DAY_MS } from '../domain/views.ts';
@@ -40,7 +40,7 @@ export async function readVolumes(
 ): Promise<readonly DayVolume[]> {
   const partition = totalsPartition(owner);
   const limit = (untilMs - fromMs) / DAY_MS;
-  const rows = await views.range({ partition, from: placeOf(fromMs), until: placeOf(untilMs), limit });
+  const rows = await views.range({ partition, from: timeSortKey(fromMs), until: timeSortKey(untilMs), limit });
   const volumes = new Map<number, Volumes>();
   let openFromMs = fromMs;
   for (const row of rows) {

@@ -80,7 +80,7 @@ const MAX_CLOSINGS = 400;
  * Returns the state with which a rebuild begins.
  * @param from `project` rebuilds and compares; `compare_ledger` only compares
  */
-export function rebuildBegin(segments: number, from: 'project' | 'compare_ledger' = 'project'): RebuildState {
+export function initialRebuildState(segments: number, from: 'project' | 'compare_ledger' = 'project'): RebuildState {
   return {
     phase: from,
     walked: begin(segments),

@@ -1,9 +1,9 @@
 import { defined } from '../../kernel/defined.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { placeOf } from '../../kernel/places.ts';
+import { timeSortKey } from '../../kernel/places.ts';
 import { addedSums, exactMinor, NO_SUMS, type Sums } from '../../payments/domain/sums.ts';
-import { bookList, bookPlace, FIRST_PLACE, LAST_PLACE } from '../domain/lists.ts';
+import { entryList, entrySortKey, FIRST_PLACE, LAST_PLACE } from '../domain/lists.ts';
 import { bookEntryOf, DAY_MS, IMPLICIT_ACCOUNT, type ViewRow } from '../domain/views.ts';
 import { closedSums, sumEntries, totalRows } from './close-days.ts';
 import {
@@ -41,11 +41,11 @@ export class ViewLedgerReader implements LedgerReader {
 
   async entries(query: EntryQuery): Promise<readonly LedgerEntry[]> {
     const { account, currency, fromMs, untilMs, after, limit } = query;
-    const begin = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
+    const begin = fromMs === undefined ? FIRST_PLACE : timeSortKey(fromMs);
     // The set of postings at the cursor can have legs after the cursor.
-    const resumed = after === undefined ? FIRST_PLACE : bookPlace(after);
-    const until = untilMs === undefined ? LAST_PLACE : placeOf(untilMs);
-    const list = bookList(query, account === undefined || account === IMPLICIT_ACCOUNT ? 'all' : account);
+    const resumed = after === undefined ? FIRST_PLACE : entrySortKey(after);
+    const until = untilMs === undefined ? LAST_PLACE : timeSortKey(untilMs);
+    const list = entryList(query, account === undefined || account === IMPLICIT_ACCOUNT ? 'all' : account);
     let rowsAtOnce = limit + 1;
     const entries: LedgerEntry[] = [];
     let from = begin > resumed ? begin : resumed;

@@ -206,7 +206,7 @@ export function isDue({ dueAtMs, leaseExpiresAtMs = 0 }: Delivery, nowMs: number
  * takeover is counted as the same attempt, so a crash or an outage of Payonce does not use up the merchant's attempts.
  * The delivery stays due: its entry in the due queue is not written, and the sweep finds it if the sender crashes.
  */
-export function begun(delivery: Delivery, nowMs: number): Delivery {
+export function withClaimedAttempt(delivery: Delivery, nowMs: number): Delivery {
   const counted = delivery.extra === true || delivery.running === true;
   const tries = counted ? delivery.tries : delivery.tries + 1;
   return {
@@ -223,7 +223,7 @@ export function begun(delivery: Delivery, nowMs: number): Delivery {
  * attempt had been made now, so that requests do not use up the schedule. A running attempt already satisfies the
  * request.
  */
-export function askedFor(delivery: Delivery, nowMs: number): Delivery {
+export function withRequestedAttempt(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
   const asked: Delivery = { ...delivery, revision: delivery.revision + 1, ...dueFrom(nowMs, nowMs) };
   const next = delivery.apart === true ? placedInLane(asked) : asked;
@@ -233,7 +233,7 @@ export function askedFor(delivery: Delivery, nowMs: number): Delivery {
 }
 
 /**
- * Requests an attempt like {@link askedFor}, but restarts the whole schedule, so that a replayed event is not lost by
+ * Requests an attempt like {@link withRequestedAttempt}, but restarts the whole schedule, so that a replayed event is not lost by
  * one failed attempt. A running attempt that is the last of the schedule does not satisfy the request: the schedule
  * begins when its lease ends, and its result is not recorded.
  */
@@ -254,7 +254,7 @@ function isFollowed({ extra, tries }: Delivery): boolean {
 /**
  * Cancels the due attempt of a delivery whose endpoint was deleted or disabled. A delivered delivery stays `delivered`.
  */
-export function dropped(delivery: Delivery): Delivery {
+export function withoutAttempt(delivery: Delivery): Delivery {
   const rest = idle(delivery);
   const status = delivery.status === 'pending' ? endOf(delivery, 'canceled') : delivery.status;
   return { ...rest, revision: delivery.revision + 1, status };
@@ -307,10 +307,10 @@ export function afterAttempt(
   nowMs: number,
   random: number,
 ): AfterAttempt {
-  const settled = noted(delivery, attempt, nowMs);
+  const settled = withAttempt(delivery, attempt, nowMs);
   const { result } = attempt;
   const isExtra = delivery.extra === true;
-  if (result.kind === 'answered' && isTaken(result.status)) {
+  if (result.kind === 'answered' && isSuccess(result.status)) {
     return { delivery: { ...settled, status: 'delivered', deliveredAtMs: delivery.deliveredAtMs ?? nowMs } };
   }
   if (result.kind === 'answered' && result.status === GONE) {
@@ -332,24 +332,24 @@ export function afterAttempt(
  *
  * @param taken the delivery as it was claimed
  */
-export function triedElsewhere(taken: Delivery, ended: Delivery, nowMs: number): Delivery {
+export function withNewAddress(taken: Delivery, ended: Delivery, nowMs: number): Delivery {
   return taken.extra === true ? ended : { ...ended, status: taken.status, ...dueFrom(nowMs, nowMs) };
 }
 
 const GONE = 410;
 
-function isTaken(status: number | undefined): boolean {
+function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
 /** Returns whether the endpoint accepted any of these deliveries within the length of one schedule. */
-export function takesSome(deliveries: readonly Delivery[], nowMs: number): boolean {
+export function acceptedAny(deliveries: readonly Delivery[], nowMs: number): boolean {
   const attempts = deliveries.flatMap((delivery) => delivery.attempts);
-  return attempts.some(({ status, startedAtMs }) => isTaken(status) && startedAtMs > nowMs - SHORTEST_SCHEDULE_MS);
+  return attempts.some(({ status, startedAtMs }) => isSuccess(status) && startedAtMs > nowMs - SHORTEST_SCHEDULE_MS);
 }
 
 /** Returns the delivery with the attempt appended and no attempt due. */
-function noted(
+function withAttempt(
   delivery: Delivery,
   { startedAtMs, result }: { readonly startedAtMs: number; readonly result: AttemptResult },
   nowMs: number,

@@ -68,11 +68,11 @@ export interface WebhookEndpoint {
  * All endpoints of one tenant in one mode, in one row: they are few and limited in number, and every event needs all of
  * them. Each change stores the next revision, so one of two concurrent changes must read the row again.
  */
-export interface EndpointBook extends WebhookOwner {
+export interface EndpointList extends WebhookOwner {
   /** 0 when the row does not exist. */
   readonly revision: number;
   readonly endpoints: readonly WebhookEndpoint[];
-  readonly late?: LateAttempts;
+  readonly late?: SlowAttempts;
 }
 
 /**
@@ -80,7 +80,7 @@ export interface EndpointBook extends WebhookOwner {
  * senders again with new endpoints, or with endpoints that answer in between. A test in
  * `test/webhooks/webhook-lanes.test.ts` depends on this.
  */
-export interface LateAttempts {
+export interface SlowAttempts {
   /** Time of the first slow attempt within {@link CALL_MS}, in Unix milliseconds. */
   readonly sinceMs: number;
   /**
@@ -104,7 +104,7 @@ const ISOLATED_MS = 30 * 60_000;
  *
  * @returns the same object when nothing changes
  */
-export function withLateAttempt(late: LateAttempts | undefined, nowMs: number): LateAttempts {
+export function withLateAttempt(late: SlowAttempts | undefined, nowMs: number): SlowAttempts {
   if (late === undefined || nowMs - late.sinceMs >= CALL_MS) return { ...late, sinceMs: nowMs };
   const { sinceMs, blockedAtMs = 0 } = late;
   if (blockedAtMs >= sinceMs) return late;
@@ -113,7 +113,7 @@ export function withLateAttempt(late: LateAttempts | undefined, nowMs: number): 
 }
 
 /** Returns whether deliveries of the endpoint go to its lane rather than to the shared senders. */
-export function isIsolated({ late }: EndpointBook, { slow }: WebhookEndpoint, nowMs: number): boolean {
+export function isIsolated({ late }: EndpointList, { slow }: WebhookEndpoint, nowMs: number): boolean {
   return slow !== undefined || nowMs < (late?.apartUntilMs ?? 0);
 }
 
@@ -130,14 +130,14 @@ export function wants({ events, disabled }: WebhookEndpoint, type: string): bool
   return disabled === undefined && events.some((wanted) => wanted === '*' || wanted === type);
 }
 
-export function endpointOf(book: EndpointBook, id: string): WebhookEndpoint | undefined {
+export function endpointOf(book: EndpointList, id: string): WebhookEndpoint | undefined {
   return book.endpoints.find((endpoint) => endpoint.id === id);
 }
 
 /**
  * Returns the next revision of the list, in which the endpoint replaces the endpoint with the same id, or is appended.
  */
-export function withEndpoint(book: EndpointBook, endpoint: WebhookEndpoint): EndpointBook {
+export function withEndpoint(book: EndpointList, endpoint: WebhookEndpoint): EndpointList {
   const known = endpointOf(book, endpoint.id) !== undefined;
   const endpoints = known
     ? book.endpoints.map((each) => (each.id === endpoint.id ? endpoint : each))
@@ -145,7 +145,7 @@ export function withEndpoint(book: EndpointBook, endpoint: WebhookEndpoint): End
   return { ...book, revision: book.revision + 1, endpoints };
 }
 
-export function withoutEndpoint(book: EndpointBook, id: string): EndpointBook {
+export function withoutEndpoint(book: EndpointList, id: string): EndpointList {
   return {
     ...book,
     revision: book.revision + 1,

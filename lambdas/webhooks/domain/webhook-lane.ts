@@ -59,7 +59,7 @@ const LOOK_MS = 60_000;
 const LINGER_MS = 10 * 60_000;
 
 /** Returns the lane after an announcement of deliveries. After runs that hung, the next run is not brought forward. */
-export function woken(
+export function withAnnouncement(
   was: WebhookLane | undefined,
   { tenantId, mode }: WebhookOwner,
   endpointId: string,

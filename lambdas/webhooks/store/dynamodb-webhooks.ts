@@ -17,7 +17,7 @@ import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
 import type { Delivery } from '../domain/webhook-delivery.ts';
-import type { EndpointBook, WebhookOwner } from '../domain/webhook-endpoint.ts';
+import type { EndpointList, WebhookOwner } from '../domain/webhook-endpoint.ts';
 import type { WebhookLane } from '../domain/webhook-lane.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 import type {
@@ -119,7 +119,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     return found === undefined ? undefined : parseEffectRecord(found);
   }
 
-  async readBook(owner: WebhookOwner): Promise<EndpointBook> {
+  async readBook(owner: WebhookOwner): Promise<EndpointList> {
     const found = await this.#get(this.#tables.registry, bookKey(owner));
     const { tenantId, mode } = owner;
     return found === undefined ? { tenantId, mode, revision: 0, endpoints: [] } : parseBook(found);

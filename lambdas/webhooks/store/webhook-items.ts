@@ -6,9 +6,9 @@ import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { type Attempt, DELIVERY_KEPT_SECONDS, type Delivery } from '../domain/webhook-delivery.ts';
 import {
   type Disabled,
-  type EndpointBook,
+  type EndpointList,
   groupOf,
-  type LateAttempts,
+  type SlowAttempts,
   WEBHOOK_EVENT_TYPES,
   type WebhookEndpoint,
   type WebhookOwner,
@@ -27,7 +27,7 @@ export const WEBHOOK_SHARDS = 8;
 const owner = { tenantId: z.string().transform(tenantId), mode: z.enum(['test', 'live']) };
 const wanted = z.array(z.enum([...WEBHOOK_EVENT_TYPES, '*']));
 
-const bookItem = itemSchema<EndpointBook>()({
+const bookItem = itemSchema<EndpointList>()({
   ...owner,
   revision: z.int().min(1),
   endpoints: z.array(
@@ -47,7 +47,7 @@ const bookItem = itemSchema<EndpointBook>()({
       createdAtMs: z.int(),
     }),
   ),
-  late: itemSchema<LateAttempts>()({
+  late: itemSchema<SlowAttempts>()({
     sinceMs: z.int(),
     blockedAtMs: z.int().exactOptional(),
     apartUntilMs: z.int().exactOptional(),
@@ -133,11 +133,11 @@ export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
   };
 }
 
-export function bookRow(book: EndpointBook): Item {
+export function bookRow(book: EndpointList): Item {
   return { ...bookKey(book), ...book };
 }
 
-export function parseBook(item: Item): EndpointBook {
+export function parseBook(item: Item): EndpointList {
   return bookItem.parse(item);
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { type Delivery, newDelivery, type WebhookMessage } from '../domain/webhook-delivery.ts';
-import { type EndpointBook, groupOf, type WebhookOwner, wants } from '../domain/webhook-endpoint.ts';
+import { type EndpointList, groupOf, type WebhookOwner, wants } from '../domain/webhook-endpoint.ts';
 import type { WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
 
 export interface FanOutTools {
@@ -44,7 +44,7 @@ export function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned
 
 export function deliveriesFor(
   digest: Digest,
-  book: EndpointBook,
+  book: EndpointList,
   message: WebhookMessage,
   nowMs: number,
 ): readonly Delivery[] {

@@ -13,7 +13,7 @@ import {
   type WebhookMessage,
 } from '../domain/webhook-delivery.ts';
 import {
-  type EndpointBook,
+  type EndpointList,
   endpointOf,
   type WebhookEndpoint,
   wants,
@@ -160,7 +160,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
 }
 
 /** Returns the change that permits another replay of the endpoint. */
-function released(book: EndpointBook, { endpointId, id }: WebhookReplay): Pick<WebhookChange, 'book'> {
+function released(book: EndpointList, { endpointId, id }: WebhookReplay): Pick<WebhookChange, 'book'> {
   const endpoint = endpointOf(book, endpointId);
   if (endpoint?.replay !== id) return {};
   const { replay: _ended, ...rest } = endpoint;

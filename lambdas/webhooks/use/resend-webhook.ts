@@ -1,6 +1,6 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import { hasCall, withCall } from '../domain/keyed-calls.ts';
-import { askedFor, deliveryObject, isDeliveryId } from '../domain/webhook-delivery.ts';
+import { deliveryObject, isDeliveryId, withRequestedAttempt } from '../domain/webhook-delivery.ts';
 import { endpointOf } from '../domain/webhook-endpoint.ts';
 import { enqueueAtOnce } from './fan-out-webhooks.ts';
 import { takeWebhookEffect, type WebhookEffectOutcome, type WebhookTools } from './webhook-effect.ts';
@@ -35,7 +35,7 @@ export async function resendWebhook(
       if (was === undefined) return { kind: 'not_found' };
       if (hasCall(was.resends, operationId)) return { kind: 'key_expired' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
-      const asked = askedFor(was, tools.clock.nowMs());
+      const asked = withRequestedAttempt(was, tools.clock.nowMs());
       const answer = answerOf(202, deliveryObject(asked));
       // The running attempt satisfies the request, and its result must find the delivery unchanged.
       if (asked === was) return { kind: 'change', change: {}, answer };

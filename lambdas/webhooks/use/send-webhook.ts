@@ -7,13 +7,12 @@ import type { ClaimStep, OperationRunner } from '../../once/use/operation-runner
 import { rounds } from '../../once/use/rounds.ts';
 import {
   type AttemptResult,
+  acceptedAny,
   afterAttempt,
-  begun,
   CROWD,
   CROWDED_MS,
   type Delivery,
   disabledMessage,
-  dropped,
   idsBefore,
   isDue,
   isSlow,
@@ -23,8 +22,9 @@ import {
   SCHEDULE_MS,
   SHORTEST_SCHEDULE_MS,
   SLOW_MS,
-  takesSome,
-  triedElsewhere,
+  withClaimedAttempt,
+  withNewAddress,
+  withoutAttempt,
 } from '../domain/webhook-delivery.ts';
 import {
   activeSecrets,
@@ -167,14 +167,14 @@ async function claim(
   const book = await webhooks.readBook(delivery);
   const endpoint = endpointOf(book, endpointId);
   if (endpoint === undefined || endpoint.disabled !== undefined) {
-    await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
+    await webhooks.write({ deliveries: [{ was: delivery, now: withoutAttempt(delivery) }] });
     return { kind: 'refused', outcome: 'dropped' };
   }
   if (inFlight !== undefined && isIsolated(book, endpoint, atMs)) {
     await moveToLane(tools, delivery, endpoint);
     return { kind: 'refused', outcome: 'moved_to_lane' };
   }
-  const taken = begun(delivery, atMs);
+  const taken = withClaimedAttempt(delivery, atMs);
   const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
   if (outcome.kind !== 'written') return { kind: 'refused', outcome: 'nothing_due' };
   return { kind: 'claimed', held: { delivery: taken, endpoint, ...defined({ inFlight }), atMs } };
@@ -269,11 +269,11 @@ async function record(
   const late = isSlow(attempt, nowMs);
   const goesToLane = slow !== undefined || (late && (await isolate(tools, taken, nowMs)));
   const reason = after.disable ?? (isSlowForWholeSchedule(slow, attempt.result, nowMs) ? 'failing' : undefined);
-  const disable = reason === 'failing' && (await takesOthers(webhooks, taken, nowMs)) ? undefined : reason;
+  const disable = reason === 'failing' && (await acceptsOtherEvents(webhooks, taken, nowMs)) ? undefined : reason;
   return rounds<SendOutcome>('these endpoints', async () => {
     const off = disable === undefined ? undefined : { atMs: nowMs, reason: disable };
     const disabling: Disabling | 'moved' = off === undefined ? {} : await disabled(tools, taken, url, off);
-    const ended = disabling === 'moved' ? triedElsewhere(taken, after.delivery, nowMs) : after.delivery;
+    const ended = disabling === 'moved' ? withNewAddress(taken, after.delivery, nowMs) : after.delivery;
     const delivery = goesToLane ? placedInLane(ended) : ended;
     const { deliveries: notifications = [], ...change }: Disabling = disabling === 'moved' ? {} : disabling;
     const outcome = await webhooks.write({ ...change, deliveries: [{ was: taken, now: delivery }, ...notifications] });
@@ -351,12 +351,12 @@ async function isolate(
 /**
  * Returns whether the endpoint accepts other events. One event that the endpoint cannot process must not disable it.
  */
-async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
+async function acceptsOtherEvents(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
   const since = LOOKED_AT_SINCE.map((part) => idsBefore(Math.ceil(nowMs - part * SHORTEST_SCHEDULE_MS)));
   for (const after of [undefined, ...since]) {
     const page = after === undefined ? {} : { after, oldestFirst: true as const };
     const found = await webhooks.listDeliveries(endpointId, { limit: LOOKED_AT, ...page });
-    if (takesSome(found, nowMs)) return true;
+    if (acceptedAny(found, nowMs)) return true;
     if (found.length < LOOKED_AT) return false;
   }
   return false;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/world.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { WebhookOwner } from '../domain/webhook-endpoint.ts';
-import { isAwake, woken } from '../domain/webhook-lane.ts';
+import { isAwake, withAnnouncement } from '../domain/webhook-lane.ts';
 import type { WebhookStore } from './webhooks.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function wakeLane(
   return rounds<boolean>('this lane', async () => {
     const was = await webhooks.readLane(endpointId);
     if (was !== undefined && runsByItself(was, clock.nowMs())) return false;
-    const now = woken(was, owner, endpointId, clock.nowMs());
+    const now = withAnnouncement(was, owner, endpointId, clock.nowMs());
     const outcome = await webhooks.write({ lane: was === undefined ? { now } : { was, now } });
     return outcome.kind === 'written' ? true : 'again';
   });

@@ -2,14 +2,14 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import { type EffectRecord, type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
+import { type EffectRecord, type ExpiryOptions, expirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { unsealed } from './sealed-secret.ts';
 import type { WebhookChange, WebhookSecrets, WebhookStore } from './webhooks.ts';
 
-export interface WebhookTools extends Pick<Expiring, 'retention'> {
+export interface WebhookTools extends Pick<ExpiryOptions, 'retention'> {
   readonly webhooks: WebhookStore;
   readonly secrets: WebhookSecrets;
   readonly runner: OperationRunner;

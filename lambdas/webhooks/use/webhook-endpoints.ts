@@ -9,7 +9,7 @@ import { rounds } from '../../once/use/rounds.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import { hasCall, withCall } from '../domain/keyed-calls.ts';
 import {
-  type EndpointBook,
+  type EndpointList,
   endpointObject,
   endpointOf,
   MAX_ENDPOINTS,
@@ -197,7 +197,7 @@ export async function updateEndpoint(
   const { owner, endpointId } = acted;
   const reason = change.url === undefined ? undefined : await tools.addresses.refusal(change.url);
   return rounds<UpdateOutcome>('these endpoints', async () => {
-    const book: EndpointBook = await tools.webhooks.readBook(owner);
+    const book: EndpointList = await tools.webhooks.readBook(owner);
     const known = endpointOf(book, endpointId);
     if (known === undefined) return { kind: 'not_found' };
     if (reason !== undefined) return { kind: 'url_refused', reason };

@@ -3,7 +3,7 @@ import type { OperationId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { EventRange } from '../../views/use/read-event.ts';
 import type { AttemptResult, Delivery, WebhookMessage } from '../domain/webhook-delivery.ts';
-import type { EndpointBook, SecretVersion, WebhookOwner } from '../domain/webhook-endpoint.ts';
+import type { EndpointList, SecretVersion, WebhookOwner } from '../domain/webhook-endpoint.ts';
 import type { WebhookLane } from '../domain/webhook-lane.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 
@@ -21,7 +21,7 @@ export interface Revised<Row> {
 export interface WebhookChange {
   /** The effect record, which must not exist yet. */
   readonly record?: EffectRecord;
-  readonly book?: Revised<EndpointBook>;
+  readonly book?: Revised<EndpointList>;
   readonly deliveries?: readonly Revised<Delivery>[];
   readonly replay?: Revised<WebhookReplay>;
   readonly lane?: Revised<WebhookLane>;
@@ -41,7 +41,7 @@ export interface WebhookStore {
   write(change: WebhookChange): Promise<WebhookChangeOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /** Reads the endpoints of a tenant: an empty list with revision 0 when the tenant has none. */
-  readBook(owner: WebhookOwner): Promise<EndpointBook>;
+  readBook(owner: WebhookOwner): Promise<EndpointList>;
   /** Reads a delivery. @throws TerminalError `row_unreadable` when this code cannot read the row */
   readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
   /**

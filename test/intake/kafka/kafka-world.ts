@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { SelfManagedKafkaEvent } from 'aws-lambda';
 import { freePort } from '../../../local/free-port.ts';
-import { runKept, startKept } from '../../../local/kept-process.ts';
+import { runKept, startUnderKeeper } from '../../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../../local/processes.ts';
 import { until } from '../../support/until.ts';
 
@@ -91,7 +91,7 @@ export class Kafka {
     );
     const storage = ['kafka.tools.StorageTool', 'format', '-t', randomBytes(16).toString('base64url'), '-c', file];
     await this.#complete('java', '-cp', this.#classpath, ...storage);
-    const keeper = startKept({
+    const keeper = startUnderKeeper({
       command: ['java', '-Xmx384m', '-cp', this.#classpath, 'kafka.Kafka', file],
       environment: process.env,
       directory: this.#directory,

@@ -13,7 +13,7 @@ import {
   isProcessorUnhealthy,
   mismatch,
   parse,
-  presentable,
+  sanitizedFailure,
   statusFault,
 } from '../../../lambdas/processors/answers.ts';
 import { tillhouseContract } from './contract.ts';
@@ -128,7 +128,7 @@ function returned({ operationId, chargeId }: ChangeOrder, made: Sale): ChangeOut
 }
 
 function failureIn(answer: HttpAnswer) {
-  return presentable({ code: 'refused', message: parse(refusal, answer).why });
+  return sanitizedFailure({ code: 'refused', message: parse(refusal, answer).why });
 }
 
 function fail(message: string): never {

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import {
-  judge,
   refused,
   type SignatureScheme,
   soleValue,
   UNIX_SECONDS,
+  verifySignature,
 } from '../../../lambdas/processors/signatures/signature.ts';
 
 const FORM = new RegExp(`^(${UNIX_SECONDS})\\.([0-9A-Za-z_-]{86})$`);
@@ -23,7 +23,7 @@ export const tillhouseSeal: SignatureScheme<'tillhouse-seal'> = {
     const [, seconds] = FORM.exec(value) ?? [];
     if (seconds === undefined) return refused('malformed');
     const atSeconds = Number(seconds);
-    return judge({ atSeconds, nowMs, secrets }, (secret) =>
+    return verifySignature({ atSeconds, nowMs, secrets }, (secret) =>
       timingSafeEqual(Buffer.from(seal(secret, atSeconds, callback.body)), Buffer.from(value)),
     );
   },

@@ -130,8 +130,8 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/decide-all.ts',
-        find: 'nameless.findIndex((refund) => isAlike(refund, fact))',
-        replace: 'nameless.findIndex((refund) => isAlike(refund, fact) && charge.refunds.length > 99)',
+        find: 'nameless.findIndex((refund) => mayBeSameRefund(refund, fact))',
+        replace: 'nameless.findIndex((refund) => mayBeSameRefund(refund, fact) && charge.refunds.length > 99)',
       },
     ],
   },

@@ -38,8 +38,8 @@ export const INTAKE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/intake/http/take-request.ts',
-        find: "const NOT_PRINTED = ['timestamp', 'event_id'];",
-        replace: "const NOT_PRINTED = ['timestamp', 'event_id', 'amount'];",
+        find: "const NOT_FINGERPRINTED = ['timestamp', 'event_id'];",
+        replace: "const NOT_FINGERPRINTED = ['timestamp', 'event_id', 'amount'];",
       },
     ],
   },

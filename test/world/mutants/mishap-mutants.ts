@@ -82,8 +82,8 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/exports/use/export-rows.ts',
-        find: 'until: placeOf(asked.untilMs),',
-        replace: 'until: placeOf(Math.floor(asked.untilMs / 86_400_000) * 86_400_000),',
+        find: 'until: timeSortKey(asked.untilMs),',
+        replace: 'until: timeSortKey(Math.floor(asked.untilMs / 86_400_000) * 86_400_000),',
       },
     ],
   },

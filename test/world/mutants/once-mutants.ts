@@ -403,8 +403,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/orders/domain/order-steps.ts',
-        find: 'if (OPEN_CALL.has(referral.status))',
-        replace: 'if (OPEN_CALL.has(referral.status) && order.failure === undefined)',
+        find: 'if (ANNOUNCED_STATUSES.has(referral.status))',
+        replace: 'if (ANNOUNCED_STATUSES.has(referral.status) && order.failure === undefined)',
       },
     ],
   },

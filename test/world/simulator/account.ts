@@ -7,9 +7,9 @@ import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
 import { EVENT_SOURCE } from '../../../lambdas/kernel/contract/events.ts';
 import { MetadataName } from '../../../lambdas/kernel/contract/metadata.ts';
 import {
+  maxReceives,
   PAYMENTS_TIMEOUT_SECONDS,
   REDRIVE_TIMEOUT_MINUTES,
-  receivesOf,
   WEBHOOK_SENDER_TIMEOUT_SECONDS,
 } from '../../../lambdas/kernel/contract/timing.ts';
 import { countLongWaits } from '../../../lambdas/kernel/platform/long-waits.ts';
@@ -36,7 +36,7 @@ export interface Deployment {
 
 const CONSUMER_HIDDEN_MS = 180_000;
 
-const taskQueue = (hiddenMs: number) => ({ hiddenMs, tries: receivesOf(hiddenMs / 1_000) });
+const taskQueue = (hiddenMs: number) => ({ hiddenMs, tries: maxReceives(hiddenMs / 1_000) });
 
 const consumer = (name: FunctionName): Readonly<Record<string, QueueShape>> => ({
   [name]: { consumer: name, batch: 10, ...taskQueue(CONSUMER_HIDDEN_MS), deadLetters: `${name}-dead` },

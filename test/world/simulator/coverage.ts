@@ -141,7 +141,7 @@ export function reachedBy(
 }
 
 /** Returns a violation for each reached cell of {@link UNREACHABLE_CELLS}: its reason or the product is wrong. */
-export function impossible({ counts }: Reached): readonly Violation[] {
+export function reachedUnreachableCells({ counts }: Reached): readonly Violation[] {
   return Object.entries(UNREACHABLE_CELLS).flatMap(([cell, why]) => {
     if (counts[`cell ${cell}`] === undefined) return [];
     return [{ oracle: 'cells that cannot be reached are not reached', what: `${cell} was reached although ${why}` }];

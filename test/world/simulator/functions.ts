@@ -1,5 +1,5 @@
 import { ARCHIVER_WAITS_SECONDS } from '../../../lambdas/archive/contract.ts';
-import { RELAY_WAITS_SECONDS, REPUBLISH_TIMEOUT_SECONDS } from '../../../lambdas/events/contract.ts';
+import { RELAY_MAX_WAIT_SECONDS, REPUBLISH_TIMEOUT_SECONDS } from '../../../lambdas/events/contract.ts';
 import { EXPORT_WRITER_TIMEOUT_SECONDS, ExportsEnvironment } from '../../../lambdas/exports/contract.ts';
 import {
   IntakeEnvironment,
@@ -211,7 +211,7 @@ async function loadReads(): Promise<Pick<SimulatedFunction, 'wire'>> {
 const modules = await load();
 
 const SECONDS = 1_000;
-const RELAY_TIMEOUT_SECONDS = RELAY_WAITS_SECONDS + 60;
+const RELAY_TIMEOUT_SECONDS = RELAY_MAX_WAIT_SECONDS + 60;
 
 export type FunctionName = keyof typeof modules;
 

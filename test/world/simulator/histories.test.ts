@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { sliceOf } from '../../support/slice.ts';
-import { countCells, impossible, reachedBy } from './coverage.ts';
+import { countCells, reachedBy, reachedUnreachableCells } from './coverage.ts';
 import { generate } from './generate.ts';
 import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
@@ -19,7 +19,7 @@ test.each(sliceOf(Object.keys(PROFILES), 3))(
       const cells = countCells();
       const { system, ends, violations } = await play(history);
       const again = `payonce simulate --profile ${profile} --seed ${seed} --histories 1`;
-      const all = [...violations, ...impossible(reachedBy(system, history, { cells, ends }))];
+      const all = [...violations, ...reachedUnreachableCells(reachedBy(system, history, { cells, ends }))];
       expect({ again, violations: all }).toEqual({ again, violations: [] });
     }
   },

@@ -9,7 +9,7 @@ import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
 import { parsePaymentId } from '../../../lambdas/payments/ids.ts';
 import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
 import { ProjectedEvents } from '../../../lambdas/views/use/projected-events.ts';
-import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
+import { initialRebuildState, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
 import { countingEntropy } from '../../support/counting-entropy.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import { Stores } from '../stores.ts';
@@ -38,7 +38,11 @@ type Operator = ReturnType<typeof operatorIn>;
 
 export async function rebuildAllViews({ process, pacing, views, store }: Operator): Promise<void> {
   const books = { views, ledger: store.ledgerWalk, store, orders: store };
-  await rebuildViews({ ...books, digest: systemDigest, ...process.clock, ...pacing }, rebuildBegin(1), async () => {});
+  await rebuildViews(
+    { ...books, digest: systemDigest, ...process.clock, ...pacing },
+    initialRebuildState(1),
+    async () => {},
+  );
 }
 
 /** Deletes the personal data of a payment or an order. */

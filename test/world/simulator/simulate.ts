@@ -9,7 +9,14 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { History } from './contract.ts';
-import { addReached, countCells, impossible, nothingReached, reachedBy, reportReached } from './coverage.ts';
+import {
+  addReached,
+  countCells,
+  nothingReached,
+  reachedBy,
+  reachedUnreachableCells,
+  reportReached,
+} from './coverage.ts';
 import { describeHistory } from './describe-history.ts';
 import { generate } from './generate.ts';
 import { play } from './play.ts';
@@ -71,7 +78,7 @@ async function violated(
     const now = reachedBy(system, history, { cells, ends });
     addReached(reached, now);
     return {
-      oracles: [...new Set([...violations, ...impossible(now)].map(({ oracle }) => oracle))],
+      oracles: [...new Set([...violations, ...reachedUnreachableCells(now)].map(({ oracle }) => oracle))],
       faults: system.faults.map(({ name }) => name),
     };
   } catch (error) {

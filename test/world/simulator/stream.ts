@@ -1,5 +1,5 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
-import { RELAY_LANES, RELAY_TRIES } from '../../../lambdas/events/contract.ts';
+import { RELAY_ATTEMPTS, RELAY_PARALLELIZATION } from '../../../lambdas/events/contract.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../../lambdas/kernel/contract/tables.ts';
 import { toStreamImage } from '../../../lambdas/kernel/platform/stream-images.ts';
 import type { RowChange } from '../memory-dynamodb.ts';
@@ -33,7 +33,7 @@ interface Reader {
 }
 
 /** Settings of lib/events.ts. */
-const RELAY: Reader = { name: 'outbox-relay', batch: 100, windowMs: 0, tries: RELAY_TRIES, parking: 'relay-parked' };
+const RELAY: Reader = { name: 'outbox-relay', batch: 100, windowMs: 0, tries: RELAY_ATTEMPTS, parking: 'relay-parked' };
 
 /**
  * Settings of lib/archive.ts, with the default of `archiveBatchSeconds`. A batch is retried until it is too old, and no
@@ -74,7 +74,7 @@ export class Stream {
 
   constructor(simulation: Simulation, account: Around) {
     this.#simulation = simulation;
-    this.#relay = Array.from({ length: RELAY_LANES }, () => new Lane(RELAY, simulation, account));
+    this.#relay = Array.from({ length: RELAY_PARALLELIZATION }, () => new Lane(RELAY, simulation, account));
     this.#archiver = new Lane(ARCHIVER, simulation, account);
   }
 
@@ -108,7 +108,7 @@ export class Stream {
   #laneOf(partition: string): Lane {
     let sum = 0;
     for (const character of partition) sum = (31 * sum + character.charCodeAt(0)) % 1_000_003;
-    return this.#relay[sum % RELAY_LANES] as Lane;
+    return this.#relay[sum % RELAY_PARALLELIZATION] as Lane;
   }
 }
 

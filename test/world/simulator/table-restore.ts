@@ -4,7 +4,7 @@ import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { DynamoDbImpliedRows } from '../../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { DynamoDbRowsOfChains } from '../../../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
 import { closeRemnants } from '../../../lambdas/resolving/use/close-remnants.ts';
-import { queuesWalkBegin, rebuildQueues } from '../../../lambdas/resolving/use/rebuild-queues.ts';
+import { initialQueuesWalk, rebuildQueues } from '../../../lambdas/resolving/use/rebuild-queues.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
 import type { RestoreSeen } from './contract.ts';
@@ -104,7 +104,7 @@ export class TableRestores {
           return due !== undefined && commissions.restore(due);
         },
       },
-      queuesWalkBegin(1),
+      initialQueuesWalk(1),
       async () => {},
     );
     return { lost, named: [...unreadable, ...broken] };

@@ -91,7 +91,7 @@ async function requestApproval(scene: Scene, step: Parameters<typeof waiting>[1]
  * Returns the steps that follow an operator's request, which may wait for approval: sometimes a change of the payment,
  * then the second person's verdict.
  */
-export function secondPerson(drawing: Drawing): readonly Draft[] {
+export function approvalSteps(drawing: Drawing): readonly Draft[] {
   const { dice, has } = drawing;
   const given = verdict.draw(drawing);
   if (!has('approvals') || given === undefined || !dice.chance(0.8)) return [];

@@ -18,9 +18,9 @@ import {
   isIn,
   type OfCharge,
   ordinal,
+  pickCharge,
   share,
   undisputedOf,
-  which,
 } from './charges.ts';
 import { onCharge } from './objects.ts';
 
@@ -104,7 +104,8 @@ const dispute = act<Amount>({
   about: 'payment',
   weight: 6,
   pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
-  draw: (drawing) => (hasMoney(drawing) ? { amount: share(drawing, [1, 1, 0.5, 0.3]), ...which(drawing) } : undefined),
+  draw: (drawing) =>
+    hasMoney(drawing) ? { amount: share(drawing, [1, 1, 0.5, 0.3]), ...pickCharge(drawing) } : undefined,
   leadsTo: ({ dice }, { charge }): readonly Draft[] =>
     dice.chance(0.7)
       ? [
@@ -178,7 +179,7 @@ const failRefund = act<EndRefund>({
   pace: ['minutes', 'hours', 'days'],
   draw: (drawing) =>
     drawing.earlier.some(({ act: name }) => /refund|late_success|stray|order/.test(name))
-      ? { which: 'newest', ...which(drawing) }
+      ? { which: 'newest', ...pickCharge(drawing) }
       : undefined,
   leadsTo: ({ dice, has }): readonly Draft[] =>
     has('contradictions') && dice.chance(0.4)
@@ -205,7 +206,7 @@ const finishRefund = act<OfCharge>({
   about: 'payment',
   weight: 2,
   pace: ['seconds', 'minutes', 'hours'],
-  draw: (drawing) => (drawing.earlier.some(({ begins }) => begins === 'pending') ? which(drawing) : undefined),
+  draw: (drawing) => (drawing.earlier.some(({ begins }) => begins === 'pending') ? pickCharge(drawing) : undefined),
   play: async (scene, step) => {
     const end = await onCharge(
       scene,
@@ -351,7 +352,7 @@ const bookFee = act<LateFee>({
       ...(dice.chance(0.4) ? { currency: 'USD' } : {}),
       ofDispute: dice.chance(0.4),
       hasCallback: dice.chance(0.7),
-      ...which(drawing),
+      ...pickCharge(drawing),
     };
   },
   play: (scene, step) =>
@@ -396,7 +397,7 @@ const contradict = act<Contradiction>({
   draw: (drawing) => ({
     what: drawing.dice.pick(CONTRADICTIONS),
     hasCallback: drawing.dice.chance(0.7),
-    ...which(drawing),
+    ...pickCharge(drawing),
   }),
   play: (scene, step) =>
     onCharge(

@@ -22,7 +22,7 @@ export function share(drawing: Drawing, shares: readonly number[]): number {
 }
 
 /** Draws the charge of an act: half of the time the second charge, if an earlier act created a stray charge. */
-export function which({ dice, earlier }: Drawing): OfCharge {
+export function pickCharge({ dice, earlier }: Drawing): OfCharge {
   return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
 }
 
@@ -52,7 +52,7 @@ const SLOW_MS = 72 * 3_600_000;
  * Returns a step shortly before that time. After this step, pending objects at the bank get their result up to days
  * late.
  */
-export function slowBank({ dice, has }: Drawing, beforeMs: number): Draft {
+export function delayBank({ dice, has }: Drawing, beforeMs: number): Draft {
   const given = {
     processor: 'its',
     lost: has('lost_callbacks') ? dice.pick([0.2, 0.5, 1]) : 0,

@@ -1,7 +1,7 @@
-import { RECORDS_KEPT_DAYS } from '../../../../lambdas/once/domain/idempotency.ts';
+import { RECORD_RETENTION_DAYS } from '../../../../lambdas/once/domain/idempotency.ts';
 import type { Step } from '../contract.ts';
 import { type Act, act, type Draft, type Drawing } from './act.ts';
-import { SOURCES_OF_STRAYS, slowBank } from './charges.ts';
+import { delayBank, SOURCES_OF_STRAYS } from './charges.ts';
 import { courseBegins, courseGoesOn } from './courses.ts';
 import { ask, endOf, keyOf, paymentOf, rootOf } from './objects.ts';
 import { stormAfter } from './world.ts';
@@ -71,7 +71,7 @@ interface Pay extends Money, Readonly<Record<string, unknown>> {
 }
 
 /** Retention of the answer under an idempotency key, in milliseconds. The record is deleted some days later. */
-const KEPT_MS = RECORDS_KEPT_DAYS * 24 * 3_600_000;
+const KEPT_MS = RECORD_RETENTION_DAYS * 24 * 3_600_000;
 
 /**
  * Returns steps that create a stray charge for a payment that was not charged, or whose own charge waits for its payer.
@@ -106,7 +106,7 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
       ? [{ act: 'stray', pace: ['seconds'], given: { amount, named: false, source: 'tok_declined' } } as const]
       : []),
     // The charge stays pending for a long time.
-    ...(source === 'tok_async' && dice.chance(0.4) ? [slowBank(drawing, atMs)] : []),
+    ...(source === 'tok_async' && dice.chance(0.4) ? [delayBank(drawing, atMs)] : []),
     ...stormAfter(drawing),
     ...straysAfter(drawing, source, atMs),
     // Because clocks differ, a retry takes over the claim while its owner is still working.

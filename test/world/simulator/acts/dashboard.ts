@@ -1,8 +1,17 @@
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Refund } from '../../../../lambdas/processors/sandbox/sandbox-api.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, hasHold, hasMoney, sourceOf } from './act.ts';
-import { type Amount, hasLeft, type OfCharge, ordinal, SOURCES_OF_STRAYS, share, slowBank, which } from './charges.ts';
-import { chainOf, chargeOf, deedAt, leftOf, onCharge, onHold, paymentOf } from './objects.ts';
+import {
+  type Amount,
+  delayBank,
+  hasLeft,
+  type OfCharge,
+  ordinal,
+  pickCharge,
+  SOURCES_OF_STRAYS,
+  share,
+} from './charges.ts';
+import { actAt, chainOf, chargeOf, leftOf, onCharge, onHold, paymentOf } from './objects.ts';
 
 /**
  * Acts of other users of the processor’s account. Payonce learns of these acts only if a callback reports them or a
@@ -25,7 +34,7 @@ const foreignRefund = act<ForeignRefund>({
       ? {
           amount: share(drawing, [1, 1, 0.5, 0.3]),
           begins: drawing.dice.chance(0.5) ? 'pending' : 'succeeded',
-          ...which(drawing),
+          ...pickCharge(drawing),
         }
       : undefined,
   leadsTo: (drawing, step): readonly Draft[] => {
@@ -34,7 +43,7 @@ const foreignRefund = act<ForeignRefund>({
     const isLong = isPending && dice.chance(0.7);
     const end = isLong && dice.chance(0.5) ? 'finish_refund' : 'fail_refund';
     return [
-      ...(isLong ? [slowBank(drawing, step.atMs)] : []),
+      ...(isLong ? [delayBank(drawing, step.atMs)] : []),
       ...(has('refund_failures') && dice.chance(0.6)
         ? [{ act: end, pace: ['minutes', 'hours'], given: end === 'fail_refund' ? { which: 'newest' } : {} } as const]
         : []),
@@ -133,7 +142,7 @@ const stray = act<Stray>({
     const processor = lost === undefined || lost === 'nameless' ? own : (OTHERS[lost][own] ?? 'second');
     const about = lost === 'nameless' ? {} : { paymentId, ...(named ? { operationId: paymentId } : {}) };
     const money = { amountMinor: amount, ...(currency === undefined ? {} : { currency }) };
-    return deedAt(scene, processor, (inside) => inside.charge({ ...about, ...money, source }));
+    return actAt(scene, processor, (inside) => inside.charge({ ...about, ...money, source }));
   },
   describe: ({ of, amount, source, lost, currency }, { name, money }) =>
     `a further charge of ${currency === undefined ? money(amount, of) : `${(amount / 100).toFixed(2)} ${currency}`} from ${source} appears ` +
@@ -175,7 +184,7 @@ const editMetadata = act<Edit>({
     // Do not edit before the payment has recorded the charge's id: until then Payonce finds the charge only by its
     // metadata.
     if (!chainOf(scene, own).some(({ payment }) => payment.chargeId === chargeId)) return 'nothing';
-    return deedAt(scene, found.processor, async (inside) => {
+    return actAt(scene, found.processor, async (inside) => {
       const { metadata, refunds } = await inside.read(chargeId);
       const changes =
         step.what === 'refunds'
@@ -269,7 +278,7 @@ const foreignCharges = act<Flood>({
   draw: () => undefined,
   play: async (scene, step) => {
     const processor = chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
-    return deedAt(scene, processor, async (inside) => {
+    return actAt(scene, processor, async (inside) => {
       for (let number = 0; number < step.count; number += 1) await inside.charge({ amountMinor: 1 });
     });
   },

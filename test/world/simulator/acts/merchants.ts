@@ -12,7 +12,7 @@ import {
   type Scene,
   waitsForPayer,
 } from './act.ts';
-import { slowBank } from './charges.ts';
+import { delayBank } from './charges.ts';
 import { drawTenant, TENANTS } from './clients.ts';
 import { ask, chainOf, changeOf, endOf, keyOf, paymentOf, rootOf, stepsFrom } from './objects.ts';
 
@@ -156,7 +156,7 @@ function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Dr
   const source = isRefund && dice.chance(0.5) ? 'tok_async' : 'tok_timeout_not_charged';
   const processor = 'its';
   return [
-    slowBank(drawing, atMs),
+    delayBank(drawing, atMs),
     { act: 'trouble', pace: ['instant'], given: { processor, calls: 'changes', count: 2, source }, fromMs: atMs - 500 },
     // An operator can decide about a change that the processor shows as pending only while the processor is down.
     ...(source === 'tok_async' && dice.chance(0.5)

@@ -118,7 +118,7 @@ export async function onCharge(
   const ofOwn = [...(named === undefined ? [] : [named]), ...own].find(({ charge }) => fits(charge));
   const found = ofOwn ?? allCharges(scene).find(({ charge }) => fits(charge));
   if (found === undefined) return 'nothing';
-  const end = await deedAt(scene, found.processor, (inside) => deed(inside, found.charge));
+  const end = await actAt(scene, found.processor, (inside) => deed(inside, found.charge));
   return end === 'done' && ofOwn === undefined ? ELSEWHERE : end;
 }
 
@@ -209,7 +209,7 @@ export function fittingPayment(
  *
  * @returns `refused: …` when the sandbox’s own rules refuse the act, or `nothing` when the act returns `nothing`
  */
-export async function deedAt(
+export async function actAt(
   scene: Scene,
   processor: string,
   deed: (inside: InsideSandbox) => Promise<unknown>,

@@ -4,7 +4,7 @@ import { OUTCOME_KNOWN_WITHIN_MS } from '../../../../lambdas/payments/domain/set
 import type { Step } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { type Act, type Arguments, act, type Scene } from './act.ts';
-import { secondPerson } from './approvals.ts';
+import { approvalSteps } from './approvals.ts';
 import { isIn } from './charges.ts';
 import {
   ask,
@@ -54,7 +54,7 @@ const decide = act<Decision>({
   about: 'payment',
   weight: 4,
   pace: ['hours', 'days'],
-  leadsTo: secondPerson,
+  leadsTo: approvalSteps,
   draw: ({ dice, root, earlier }) => {
     const has = (wanted: string): boolean => earlier.some(({ act: name }) => name === wanted);
     // Rarely draw a decision when the payment is probably not in review: before a wrong amount, or after a decision.
@@ -179,7 +179,7 @@ const decideChange = act<ChangeDecision>({
   about: 'payment',
   weight: 0,
   pace: ['hours'],
-  leadsTo: secondPerson,
+  leadsTo: approvalSteps,
   draw: () => undefined,
   play: async (scene, step) => {
     const asked = scene.stepOf(step.of);
@@ -239,7 +239,7 @@ const correct = act<Correction>({
   about: 'payment',
   weight: 3,
   pace: ['hours', 'days'],
-  leadsTo: secondPerson,
+  leadsTo: approvalSteps,
   draw: ({ dice }) => ({
     debit: dice.pick(ACCOUNTS),
     credit: dice.pick(ACCOUNTS),

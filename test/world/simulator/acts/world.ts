@@ -2,7 +2,7 @@ import type { FaultRates } from '../contract.ts';
 import type { Feature } from '../profiles.ts';
 import { type Act, type Arguments, act, type CallbackHabits, type Draft, type Drawing } from './act.ts';
 import { type AtProcessor, processorOf } from './charges.ts';
-import { deedAt } from './objects.ts';
+import { actAt } from './objects.ts';
 
 /** Acts of the environment: faults, behavior and outages of other systems, and new deployments. */
 
@@ -245,7 +245,7 @@ const trouble = act<Trouble>({
   }),
   play: (scene, step) => {
     const { calls, count, source } = step;
-    return deedAt(scene, processorOf(scene, step), (inside) =>
+    return actAt(scene, processorOf(scene, step), (inside) =>
       calls === 'charges' ? inside.failNext(count, source) : inside.failNextChange(count, source),
     );
   },

@@ -2,7 +2,7 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
-import { inquiryKey, inquiryQueued } from '../../../../lambdas/payments/store/queue-items.ts';
+import { inquiryKey, inquiryQueueAttributes } from '../../../../lambdas/payments/store/queue-items.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
@@ -155,7 +155,7 @@ describe('work that waits for an operator', () => {
     await put(TABLES.registry, {
       ...inquiryKey(inquiry),
       ...marked,
-      ...inquiryQueued(marked, harness.clock.nowMs()),
+      ...inquiryQueueAttributes(marked, harness.clock.nowMs()),
     });
     harness.clock.advance(60 * MINUTE_MS);
     expect(world.atTheEnd()).toEqual([NEEDED]);

@@ -137,7 +137,7 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
  * F32, B09, B10: checks that no request about a payment is rejected as if the processor were unavailable while the
  * payment's processor has no fault or outage.
  */
-export function checkWell({ world, payments }: Seen): readonly Violation[] {
+export function checkAvailableProcessorIsUsed({ world, payments }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ path, answer }) => {
     if (answer?.status !== 503 || !answer.body.includes('"processor_')) return [];
     const id = /^\/v1\/payments\/(pay_[a-z2-7]{32})\//.exec(path)?.[1] ?? '';

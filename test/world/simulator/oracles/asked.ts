@@ -39,7 +39,7 @@ interface Done {
 }
 
 /** Checks the amounts of all successful requests, once the system is quiet. */
-export function checkAsked(seen: Seen): readonly Violation[] {
+export function checkRequestedAmounts(seen: Seen): readonly Violation[] {
   const { calls } = seen.world;
   const sent = sentAmounts(seen.world);
   const found: Violation[] = [];

@@ -13,7 +13,7 @@ import type { Delivery } from '../../../../lambdas/webhooks/domain/webhook-deliv
 import { ENDPOINT_TEST } from '../../../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { parseBook, parseDelivery } from '../../../../lambdas/webhooks/store/webhook-items.ts';
 import type { Observed, Violation } from '../contract.ts';
-import { byPayment, isKnownThere } from './processors.ts';
+import { chargesByPayment, isKnownThere } from './processors.ts';
 import { MAX_SKEW_MS, type Seen } from './seen.ts';
 
 type Noticed = Pick<Seen, 'world' | 'payments' | 'entered'>;
@@ -83,7 +83,7 @@ const REDRIVEN_AFTER_MS = 2 * DAY_MS;
  * processor reports its failure, or if nothing was sent.
  */
 function failures({ world, payments }: Noticed): readonly Violation[] {
-  const charges = byPayment(world);
+  const charges = chargesByPayment(world);
   return [...payments].flatMap(([id, chain]) => {
     const failed = chain.find(({ row }) => row.type === 'payment.failed')?.row;
     const { code = '' } = failed?.payment.failure ?? {};

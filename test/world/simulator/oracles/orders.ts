@@ -4,14 +4,22 @@
  */
 
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
-import { isSettled, OPEN_CALL } from '../../../../lambdas/orders/domain/order.ts';
+import { ANNOUNCED_STATUSES, isSettled } from '../../../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import { orderStepOperation, parseOrderId } from '../../../../lambdas/orders/ids.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
-import { byPayment, heldOf, isDecidedOtherwise, isReported, isShown, isTried, mismatches } from './processors.ts';
+import {
+  chargesByPayment,
+  heldOf,
+  isDecidedOtherwise,
+  isReported,
+  isShown,
+  isTried,
+  mismatches,
+} from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
 /** Maximum time between the last read of the payment and an effect, which may need a call, in milliseconds. */
@@ -119,7 +127,7 @@ function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { pro
 /** Checks all orders, once the system is quiet. */
 export function checkOrdersEnd(seen: Seen): readonly Violation[] {
   const { world, orders, payments } = seen;
-  const charges = byPayment(world);
+  const charges = chargesByPayment(world);
   const reported = mismatches(world);
   return [...orders].flatMap(([id, chain]) => {
     const order = chain.at(-1)?.row.order;
@@ -153,7 +161,7 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     if (order.status === 'needs_review' && order.charge.status === 'review' && !isPaymentWaiting)
       wrong('is in review, but its payment is no longer in review');
     const has = (what: ShopEffect['what']): boolean => effectsFor(id, seen).some((deed) => deed.what === what);
-    if (isSettled(order) && OPEN_CALL.has(order.email.status))
+    if (isSettled(order) && ANNOUNCED_STATUSES.has(order.email.status))
       wrong(`is completed or undone, but its e-mail is ${order.email.status}`);
     if (has('mail') && order.email.status === 'failed') wrong('shows that no e-mail was sent, but an e-mail was sent');
     if (!has('mail') && order.email.status === 'sent') wrong('shows that an e-mail was sent, but no e-mail was sent');

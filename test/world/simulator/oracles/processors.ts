@@ -108,7 +108,7 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
  * no difference.
  */
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
-  const charges = byPayment(world);
+  const charges = chargesByPayment(world);
   const reported = mismatches(world);
   // A comparison of the books that failed has reported nothing.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
@@ -271,7 +271,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
   const paymentOf = new Map<string, string>();
   const kept = orphansOf(world);
   const own = new Set([...payments.values()].map((chain) => chain.at(-1)?.row.payment.chargeId));
-  for (const [id, charges] of byPayment(world)) for (const { chargeId } of charges) paymentOf.set(chargeId, id);
+  for (const [id, charges] of chargesByPayment(world)) for (const { chargeId } of charges) paymentOf.set(chargeId, id);
   return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, takenAtMs }) => {
     const id = paymentOf.get(chargeId) ?? '';
     const isTaken = takenAtMs !== undefined;
@@ -521,7 +521,7 @@ function isRaised({ alarms }: Observed, name: string, id: string, sinceMs: numbe
   return alarms.some(({ metric, about, atMs }) => metric === name && about === id && atMs >= sinceMs);
 }
 
-export function byPayment({ processors }: Observed): ReadonlyMap<string, readonly ProcessorCharge[]> {
+export function chargesByPayment({ processors }: Observed): ReadonlyMap<string, readonly ProcessorCharge[]> {
   const found = new Map<string, ProcessorCharge[]>();
   for (const charge of Object.values(processors).flatMap(({ inside }) => inside.all)) {
     if (charge.paymentId === undefined) continue;

@@ -19,7 +19,7 @@ import type { Observed, Violation } from '../contract.ts';
 import { booksOf, isAbout } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
 import {
-  byPayment,
+  chargesByPayment,
   isDecidedOtherwise,
   isLeftToOperator,
   isNameless,
@@ -228,7 +228,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
   const left = (what: string, about?: string): void =>
     void found.push({ oracle: 'nothing is left once quiet', what, ...(about === undefined ? {} : { about }) });
   for (const claim of claims) if (!/^(?:biz|run|rca)_/.test(claim)) left('a claim has no answer', claim);
-  const charges = byPayment(world);
+  const charges = chargesByPayment(world);
   for (const [id, chain] of payments) {
     const newest = chain.at(-1)?.row.payment;
     if (newest === undefined) continue;

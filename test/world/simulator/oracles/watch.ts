@@ -1,8 +1,8 @@
 import type { Observed, Violation } from '../contract.ts';
 import { checkAlarms } from './alarms.ts';
-import { byKey, checkErrors, checkKey, checkStored, checkWell } from './answers.ts';
+import { byKey, checkAvailableProcessorIsUsed, checkErrors, checkKey, checkStored } from './answers.ts';
 import { checkArchive } from './archive.ts';
-import { checkAsked } from './asked.ts';
+import { checkRequestedAmounts } from './asked.ts';
 import { checkPayment } from './books.ts';
 import { checkCommissions } from './commissions.ts';
 import { checkCredits } from './credits.ts';
@@ -69,7 +69,7 @@ export class Watch {
       }
     }
     for (const calls of byKey(seen.world.calls).values()) found.push(...checkKey(calls, seen.answers));
-    found.push(...checkOwners(seen), ...checkWell(seen), ...checkErrors(seen));
+    found.push(...checkOwners(seen), ...checkAvailableProcessorIsUsed(seen), ...checkErrors(seen));
     for (const [id, chain] of seen.orders) found.push(...checkOrder(id, chain, seen));
     found.push(
       ...checkBooks(seen),
@@ -87,7 +87,7 @@ export class Watch {
       ...checkEmails(seen),
       ...checkEvents(seen),
       ...checkRequests(seen),
-      ...checkAsked(seen),
+      ...checkRequestedAmounts(seen),
       ...checkArchive(seen.world),
       ...checkMishaps(seen),
     );
