@@ -91,7 +91,9 @@ function callOf(calls: ApiCommand['calls'], session: Session, command: Command, 
     const given = Object.entries(command.opts<Record<string, unknown>>()).filter(([name]) => !NOT_SENT.includes(name));
     const fields = { ...Object.fromEntries(given.map(([name, value]) => [fieldOf(name), value] as const)), ...more };
     if (method === 'POST') return ask(method, path, Object.keys(fields).length === 0 ? undefined : fields);
-    const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+    const query = new URLSearchParams(
+      Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]),
+    );
     return ask(method, query.size === 0 ? path : `${path}?${query.toString()}`);
   };
   return { session, command, args, path, ask, send };
@@ -132,7 +134,7 @@ function textAt(row: unknown, field: string): string {
   }
   if (value === null) return '';
   if (value === undefined || typeof value === 'object') throw otherAnswer();
-  return String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** @param none shown without rows @param columns by their headings: a field, or its text */

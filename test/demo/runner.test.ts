@@ -108,7 +108,7 @@ test('runs scenarios by turn, counts after the retries, and returns the findings
 
 test('counts that are shown skip a failed count, and end with the signal', async () => {
   const side = sideOf(['key']);
-  const { charges } = side;
+  const charges = side.charges.bind(side);
   side.charges = async (payment) => {
     side.charges = charges;
     throw new Error(`the processor does not answer about ${payment}`);
