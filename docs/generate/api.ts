@@ -3,10 +3,14 @@
  * install runs it.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { Command } from 'commander';
 
 const FOLDER = new URL('../../generated/', import.meta.url);
 const EXAMPLES = new URL('api-examples.json', FOLDER);
 
+new Command('npm run generate')
+  .description('Writes the types of the API and the examples of its documents, which are not in git.')
+  .parse();
 mkdirSync(FOLDER, { recursive: true });
 // The handlers whose answers are captured are checked against the documents, which contain the examples.
 if (!existsSync(EXAMPLES)) writeFileSync(EXAMPLES, '{ "operations": {}, "problems": {} }\n');

@@ -78,13 +78,14 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
 /**
  * Project programs that the README names. They are started here; `RUN_WHOLE` names the suites that run them completely.
  */
-const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'docs:tables', 'prove', 'test', 'test:busy'];
+const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'generate', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   start: ['test/lifecycle/local.drill.test.ts', "'start.ts'"],
   stop: ['test/lifecycle/local.drill.test.ts', "'stop.ts'"],
   demo: ['test/demo/demo.drill.test.ts', 'sideBySide('],
   bench: ['test/bench/short.drill.test.ts', 'measure('],
   package: ['test/package/foreign-app.ts', 'package/build.ts'],
+  generate: ['package.json', '"prepare": "npm run generate"'],
   'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
 };
 
