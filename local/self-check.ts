@@ -9,6 +9,8 @@ import { sentenceOf } from './sentence.mjs';
  */
 const ENDED_WITHIN_MS = 60_000;
 const POLL_MS = 250;
+/** Minimum time for the response to a request, also at the end of the check. Milliseconds. */
+const RESPONSE_MS = 10_000;
 const JOB = 'resolve';
 
 /** The body of an answer: a payment, a run, or a problem, whose `status` is a number. */
@@ -71,7 +73,7 @@ async function ask(url: string, key: string, untilMs: number, json?: object): Pr
         : { 'content-type': 'application/json', 'idempotency-key': `npm-start-${randomUUID()}` }),
     },
     ...(json === undefined ? {} : { method: 'POST', body: JSON.stringify(json) }),
-    signal: AbortSignal.timeout(Math.max(POLL_MS, untilMs - Date.now())),
+    signal: AbortSignal.timeout(Math.max(RESPONSE_MS, untilMs - Date.now())),
   });
   return { httpStatus: answer.status, ...body.catch({}).parse(await answer.json().catch(() => ({}))) };
 }
