@@ -10,7 +10,7 @@ const DECLARATIONS = new Set(['reading', 'keyed', 'setting']);
  * `docs` and without `.meta(…)` of schemas; the function that serves the documents is bundled without `handle`.
  */
 export function withoutPart(source: string, unused: UnusedPart): string {
-  if (unused === 'docs' ? !/\bdocs: \{|\.meta\(/.test(source) : !/\bhandle\b/.test(source)) return source;
+  if (!/\b(?:reading|keyed|setting)\(|\.meta\(/.test(source)) return source;
   const removed: (readonly [from: number, to: number])[] = [];
   const visit = (node: ts.Node): void => {
     const range = unusedRange(node, unused);

@@ -9,10 +9,7 @@ import { type KeyedRequest, readDryRun, readKeyedRequest } from './keyed-request
 import type { ProblemCode } from './problems.ts';
 import { emptyBody, emptyQuery, validateBody, validateQuery } from './validate.ts';
 
-/**
- * One declaration for each endpoint: the router validates requests by it, and the API documents are generated from it. The
- * bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves the documents.
- */
+/** The documentation of an endpoint in the API documents. */
 export interface EndpointDocs {
   /** Never changes, because clients are generated from it. */
   readonly operationId: string;
@@ -65,7 +62,10 @@ export interface KeyedDocs extends BodyDocs {
   readonly expires?: boolean;
 }
 
-/** A route with its documentation. */
+/**
+ * One declaration for each endpoint: the router validates requests by it, and the API documents are generated from it. The
+ * bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves the documents.
+ */
 export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
   readonly kind: 'reading' | 'keyed' | 'setting';
   readonly query?: z.ZodObject;
