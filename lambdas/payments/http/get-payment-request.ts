@@ -12,7 +12,7 @@ import { paymentRequest, type RequestStatus } from './payment-answers.ts';
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-export interface PaymentRequestTools {
+interface PaymentRequestTools {
   readonly store: PaymentStore;
   readonly digest: Digest;
 }

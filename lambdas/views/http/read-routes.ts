@@ -1,7 +1,11 @@
 import type { RoutePath } from '../../http/authenticated-api.ts';
 import type { TenantEndpoint } from '../../http/endpoint.ts';
+import { getPayment } from '../../payments/http/get-payment.ts';
+import { getPaymentRequest } from '../../payments/http/get-payment-request.ts';
+import { getCharges } from '../../payments/http/list-charges.ts';
+import { getTransitions } from '../../payments/http/list-transitions.ts';
+import { PART_ROUTES } from '../../payments/http/payment-parts.ts';
 import { PAYMENT_POSTS } from '../../payments/http/payment-paths.ts';
-import { PAYMENT_READ_ROUTES } from '../../payments/http/payment-read-routes.ts';
 import type { ReadChargesTools } from '../../payments/use/read-charges.ts';
 import type { ListPaymentsTools } from '../use/list-payments.ts';
 import { EVENT_ROUTES, type EventsTools } from './event-routes.ts';
@@ -12,7 +16,11 @@ export type ReadTools = ReadChargesTools & ListPaymentsTools & EventsTools & Led
 
 /** The routes of the function that only reads: payments and their parts, events and reports, entries and balances. */
 export const READ_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
-  ...PAYMENT_READ_ROUTES,
+  getPayment,
+  getTransitions,
+  ...PART_ROUTES,
+  getPaymentRequest,
+  getCharges,
   ...PAYMENT_LIST_ROUTES,
   ...EVENT_ROUTES,
   ...LEDGER_READ_ROUTES,
