@@ -123,7 +123,7 @@ export async function sideBySide(
   step('waiting until all counts are stable');
   const countsOf = async (name: SideName, scenario: Scenario): Promise<Counts> => {
     const failure = failures[name].get(scenario);
-    invariant(failure !== undefined, 'every scenario has run');
+    invariant(failure !== undefined, 'the scenario has not run');
     return countAtRest(sides[name], failure.subject, await failure.ended);
   };
   return Promise.all(

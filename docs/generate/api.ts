@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes what is made from the API and is not in git: the captured examples of its documents, and its types. The
- * install runs it.
+ * `npm run generate`: generates the examples of the API documents and the types of the API (`generated/`, not in git). `npm ci` runs
+ * it.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
@@ -9,7 +9,7 @@ const FOLDER = new URL('../../generated/', import.meta.url);
 const EXAMPLES = new URL('api-examples.json', FOLDER);
 
 new Command('npm run generate')
-  .description('Writes the types of the API and the examples of its documents, which are not in git.')
+  .description('Generates the API types and the examples of the API documents (generated/, not in git).')
   .parse();
 mkdirSync(FOLDER, { recursive: true });
 // The handlers whose answers are captured are checked against the documents, which contain the examples.
