@@ -17,7 +17,7 @@ interface MeasureOptions {
 
 /**
  * Measures every table of the benchmarks on a running local AWS.
- * @returns the text of docs/benchmarks.md
+ * @returns the text of docs/proof/benchmarks.md
  */
 export async function measure(aws: LocalAws, { size, progress }: MeasureOptions): Promise<string> {
   const config = accessTo(aws);

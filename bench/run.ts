@@ -6,7 +6,7 @@ import { startLocalAws } from '../local/local-aws.ts';
 import { measure } from './measure.ts';
 import { FULL, SHORT, type Size } from './speed.ts';
 
-const PAGE = resolve(import.meta.dirname, '..', 'docs', 'benchmarks.md');
+const PAGE = resolve(import.meta.dirname, '..', 'docs', 'proof', 'benchmarks.md');
 /**
  * Preferred port. It differs from the default port and from the port of the tests. If it is taken, another free port is
  * used.
@@ -14,7 +14,7 @@ const PAGE = resolve(import.meta.dirname, '..', 'docs', 'benchmarks.md');
 const BENCH_PORT = 14_666;
 
 const { short } = new Command('npm run bench --')
-  .description('Measures what a payment costs, and writes docs/benchmarks.md.')
+  .description('Measures what a payment costs, and writes docs/proof/benchmarks.md.')
   .option('--short', 'make a short test run without writing the file', false)
   .parse()
   .opts<{ readonly short: boolean }>();

@@ -114,7 +114,7 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
     );
   for (const { name, status } of stacks) {
     if (/^(?:CREATE_FAILED|UPDATE_FAILED|ROLLBACK_COMPLETE|.*ROLLBACK_FAILED|DELETE_FAILED)$/.test(status))
-      find('stack_failed', name, `The stack is ${status}. See "A deploy that failed" in docs/first-deploy.md.`);
+      find('stack_failed', name, `The stack is ${status}. See "A deploy that failed" in docs/operate/first-deploy.md.`);
   }
   for (const address of unconfirmed)
     find(

@@ -39,7 +39,7 @@ export function addConform(program: Command, session: Session): void {
   program
     .command('conform <url>')
     .description(
-      'examines whether a processor of your own implements the protocol of processorUrl (docs/processor-protocol.md); it makes charges: use it in test mode',
+      'examines whether a processor of your own implements the protocol of processorUrl (docs/guides/processor-protocol.md); it makes charges: use it in test mode',
     )
     .option(
       '--signing-key <whsec>',

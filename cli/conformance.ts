@@ -4,7 +4,7 @@ import type { SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts'
 import { chargeAnswer, listAnswer, refundAnswer } from '../lambdas/processors/sandbox/sandbox-charge.ts';
 
 /**
- * The conformance suite of the processor protocol (docs/processor-protocol.md). Each point is a requirement for a
+ * The conformance suite of the processor protocol (docs/guides/processor-protocol.md). Each point is a requirement for a
  * processor.
  */
 

@@ -25,7 +25,7 @@ export function addCost(program: Command, session: Session): void {
       const rows = lines.map(({ what, number, price, usd }) => [what, rounded(number), price, usd.toFixed(2)]);
       session.show({ region: 'us-east-1', pricesAsOf: PRICES_AS_OF, payments: count, lines, totalUsd: total }, [
         ...table(['WHAT', 'NUMBER', 'PRICE IN USD', 'USD A MONTH'], [...rows, ['total', '', '', total.toFixed(2)]]),
-        `List prices of us-east-1 of ${PRICES_AS_OF}, without the processor's fees, data transfer, taxes and free tiers (docs/costs.md).`,
+        `List prices of us-east-1 of ${PRICES_AS_OF}, without the processor's fees, data transfer, taxes and free tiers (docs/operate/costs.md).`,
       ]);
     });
 }

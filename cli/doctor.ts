@@ -77,7 +77,7 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
   const hasNone = archive === 'false';
   if (!isLive || !(hasNone || archiveYears === '0')) return [];
   const detail = hasNone
-    ? 'Live payments have no copy outside the tables. Deploy with payonce:archive=true (docs/audit.md), for a trial with payonce:archiveYears=0.'
+    ? 'Live payments have no copy outside the tables. Deploy with payonce:archive=true (docs/operate/audit.md), for a trial with payonce:archiveYears=0.'
     : 'Rows of live payments are locked for one day only. Deploy with more payonce:archiveYears.';
   return [{ check: 'live_without_archive', about: hasNone ? 'archive' : 'archiveYears', detail }];
 }
@@ -88,7 +88,7 @@ export function addDoctor(program: Command, session: Session): void {
     .command('doctor')
     .description('reports errors and unsafe settings of the account and the deployment, before and after "cdk deploy"')
     .option('-c, --context <name=value...>', 'before a deploy: a setting, as for cdk deploy', settingOf, {})
-    .option('--probe', 'also probe what only a real account can show (docs/first-deploy.md)', false)
+    .option('--probe', 'also probe what only a real account can show (docs/operate/first-deploy.md)', false)
     .option(
       '--key <key>',
       'an API key of test mode, with which --probe makes a payment; the default is one in PAYONCE_API_KEY',

@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import { CommanderError } from 'commander';
 import { sentenceOf } from '../local/sentence.mjs';
 
-/** The exit codes, documented in docs/cli.md. */
+/** The exit codes, documented in docs/reference/cli.md. */
 export const ExitCode = {
   done: 0,
   /** Done in part. The result lists the remaining work. */

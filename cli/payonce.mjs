@@ -8,7 +8,7 @@ import { refusal } from '../local/sentence.mjs';
 
 const OWN_NODE = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
-/** "Wrong settings", as documented in docs/cli.md. */
+/** "Wrong settings", as documented in docs/reference/cli.md. */
 const EXIT_SETTINGS = 3;
 
 const reason = refusal();

@@ -35,7 +35,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .option('--json', 'print one JSON document')
     .option('--directory <path>', 'the directory of "npm start"', PAYONCE_DIRECTORY)
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
-    .addHelpText('after', '\nExit codes: docs/cli.md');
+    .addHelpText('after', '\nExit codes: docs/reference/cli.md');
   const session = new Session(program, surroundings);
   const group = (name: keyof typeof GROUPS) => () =>
     addApiGroup(program, session, name, GROUPS[name], API_COMMANDS[name]);

@@ -9,7 +9,7 @@ Written by \`npm run demo -- --write\`, from a run on the local AWS. Both sides 
 HTTP, charge at a sandbox processor, and have a consumer of their events behind a queue. Each count comes from its source: charges (in the last
 two rows: refunds) from the processor's books, sets of postings from the Ledger, distinct events from the bus, and effects from the consumer's rows.
 
-The naive side ([demo/functions](../demo/functions)) is a typical first implementation: it checks before it acts, with consistent reads, and acts
+The naive side ([demo/functions](../../demo/functions)) is a typical first implementation: it checks before it acts, with consistent reads, and acts
 before it saves. A repeated key gets the stored answer, a known event is not applied again, and a refund beyond the rest is rejected. This is
 correct as long as no process dies and no request is duplicated or concurrent. It runs ten requests at a time; rejected clients retry. It posts a
 refund and then sends it to the processor: of two concurrent refunds the processor rejects the second, when its postings, event and effect
@@ -28,10 +28,10 @@ The naive counts are the results of races and differ between runs. Payonce's cou
 
 \`npm start\` prints the address of the lab, a page for this machine. Choose a trouble and run it on both sides, one trouble at a time. The page
 shows the counts while they change, the verdicts, and the row of this table. Payonce's side links to what happened to the payment, in the
-[console](console.md). The lab runs the scenarios of \`npm run demo\` by the same function, and two more: a processor that
+[console](../operate/console.md). The lab runs the scenarios of \`npm run demo\` by the same function, and two more: a processor that
 charges and never answers, and a refund of a charge that the payer has disputed. The naive shop is deployed by the first run, and taken away when Payonce stops
-([0110](decisions/0110-the-lab-is-a-program-of-the-local-surroundings.md)).
+([0110](../design/decisions/0110-the-lab-is-a-program-of-the-local-surroundings.md)).
 
-![A trouble in the lab, with the counts of both sides](pictures/console-lab.png)
+![A trouble in the lab, with the counts of both sides](../pictures/console-lab.png)
 `;
 }

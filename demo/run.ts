@@ -9,13 +9,13 @@ import { Runner } from './runner.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { exitCode, type Finding, plainTable } from './verdict.ts';
 
-const PAGE = resolve(import.meta.dirname, '..', 'docs', 'demo.md');
+const PAGE = resolve(import.meta.dirname, '..', 'docs', 'start', 'demo.md');
 /** Differs from the default port and from the ports of tests and benchmarks. If it is taken, another is used. */
 const DEMO_PORT = 14_866;
 
 const { write } = new Command('npm run demo --')
   .description('Causes the same failures at a naive payment handler and at Payonce, and counts the results.')
-  .option('--write', 'write docs/demo.md from this run', false)
+  .option('--write', 'write docs/start/demo.md from this run', false)
   .parse()
   .opts<{ readonly write: boolean }>();
 

@@ -63,7 +63,7 @@ export interface Settings
   readonly retainData: boolean;
   /**
    * The ARN of a KMS key of this account and region that encrypts the tables, the queues and the bucket of exports. The
-   * policy of the key must allow all these uses (docs/data-key.md).
+   * policy of the key must allow all these uses (docs/operate/data-key.md).
    * @default the AWS managed key for tables, and keys managed by SQS and S3 for queues and buckets
    */
   readonly dataKeyArn?: string;
@@ -73,7 +73,7 @@ export interface Settings
    */
   readonly eventArchive: boolean;
   /**
-   * Send all events to a queue for the NATS bridge (docs/nats-bridge.md), and create the policy that the bridge needs.
+   * Send all events to a queue for the NATS bridge (docs/guides/nats-bridge.md), and create the policy that the bridge needs.
    * The bridge itself runs elsewhere. @default false
    */
   readonly natsBridge: boolean;

@@ -64,7 +64,7 @@ export const PAYONCE: CdkApp = {
       ],
       kafka: { cluster: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1' },
     }),
-    // The example of docs/services.md, at its port. Its daily run counts as missed while the example is not running.
+    // The example of docs/guides/services.md, at its port. Its daily run counts as missed while the example is not running.
     'payonce:jobTargets': JSON.stringify({
       membership: {
         url: 'http://127.0.0.1:8787',

@@ -71,7 +71,7 @@ const BY_USE: readonly (readonly [what: string, used: string])[] = [
   ],
 ];
 
-/** DynamoDB's JSON of a row, with the fields of a line, has about twice the bytes of the row (docs/decisions/0093). */
+/** DynamoDB's JSON of a row, with the fields of a line, has about twice the bytes of the row (docs/design/decisions/0093). */
 function archivedGb(): number {
   return (2 * (growthOf()['Ledger'] ?? 0) * MILLION) / 1024 ** 3;
 }
@@ -102,7 +102,7 @@ function wholePayment({ paths }: Figures): readonly [low: number, high: number] 
   ];
 }
 
-/** docs/costs.md. */
+/** docs/operate/costs.md. */
 export async function costsPage(synthesize: Synthesize): Promise<string> {
   const figures = await figuresOf(synthesize);
   const { paths, idle } = figures;
@@ -194,7 +194,7 @@ ${growth()}
 
 function growth(): string {
   return `Bytes that a payment with a reference, its event and a webhook leave, without copies in indexes. The Ledger and the Views keep them; for the other tables
-see [retention](retention.md). A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for point-in-time recovery.
+see [retention](../reference/retention.md). A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for point-in-time recovery.
 
 | table | bytes | GB per million payments |
 |---|---|---|
@@ -220,7 +220,7 @@ others make up to ${shown(keyRequests.number)} a month, ${keyRequests.usd.toFixe
 
 ## Metrics under traffic
 
-A payment, its callback, its event and its webhook write ${TRAFFIC_METRICS} custom metrics that an idle deployment does not write: ${(TRAFFIC_METRICS * PRICES.customMetric.usd).toFixed(2)} USD a month, less where no payment is made in most hours. Failures, vendors and processors write others ([metrics](metrics.md)).
+A payment, its callback, its event and its webhook write ${TRAFFIC_METRICS} custom metrics that an idle deployment does not write: ${(TRAFFIC_METRICS * PRICES.customMetric.usd).toFixed(2)} USD a month, less where no payment is made in most hours. Failures, vendors and processors write others ([metrics](../reference/metrics.md)).
 
 ## Starts
 

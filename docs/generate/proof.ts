@@ -23,7 +23,7 @@ function read(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../proof/${name}.json`, import.meta.url), 'utf8'));
 }
 
-/** docs/proof.md with its tables made again from the files of docs/proof. */
+/** docs/proof/planted-faults.md with its tables made again from the files of docs/proof. */
 export function proofPage(page: string): string {
   return fill(page, { findings, mutants, cells, faults, acts });
 }

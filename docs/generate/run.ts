@@ -9,14 +9,14 @@ import { scenariosPage } from './scenarios.ts';
 import { fill } from './state-machine.ts';
 import { thirdPartyPage } from './third-party.ts';
 
-const STATE_MACHINE = new URL('../state-machine.md', import.meta.url);
-const METRICS = new URL('../metrics.md', import.meta.url);
-const RETENTION = new URL('../retention.md', import.meta.url);
-const SCENARIOS = new URL('../scenarios.md', import.meta.url);
-const THIRD_PARTY = new URL('../third-party.md', import.meta.url);
-const PROOF = new URL('../proof.md', import.meta.url);
-const COSTS = new URL('../costs.md', import.meta.url);
-const PROTOCOL = new URL('../processor-protocol.json', import.meta.url);
+const STATE_MACHINE = new URL('../reference/state-machine.md', import.meta.url);
+const METRICS = new URL('../reference/metrics.md', import.meta.url);
+const RETENTION = new URL('../reference/retention.md', import.meta.url);
+const SCENARIOS = new URL('../proof/scenarios.md', import.meta.url);
+const THIRD_PARTY = new URL('../reference/third-party.md', import.meta.url);
+const PROOF = new URL('../proof/planted-faults.md', import.meta.url);
+const COSTS = new URL('../operate/costs.md', import.meta.url);
+const PROTOCOL = new URL('../reference/processor-protocol.json', import.meta.url);
 const README = new URL('../../README.md', import.meta.url);
 const COUNTED = new URL('../../lib/cost/counted-paths.json', import.meta.url);
 

@@ -10,7 +10,7 @@ import {
   REFUND_TABLE,
 } from '../../lambdas/payments/domain/state-tables.ts';
 
-/** The parts of docs/state-machine.md that are generated, by the name in their markers. */
+/** The parts of docs/reference/state-machine.md that are generated, by the name in their markers. */
 const SECTIONS: Readonly<Record<string, () => string>> = { diagram, charges, refunds, disputes, bookings };
 
 /**

@@ -4,7 +4,7 @@ import { type Context, Hono } from 'hono';
 import { Webhook } from 'standardwebhooks';
 
 /*
- * A processor of a team's own: payments by gift card, behind `processorUrl` (docs/processor-protocol.md). A charge takes its amount from
+ * A processor of a team's own: payments by gift card, behind `processorUrl` (docs/guides/processor-protocol.md). A charge takes its amount from
  * the balance of a card, once for each key: balance, charge, answer and callback are one transaction.
  */
 

@@ -19,7 +19,7 @@ import type { Effect as AnyEffect } from './use/run-request.ts';
  * Library for the team's own services: routes, functions and consumers that take effect once. Record and effect are
  * committed in the team's own DynamoDB table in one transaction, by the engine that processes Payonce's payments.
  *
- * This file is the complete interface. docs/services.md walks through an example.
+ * This file is the complete interface. docs/guides/services.md walks through an example.
  */
 
 export { admitJobs, type JobsCaller, type JobVariables } from './job-calls.ts';

@@ -144,7 +144,7 @@ interface Held {
 
 /**
  * Limits the requests of each tenant, mode and kind to `rate` per second with bursts of `burst`, across all processes
- * (docs/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that not every request costs a
+ * (docs/design/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that not every request costs a
  * write. Tokens count when they are taken, and are not returned.
  */
 export class TenantLimits {

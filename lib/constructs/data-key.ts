@@ -30,7 +30,7 @@ export function bucketEncryption(
   return { encryption: BucketEncryption.KMS, encryptionKey, bucketKeyEnabled: true };
 }
 
-/** Returns the key, imported once per stack. The policy of the key must grant its use (docs/data-key.md). */
+/** Returns the key, imported once per stack. The policy of the key must grant its use (docs/operate/data-key.md). */
 function dataKey(scope: Construct): IKey | undefined {
   const arn = dataKeyOf(scope.node);
   if (arn === undefined) return undefined;

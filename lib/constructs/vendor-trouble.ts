@@ -20,7 +20,7 @@ const MANY_GIVEN_UP = 10;
 const OLD = Duration.days(10);
 
 /**
- * Alarms for an unavailable vendor, and for calls that wait for a redrive. Each alarm has an entry in docs/runbook.md.
+ * Alarms for an unavailable vendor, and for calls that wait for a redrive. Each alarm has an entry in docs/operate/runbook.md.
  */
 export class VendorTrouble extends Construct {
   constructor(scope: Construct, id: string, props: VendorTroubleProps) {

@@ -183,7 +183,7 @@ function reconcilingPath(memoryMb: number): Path {
   const { payments, chains, queries, pages, seconds } = counted.reconciling;
   return {
     title: "The comparisons of a payment with the processor's books",
-    assumes: `A payment is compared once within the hour and by seven nightly runs, at ${payments / 1_000_000} million payments a month. The worker has ${memoryMb} MB, and its duration is taken from docs/benchmarks.md. A chain is read with one unit, a query of the index with at most two, and a page of work writes at most as much as a whole run.`,
+    assumes: `A payment is compared once within the hour and by seven nightly runs, at ${payments / 1_000_000} million payments a month. The worker has ${memoryMb} MB, and its duration is taken from docs/proof/benchmarks.md. A chain is read with one unit, a query of the index with at most two, and a page of work writes at most as much as a whole run.`,
     usage: {
       gbSecond: gbSeconds(memoryMb, seconds) / payments,
       writeUnit: (pages * counted.run.writeUnits) / payments,

@@ -8,7 +8,7 @@ import { objectOf, PREFIX } from './rules.ts';
 export interface JobTargetSettings {
   /**
    * Services with scheduled jobs: JSON, an object of names, each with `{ "url", "jobs": [{ "id", "why", "schedule", "every", "path",
-   * "scopes", "timeZone"?, "window"? }] }` (docs/jobs.md, "Jobs of other services"). @default none
+   * "scopes", "timeZone"?, "window"? }] }` (docs/guides/jobs.md, "Jobs of other services"). @default none
    */
   readonly jobTargets?: JobTargets;
 }

@@ -5,7 +5,7 @@ import { PREFIX, parsedJson, type Rule } from './rules.ts';
 /** The settings of payment requests over events. */
 export interface PaymentRequestSettings {
   /**
-   * The senders of payment requests over events, with their tenants: JSON (docs/transports.md).
+   * The senders of payment requests over events, with their tenants: JSON (docs/guides/transports.md).
    * @default none: events cannot request payments
    */
   readonly paymentRequests?: PaymentRequests;
@@ -144,7 +144,7 @@ function isAddress([field]: readonly [string, unknown]): boolean {
 
 export const PAYMENT_REQUEST_RULES = {
   paymentRequests: {
-    allowed: 'JSON, an object of senders (docs/transports.md)',
+    allowed: 'JSON, an object of senders (docs/guides/transports.md)',
     read: (given: unknown) => {
       const read = paymentRequests.safeParse(typeof given === 'string' ? parsedJson(given) : given);
       if (read.success) return read.data;

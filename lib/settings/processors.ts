@@ -13,7 +13,7 @@ export type Mode = RoutingRule['mode'];
 /** The settings of processors and of routes, by their names in CDK context. */
 export interface ProcessorProps {
   /**
-   * The URL of a processor of your own for live mode (docs/processor-protocol.md), an https address without a trailing
+   * The URL of a processor of your own for live mode (docs/guides/processor-protocol.md), an https address without a trailing
    * slash.
    */
   readonly processorUrl?: string;

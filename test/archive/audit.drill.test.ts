@@ -9,7 +9,7 @@ import { payonce } from '../support/command-line.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 
-/** Runs the walkthrough of docs/audit.md. */
+/** Runs the walkthrough of docs/operate/audit.md. */
 
 const local = localAws();
 let client: ReturnType<typeof documentClient>;

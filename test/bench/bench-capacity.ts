@@ -46,7 +46,7 @@ const busiestOf = (meter: PartitionMeter, ...places: readonly string[]): number 
   );
 
 /**
- * Renders the capacity table of docs/benchmarks.md. "Before" was measured with the rows of an earlier version and can
+ * Renders the capacity table of docs/proof/benchmarks.md. "Before" was measured with the rows of an earlier version and can
  * no longer be counted.
  *
  * @param one units of one payment

@@ -79,7 +79,7 @@ class CountedWorld {
   }
 }
 
-/** Counts the paths of docs/costs.md, each with fresh stores. */
+/** Counts the paths of docs/operate/costs.md, each with fresh stores. */
 export async function countPaths() {
   const metadata = { note: 'n'.repeat(496) };
   const plain = await paymentPaths();

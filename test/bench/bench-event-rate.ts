@@ -131,7 +131,7 @@ export async function eventRates(settings: Readonly<Record<'relay' | 'projector'
   }));
 }
 
-/** Renders the event-rate table of docs/benchmarks.md. */
+/** Renders the event-rate table of docs/proof/benchmarks.md. */
 export async function eventRateTable(settings: Parameters<typeof eventRates>[0]): Promise<string> {
   const described = ({ memoryMb, batch, atOnce }: BatchSettings) => `${memoryMb} MB, ${atOnce} × ${batch}`;
   const rows = (await eventRates(settings)).map(

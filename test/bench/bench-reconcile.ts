@@ -144,7 +144,7 @@ export async function reconcilingOfMonth() {
   return sum;
 }
 
-/** Renders the reconciliation table of docs/benchmarks.md. */
+/** Renders the reconciliation table of docs/proof/benchmarks.md. */
 export async function reconcileTable(): Promise<string> {
   const number = (value: number) => Math.round(value).toLocaleString('en-US');
   const rows = (await reconcileDurations()).map(

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { whole } from '../support/slice.ts';
 import { deployedSettings, eventRates, eventRateTable } from './bench-event-rate.ts';
 
-const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
+const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'proof', 'benchmarks.md');
 
 whole(test, { slice: test.skip })(
   'relay and projector process 2,000 events a second with the deployed settings, the relay from one shard',

@@ -10,7 +10,7 @@ const PAYMENTS = 1_000;
  * Half of the maximum units per second of a partition (Amazon DynamoDB developer guide, "Burst and adaptive capacity").
  */
 const MAX_UNITS = 500;
-const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
+const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'proof', 'benchmarks.md');
 
 inTurn(test, { place: 0, of: 2, otherwise: test.skip })(
   '1,000 payments of one tenant, each with a reference and a webhook, write at most 500 units to any partition',

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { whole } from '../support/slice.ts';
 import { listCost, reconcileDurations, reconcileTable } from './bench-reconcile.ts';
 
-const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
+const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'proof', 'benchmarks.md');
 
 whole(test, { slice: test.skip })(
   "ten million payments a month are compared within half of each comparison's interval",

@@ -3,7 +3,7 @@ import { measure } from '../../bench/measure.ts';
 import { SHORT } from '../../bench/speed.ts';
 import { createTables, localAws } from '../support/local-aws.ts';
 
-test('the short benchmark measures every table of docs/benchmarks.md', async () => {
+test('the short benchmark measures every table of docs/proof/benchmarks.md', async () => {
   const aws = { ...localAws(), tables: await createTables('short-bench') };
   const page = await measure(aws, { size: SHORT, progress: () => undefined });
   expect(page).toContain('| first execution | first 201 | 2 | 2 | 11 |');

@@ -149,7 +149,7 @@ test('every payment event matches as many rules as the regional rates assume', a
   }[];
   const all = rules.filter(({ Properties: { EventPattern } }) => EventPattern.detail === undefined);
   expect(all.length).toBe(RULES_OF_AN_EVENT);
-  const page = readFileSync('docs/benchmarks.md', 'utf8');
+  const page = readFileSync('docs/proof/benchmarks.md', 'utf8');
   expect(page).toContain(regionRows().join('\n'));
 });
 
@@ -177,8 +177,8 @@ test.each([
   expect(isStanding(status)).toBe(isSo);
 });
 
-test('docs/first-deploy.md lists every probe with its expected result and its source', () => {
-  const page = readFileSync('docs/first-deploy.md', 'utf8');
+test('docs/operate/first-deploy.md lists every probe with its expected result and its source', () => {
+  const page = readFileSync('docs/operate/first-deploy.md', 'utf8');
   for (const { id, mustShow, source } of PROBES)
     expect(page).toContain(`\n| \`${id}\` | ${mustShow} | [AWS](${source}) |\n`);
 });

@@ -57,8 +57,8 @@ describe('the demonstration', () => {
   });
 });
 
-describe('docs/demo.md', () => {
-  const document = readFileSync(new URL('../../docs/demo.md', import.meta.url), 'utf8');
+describe('docs/start/demo.md', () => {
+  const document = readFileSync(new URL('../../docs/start/demo.md', import.meta.url), 'utf8');
 
   /** Returns the counts on the page, parsed from its table. */
   const findings = (): readonly Finding[] =>

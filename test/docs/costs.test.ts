@@ -19,11 +19,11 @@ const synthesized: Synthesize = async (context) =>
     template === undefined ? [] : [template.toJSON() as unknown as StackTemplate],
   );
 
-test('docs/costs.md is current (to update it: npm run docs:tables)', async () => {
-  expect(read('docs/costs.md')).toBe(await costsPage(synthesized));
+test('docs/operate/costs.md is current (to update it: npm run docs:tables)', async () => {
+  expect(read('docs/operate/costs.md')).toBe(await costsPage(synthesized));
 });
 
-test('the README has the figures of docs/costs.md', async () => {
+test('the README has the figures of docs/operate/costs.md', async () => {
   expect(read('README.md')).toBe(await fillCosts(read('README.md'), synthesized));
 });
 
@@ -40,7 +40,7 @@ test('a bill contains KMS requests, custom metrics under traffic, and process st
   expect(pathsFor(templates).payment.usage.gbSecond).toBeGreaterThan(0.5 * 0.5);
 });
 
-test('an idle deployment without options costs at most 12.30 USD a month, and the paths cost what docs/costs.md states', async () => {
+test('an idle deployment without options costs at most 12.30 USD a month, and the paths cost what docs/operate/costs.md states', async () => {
   const templates = await synthesized({ 'payonce:sandbox': 'false' });
   expect(totalOf(idleBill(templates))).toBeLessThanOrEqual(12.3);
   const { payment, callback, event, eventAlone, webhook, webhookUnderLoad, reconciling } = pathsFor(templates);

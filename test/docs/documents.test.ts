@@ -8,8 +8,8 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
 describe.each([
-  ['docs/guarantees.md', 35],
-  ['docs/controls.md', 20],
+  ['docs/proof/guarantees.md', 35],
+  ['docs/proof/controls.md', 20],
 ])('%s', (page, least) => {
   const rows = [...read(page).matchAll(/\| `(test\/[^`]+)` › (.+?) \|$/gm)];
   const named = rows.map(([, file = '', name = '']) => [file, name] as const);
@@ -38,8 +38,7 @@ describe('links between documents', () => {
 
   test('lead from the README to every page', () => {
     const pages = [
-      ...globSync('docs/*.md', { cwd: PROJECT }),
-      'docs/decisions/README.md',
+      ...globSync('docs/**/*.md', { cwd: PROJECT }).filter((page) => !/decisions\/0/.test(page)),
       ...globSync('*.md', { cwd: PROJECT }).filter((page) => page !== 'README.md'),
     ];
     expect(pages.filter((page) => !read('README.md').includes(`](${page}`))).toEqual([]);
@@ -47,7 +46,7 @@ describe('links between documents', () => {
 });
 
 test('the webhook endpoints in the documents have addresses that the API accepts', () => {
-  const text = globSync(['*.md', 'docs/*.md'], { cwd: PROJECT }).map(read).join('\n');
+  const text = globSync(['*.md', 'docs/**/*.md'], { cwd: PROJECT }).map(read).join('\n');
   const urls = [...text.matchAll(/"url":"([^"]+)","events"/g)].map(([, url = '']) => url);
   expect(urls.length).toBeGreaterThan(1);
   expect(urls.filter((url) => ruleOnUrl(url, { allowLoopback: false }).kind !== 'good')).toEqual([]);
@@ -55,7 +54,7 @@ test('the webhook endpoints in the documents have addresses that the API accepts
 
 describe('TypeScript examples in the documents', () => {
   const code = globSync(['{client,lambdas}/**/*.ts', 'lib/*.ts'], { cwd: PROJECT }).map(read).join('\n');
-  const examples = globSync('docs/*.md', { cwd: PROJECT }).flatMap((document) =>
+  const examples = globSync('docs/**/*.md', { cwd: PROJECT }).flatMap((document) =>
     [...read(document).matchAll(/```ts\n([^]*?)```/g)].map(([, example = '']) => [document, example] as const),
   );
 
@@ -67,20 +66,20 @@ describe('TypeScript examples in the documents', () => {
 });
 
 describe('decision records', () => {
-  const index = read('docs/decisions/README.md');
-  const records = globSync('0*.md', { cwd: join(PROJECT, 'docs/decisions') });
+  const index = read('docs/design/decisions/README.md');
+  const records = globSync('0*.md', { cwd: join(PROJECT, 'docs/design/decisions') });
 
   test.each(records)('%s has its number in the heading, a status, and a row in the index', (file) => {
     const number = file.slice(0, 4);
-    const [, title, status] = /^# \d{4}: (.+)\n\nStatus: (.+)\n/.exec(read(`docs/decisions/${file}`)) ?? [];
-    expect(read(`docs/decisions/${file}`)).toMatch(new RegExp(`^# ${number}: `));
+    const [, title, status] = /^# \d{4}: (.+)\n\nStatus: (.+)\n/.exec(read(`docs/design/decisions/${file}`)) ?? [];
+    expect(read(`docs/design/decisions/${file}`)).toMatch(new RegExp(`^# ${number}: `));
     expect(status).toMatch(/^(accepted|superseded by \[\d{4}\])/);
     expect(index).toContain(`| [${number}](${file}) | ${title} | ${status} |`);
   });
 });
 
 test('the glossary defines each word once', () => {
-  const words = [...read('docs/glossary.md').matchAll(/^\| ([^|]+) \|/gm)]
+  const words = [...read('docs/reference/glossary.md').matchAll(/^\| ([^|]+) \|/gm)]
     .flatMap(([, cell = '']) => cell.split(', '))
     .filter((word) => word !== 'word' && !word.startsWith('---'));
   expect(words.filter((word, index) => words.indexOf(word) !== index)).toEqual([]);
@@ -89,14 +88,14 @@ test('the glossary defines each word once', () => {
 describe("the sandbox's magic sources", () => {
   const sourcesIn = (document: string) => new Set(read(document).match(/tok_\w+/g));
 
-  test.each(['README.md', 'docs/architecture.md'])('in %s exist', (document) => {
+  test.each(['README.md', 'docs/design/architecture.md'])('in %s exist', (document) => {
     const named = [...sourcesIn(document)];
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);
   });
 
-  test('are all listed in docs/architecture.md', () => {
+  test('are all listed in docs/design/architecture.md', () => {
     const inCode = sourcesIn('sandbox/magic-sources.ts');
-    expect(sourcesIn('docs/architecture.md')).toEqual(inCode);
+    expect(sourcesIn('docs/design/architecture.md')).toEqual(inCode);
   });
 });

@@ -8,14 +8,14 @@ import { PurgeMetric } from '../../lambdas/operators/contract.ts';
 import { BooksMetric } from '../../lambdas/reconciliation/contract.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 
-const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8');
 const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
 
-test('docs/metrics.md is current (to update it: npm run docs:tables)', () => {
+test('docs/reference/metrics.md is current (to update it: npm run docs:tables)', () => {
   expect(page).toBe(metricsPage());
 });
 
-test('docs/metrics.md lists every metric once', () => {
+test('docs/reference/metrics.md lists every metric once', () => {
   const contract = [JobMetric, EventMetric, BooksMetric, PurgeMetric, BacklogMetric].flatMap((names) =>
     Object.values<string>(names),
   );

@@ -4,13 +4,13 @@ import { FINDINGS, proofPage } from '../../docs/generate/proof.ts';
 import { readHuntRows } from '../world/mutants/hunt-rows.ts';
 import { MUTANTS } from '../world/mutants/mutants.ts';
 
-const PAGE = readFileSync(new URL('../../docs/proof.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../docs/proof/planted-faults.md', import.meta.url), 'utf8');
 
-test('docs/proof.md is current (to update it: npm run docs:tables)', () => {
+test('docs/proof/planted-faults.md is current (to update it: npm run docs:tables)', () => {
   expect(PAGE).toBe(proofPage(PAGE));
 });
 
-test('docs/proof.md has one row for each mutant, and no other rows', () => {
+test('docs/proof/planted-faults.md has one row for each mutant, and no other rows', () => {
   for (const { name } of MUTANTS) expect(PAGE).toContain(`\n| \`${name}\` |`);
   const names = new Set(MUTANTS.map(({ name }) => name));
   expect(readHuntRows().filter(({ mutant }) => !names.has(mutant))).toEqual([]);

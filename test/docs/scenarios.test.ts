@@ -3,9 +3,9 @@ import { describe, expect, test } from '@jest/globals';
 import { loadFeature } from 'jest-cucumber';
 import { features, scenariosPage } from '../../docs/generate/scenarios.ts';
 
-describe('docs/scenarios.md', () => {
+describe('docs/proof/scenarios.md', () => {
   test('equals the output of "npm run docs:tables"', () => {
-    expect(readFileSync('docs/scenarios.md', 'utf8')).toBe(scenariosPage());
+    expect(readFileSync('docs/proof/scenarios.md', 'utf8')).toBe(scenariosPage());
   });
 
   test('lists every scenario of every feature', () => {

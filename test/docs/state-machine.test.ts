@@ -5,7 +5,7 @@ import { PAYMENT_STATUSES } from '../../lambdas/payments/domain/payment.ts';
 import { ACCOUNTS } from '../../lambdas/payments/domain/posting.ts';
 import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payments/domain/state-tables.ts';
 
-const DOCUMENT = readFileSync(new URL('../../docs/state-machine.md', import.meta.url), 'utf8');
+const DOCUMENT = readFileSync(new URL('../../docs/reference/state-machine.md', import.meta.url), 'utf8');
 
 /** Returns the table rows of a generated section as cells, with the fact repeated in each row. */
 function rowsOf(part: string): readonly (readonly [stated: string, known: string, what: string])[] {
@@ -24,7 +24,7 @@ function rowsOf(part: string): readonly (readonly [stated: string, known: string
 
 const quoted = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
 
-describe('docs/state-machine.md', () => {
+describe('docs/reference/state-machine.md', () => {
   test('is current (to update it: npm run docs:tables)', () => {
     expect(DOCUMENT).toBe(fill(DOCUMENT));
   });

@@ -25,8 +25,8 @@ describe('shipped packages', () => {
     expect(Object.keys(dependencies).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test('are listed in docs/third-party.md (to update it: npm run docs:tables)', () => {
-    expect(read('docs/third-party.md')).toBe(thirdPartyPage());
+  test('are listed in docs/reference/third-party.md (to update it: npm run docs:tables)', () => {
+    expect(read('docs/reference/third-party.md')).toBe(thirdPartyPage());
   });
 });
 

@@ -25,8 +25,8 @@ describe('the setting dataKeyArn', () => {
     expect(without(type, (properties) => properties[property]).map(([id]) => id)).toEqual([]);
   });
 
-  test('leaves the permissions to the key policy, as docs/data-key.md documents it', () => {
-    const [, policy = ''] = /```json\n(\[[^`]+\])\n```/.exec(readFileSync('docs/data-key.md', 'utf8')) ?? [];
+  test('leaves the permissions to the key policy, as docs/operate/data-key.md documents it', () => {
+    const [, policy = ''] = /```json\n(\[[^`]+\])\n```/.exec(readFileSync('docs/operate/data-key.md', 'utf8')) ?? [];
     const services = ['dynamodb', 'sqs', 's3'].map((name) => `${name}.<region>.amazonaws.com`);
     expect(JSON.parse(policy)).toMatchObject([
       { Principal: { AWS: '*' }, Condition: { StringEquals: { 'kms:ViaService': services } } },

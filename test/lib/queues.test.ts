@@ -71,7 +71,7 @@ test('this list contains every queue that a function receives', () => {
  */
 const TIMES_OF_TIMEOUT = 6;
 /**
- * Queues with a shorter visibility timeout: the next page of a run (docs/decisions/0040-job-runs.md), and a call that
+ * Queues with a shorter visibility timeout: the next page of a run (docs/design/decisions/0040-job-runs.md), and a call that
  * waits for a vendor (lib/parties.ts). A message that is redelivered early finds a lock or a claim.
  */
 const SOONER = /^(?:PaymentRuns|UpkeepRuns|PartiesDelayed)/;

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING } from './templates.ts';
 
-const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
 const entries = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
   heading.toLowerCase().replaceAll(' ', '-'),
 );
@@ -16,7 +16,7 @@ const alarms = stacks.flatMap(
     ][],
 );
 const named = alarms.map(
-  ([, { Properties }]) => /docs\/runbook\.md#([a-z-]+)$/.exec(Properties.AlarmDescription ?? '')?.[1],
+  ([, { Properties }]) => /docs\/operate\/runbook\.md#([a-z-]+)$/.exec(Properties.AlarmDescription ?? '')?.[1],
 );
 
 test('every alarm names an existing runbook entry', () => {

@@ -23,7 +23,7 @@ export interface MembershipSettings {
   readonly clock?: 'simulated';
 }
 
-/** Starts the example of docs/services.md in a separate process, on a free port. */
+/** Starts the example of docs/guides/services.md in a separate process, on a free port. */
 export async function startMembership({ table, secret, pause = '', leaseSeconds = 25, clock }: MembershipSettings) {
   const child = spawn(process.execPath, [bundle()], {
     cwd: PROJECT,

@@ -40,7 +40,7 @@ const MINUTES = 60;
 /**
  * Time, in seconds, for which the executor and the jobs API use the credential's secret before they read it again. Both
  * run every minute, and Secrets Manager charges for each read. Shorter than the quarter of an hour after which a
- * rotation removes the old value (docs/jobs.md, "The credential").
+ * rotation removes the old value (docs/guides/jobs.md, "The credential").
  */
 export const JOB_SECRET_FRESH_SECONDS = 12 * MINUTES;
 const HOURS = 60 * MINUTES;

@@ -6,7 +6,7 @@ export const METRIC_NAMESPACE = 'Payonce';
 export interface AlarmEntry {
   /** The meaning of the alarm, in complete sentences. */
   readonly description: string;
-  /** The entry of docs/runbook.md that says what to do: its heading in lower case, with hyphens. */
+  /** The entry of docs/operate/runbook.md that says what to do: its heading in lower case, with hyphens. */
   readonly entry: string;
   /** Whether the alarm exists only in deployments that accept orders. @default it exists in all deployments */
   readonly ofOrders?: true;

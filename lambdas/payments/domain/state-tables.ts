@@ -3,7 +3,7 @@ import type { PaymentStatus, TransitionType } from './payment.ts';
 
 /**
  * The effect of each fact on a payment, a refund and a dispute, as data. `decide` reads these tables and nothing else,
- * and the tables of docs/state-machine.md are generated from them.
+ * and the tables of docs/reference/state-machine.md are generated from them.
  */
 export type Cell =
   | {

@@ -26,7 +26,7 @@ const { values } = parseArgs({
     processes: { type: 'string', default: String(availableParallelism()) },
     /** Plays the kept stories instead of random histories. */
     stories: { type: 'boolean', default: false },
-    /** Writes the results into `docs/proof/mutants.json`, for docs/proof.md. */
+    /** Writes the results into `docs/proof/mutants.json`, for docs/proof/planted-faults.md. */
     write: { type: 'boolean', default: false },
   },
 });

@@ -40,7 +40,7 @@ const { values } = parseArgs({
     whole: { type: 'boolean', default: false },
     /** Reports the coverage, including items that were never reached. */
     reached: { type: 'boolean', default: false },
-    /** Writes the coverage for docs/proof.md. */
+    /** Writes the coverage for docs/proof/planted-faults.md. */
     write: { type: 'boolean', default: false },
   },
 });

@@ -8,7 +8,7 @@ const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8')
 /** Matches the names of oracles in the code. */
 const NAMED = /(?:oracle: |const (?:ORACLE|BOOKS) = |wrong\((?='[IF]\d))'([^']+)'/g;
 
-test('docs/simulator.md lists exactly the oracles in the code, each with its file', () => {
+test('docs/proof/simulator.md lists exactly the oracles in the code, each with its file', () => {
   const files = globSync(['test/world/simulator/oracles/*.ts', 'test/world/simulator/coverage.ts'], { cwd: PROJECT })
     .filter((file) => !file.endsWith('.test.ts'))
     .map((file) => [/(\w+)\.ts$/.exec(file)?.[1] ?? file, read(file)] as const);
@@ -18,7 +18,7 @@ test('docs/simulator.md lists exactly the oracles in the code, each with its fil
   const inCode = Object.entries(Object.groupBy(named, ([oracle]) => oracle)).map(
     ([oracle, found = []]) => `${oracle}: ${[...new Set(found.map(([, file]) => file))].toSorted().join(', ')}`,
   );
-  const [, section = ''] = read('docs/simulator.md').split('## Oracles');
+  const [, section = ''] = read('docs/proof/simulator.md').split('## Oracles');
   const documented = [...section.matchAll(/^\| ([^|]+) \| (?:always|once quiet) \| [^|]+ \| `([^`]+)` \|$/gm)].map(
     ([, oracle = '', file = '']) => `${oracle}: ${file.split(', ').toSorted().join(', ')}`,
   );
