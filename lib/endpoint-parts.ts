@@ -3,14 +3,14 @@ import ts from 'typescript';
 /** The part of an endpoint's declaration that a bundle does not need. */
 export type UnusedPart = 'docs' | 'handle';
 
-const DECLARATIONS = new Set(['reading', 'keyed', 'setting']);
+const DECLARATIONS = new Set(['reading', 'keyed', 'setting', 'signed']);
 
 /**
  * Removes the unused part from all declarations of endpoints of a source file. Functions that serve endpoints are bundled without
  * `docs` and without `.meta(…)` of schemas; the function that serves the documents is bundled without `handle`.
  */
 export function withoutPart(source: string, unused: UnusedPart): string {
-  if (!/\b(?:reading|keyed|setting)\(|\.meta\(/.test(source)) return source;
+  if (!/\b(?:reading|keyed|setting|signed)\(|\.meta\(/.test(source)) return source;
   const removed: (readonly [from: number, to: number])[] = [];
   const visit = (node: ts.Node): void => {
     const range = unusedRange(node, unused);

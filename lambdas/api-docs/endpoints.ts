@@ -1,4 +1,5 @@
 import { getAudit } from '../archive/http/audit-route.ts';
+import { postCallback } from '../callbacks/callbacks-api.ts';
 import { EXPORT_ROUTES } from '../exports/http/export-routes.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { JOB_ROUTES } from '../jobs/http/job-routes.ts';
@@ -10,8 +11,9 @@ import { getOrders } from '../views/http/order-list.ts';
 import { READ_ROUTES } from '../views/http/read-routes.ts';
 import { WEBHOOK_ROUTES } from '../webhooks/http/webhook-routes.ts';
 
-/** All endpoints of the API, in the order of its documents. Callbacks of processors are described separately. */
+/** All endpoints of the API, in the order of its documents. */
 export const ENDPOINTS: readonly Endpoint<never, never>[] = [
+  postCallback,
   ...PAYMENT_POST_ROUTES,
   ...READ_ROUTES,
   ...ORDER_ROUTES,

@@ -1,6 +1,5 @@
 import { createDocument } from 'zod-openapi';
 import type { Tag } from '../http/endpoint.ts';
-import { callbackPath } from './callback-path.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { withLinks } from './links.ts';
 import { numberFormats } from './number-formats.ts';
@@ -52,7 +51,7 @@ export const openApiDocument = createDocument(
         },
       },
     },
-    paths: withLinks({ ...pathsOf(ENDPOINTS), ...callbackPath }),
+    paths: withLinks(pathsOf(ENDPOINTS)),
   },
   { override: numberFormats },
 );

@@ -1,14 +1,15 @@
 import * as z from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import captured from '../../generated/api-examples.json' with { type: 'json' };
-import type { Endpoint, EndpointDocs, KeyedDocs } from '../http/endpoint.ts';
+import type { Endpoint, EndpointDocs, KeyedDocs, SignedDocs } from '../http/endpoint.ts';
 import type { ProblemCode } from '../http/problems.ts';
 import type { Role, Scope } from '../kernel/contract/api.ts';
-import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
+import { MAX_BODY_BYTES, MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
 import { defined } from '../kernel/defined.ts';
 import {
   ALWAYS,
   BODY_PROBLEMS,
+  CALLER_PROBLEMS,
   type Examples,
   idempotencyKey,
   KEY_PROBLEMS,
@@ -97,6 +98,21 @@ function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOper
   };
 }
 
+/** An operation whose callers sign the body. */
+function signed(operation: SignedDocs): ZodOpenApiOperationObject {
+  const { operationId, body, problems = [] } = operation;
+  const size = `At most ${MAX_CALLBACK_BYTES} bytes of JSON in the processor’s form, with the header of its signature.`;
+  return {
+    ...named(operation),
+    ...params(operation, {}),
+    requestBody: jsonBody(operationId, size, { schema: body, required: true }),
+    responses: {
+      ...answers(operation, {}),
+      ...problemResponses([...problems, 'invalid_signature', 'body_too_large', ...ALWAYS]),
+    },
+  };
+}
+
 /** @param headers in addition to the header of operators */
 function params(
   operation: Operation,
@@ -132,6 +148,7 @@ function named({ operationId, tag, summary, description, scope, role }: Operatio
 
 function always({ scope, role }: Operation): readonly ProblemCode[] {
   return [
+    ...CALLER_PROBLEMS,
     ...ALWAYS,
     ...(role === undefined ? [] : (['insufficient_role'] as const)),
     ...(scope === undefined ? [] : (['insufficient_scope'] as const)),
@@ -144,11 +161,16 @@ function isForTenant({ scope, role }: Pick<Operation, 'scope' | 'role'>): boolea
   return scope !== undefined && role !== undefined;
 }
 
-function requestBody(operationId: string, { schema, required }: Body) {
-  const absent = required ? '' : ' An absent body is an empty object.';
+function requestBody(operationId: string, body: Body) {
+  const absent = body.required ? '' : ' An absent body is an empty object.';
+  const size = `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8, without U+0000 and U+FFFD.${absent}`;
+  return jsonBody(operationId, size, body);
+}
+
+function jsonBody(operationId: string, description: string, { schema, required }: Body) {
   return {
     required,
-    description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8, without U+0000 and U+FFFD.${absent}`,
+    description,
     content: { 'application/json': { schema, examples: shown(operationId, 'request') } },
   };
 }
@@ -166,7 +188,7 @@ function answers(operation: Operation, headers: z.ZodRawShape): NonNullable<ZodO
   );
 }
 
-export function shown(operationId: string, part: string): Examples {
+function shown(operationId: string, part: string): Examples {
   return examples[operationId]?.[part] ?? {};
 }
 
@@ -185,6 +207,7 @@ function describe({ kind, docs, query, body, optionalBody, dryRun, ...rights }: 
     reading: () => reading(operation),
     keyed: () => keyed({ ...operation, ...sent, dryRuns: dryRun !== undefined } as KeyedOperation),
     setting: () => setting({ ...operation, ...sent } as Parameters<typeof setting>[0]),
+    signed: () => signed(operation as Operation & SignedDocs),
   };
   return described[kind]();
 }

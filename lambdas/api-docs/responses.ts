@@ -7,10 +7,6 @@ import { problem } from './problem-schema.ts';
 
 /** Problems that every route may answer with. */
 export const ALWAYS: readonly ProblemCode[] = [
-  'unknown_parameter',
-  'card_number_not_allowed',
-  'secret_not_allowed',
-  'unauthorized',
   'forbidden',
   'not_found',
   'method_not_allowed',
@@ -18,6 +14,14 @@ export const ALWAYS: readonly ProblemCode[] = [
   'internal_error',
   'temporarily_unavailable',
   'timeout',
+];
+
+/** Problems of every route for callers with a key. */
+export const CALLER_PROBLEMS: readonly ProblemCode[] = [
+  'unknown_parameter',
+  'card_number_not_allowed',
+  'secret_not_allowed',
+  'unauthorized',
 ];
 
 /** Problems of every route that accepts an idempotency key. */

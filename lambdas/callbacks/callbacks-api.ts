@@ -1,13 +1,18 @@
-import { answering, type Handled, type LogFields, refusal as problemHandled } from '../http/authenticated-api.ts';
-import type { GatewayEvent, GatewayRequest, GatewayResult } from '../http/gateway-request.ts';
+import * as z from 'zod';
+import {
+  answering,
+  type Handled,
+  type Handler,
+  type LogFields,
+  matchPath,
+  refusal,
+} from '../http/authenticated-api.ts';
+import { type SignedCall, signed } from '../http/endpoint.ts';
 import { jsonAnswer } from '../http/http-answer.ts';
 import { problem } from '../http/problems.ts';
-import type { Problem } from '../kernel/answer.ts';
-import { MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Telemetry } from '../kernel/platform/telemetry.ts';
 import type { ConfiguredSource } from '../processors/configured-processors.ts';
-import type { SignedCallback } from '../processors/signatures/signature.ts';
 import { verifyCallback } from '../processors/signatures/verify-callback.ts';
 import { type CallbackOutcome, type ReceiveCallbackTools, receiveCallback } from './receive-callback.ts';
 
@@ -17,53 +22,78 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly telemetry: Telemetry;
 }
 
-const ROUTE = '/callbacks/{processor}/{mode}';
+/** Receives an event of a processor. The caller is a processor that this deployment calls, in one mode. */
+export const postCallback = signed({
+  path: '/callbacks/{processor}/{mode}',
+  handle: async (call: SignedCall<CallbacksApiTools, ConfiguredSource>) => {
+    const { tools, request, caller, body, logFields } = call;
+    const refused = await refuseUnsigned(call);
+    if (refused !== undefined) return refused;
+    const read = caller.readEvent(body);
+    if (read.kind === 'ignored') return acknowledgement('ignored', []);
+    if (read.kind === 'unreadable') return refusal(problem('invalid_request', read.detail, read.param), request);
+    const outcome = await receiveCallback({ ...tools, alarm: logFields.alarm, books: caller.books }, read.event);
+    return acknowledgement(outcome.kind, counted(outcome, logFields));
+  },
+  docs: {
+    operationId: 'receiveCallback',
+    tag: 'Callbacks',
+    summary: 'Receive an event of a processor',
+    description:
+      'For payment processors, which sign their requests; no API key is needed. An event can arrive twice, late and out of order; it ' +
+      'takes effect once. It is acknowledged after it is stored. The processor must repeat a request that is not answered with 200.',
+    path: z.object({
+      processor: z.string().meta({ description: 'The name of the processor.', example: 'sandbox' }),
+      mode: z
+        .enum(['test', 'live'])
+        .meta({ description: 'The mode of its events. Each mode has its own signing secret.' }),
+    }),
+    body: z
+      .looseObject({ id: z.string().meta({ description: 'The same for every delivery of an event.' }) })
+      .meta({ id: 'Callback' }),
+    answers: {
+      200: {
+        description: 'The event is stored, by this or an earlier delivery.',
+        schema: z.looseObject({ received: z.literal(true) }).meta({ id: 'Received' }),
+      },
+    },
+    problems: ['invalid_request', 'processor_unavailable'],
+  },
+});
 
 /**
  * Creates the handler of the endpoint for processors' callbacks. The handler checks the route, the size, the signature
  * and the event, in this order. Nothing is parsed before its signature is verified, and nothing is acknowledged before
  * it is stored. If a step fails, the processor gets an error and delivers the callback again.
  */
-export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
-  return answering(tools, ROUTE, (request, _receivedAtMs, logFields) =>
-    handle({ ...tools, alarm: logFields.alarm }, request, logFields),
-  );
+export function callbacksApi(tools: CallbacksApiTools): Handler {
+  const { path, method, handle } = postCallback;
+  return answering(tools, path, async (request, _receivedAtMs, logFields) => {
+    const { processor, mode } = matchPath(path, request.path) ?? {};
+    const caller = tools.sources.find((each) => each.name === processor && each.mode === mode);
+    if (caller === undefined)
+      return refusal(problem('not_found', 'This deployment does not call this processor in this mode.'), request);
+    if (request.method === method) return handle({ tools, request, caller, logFields });
+    const refused = problem('method_not_allowed', `This path accepts ${method} only.`);
+    return refusal(refused, request, { headers: { allow: method } });
+  });
 }
 
-async function handle(tools: CallbacksApiTools, request: GatewayRequest, logFields: LogFields): Promise<Handled> {
-  const [first, name, mode, ...deeper] = request.path;
-  const source = tools.sources.find((each) => each.name === name && each.mode === mode);
-  if (first !== 'callbacks' || source === undefined || deeper.length > 0) {
-    return refusal(problem('not_found', 'This deployment does not call this processor in this mode.'), request);
-  }
-  if (request.method !== 'POST') {
-    return refusal(problem('method_not_allowed', 'This path accepts POST only.'), request, { allow: 'POST' });
-  }
-  const body = Buffer.from(request.body, request.isBase64Encoded ? 'base64' : 'utf8');
-  if (body.length > MAX_CALLBACK_BYTES) {
-    return refusal(problem('body_too_large', `A callback must be at most ${MAX_CALLBACK_BYTES} bytes.`), request);
-  }
-  const refused = await signatureProblem(tools, source, { body, header: request.header });
-  if (refused !== undefined) return refusal(refused, request);
-  const read = source.readEvent(body);
-  if (read.kind === 'ignored') return { answer: jsonAnswer({ received: true }), outcome: 'ignored', counts: [] };
-  if (read.kind === 'unreadable') return refusal(problem('invalid_request', read.detail, read.param), request);
-  const outcome = await receiveCallback({ ...tools, books: source.books }, read.event);
-  return { answer: jsonAnswer({ received: true }), outcome: outcome.kind, counts: counted(outcome, logFields) };
-}
-
-async function signatureProblem(
-  { secrets, clock }: CallbacksApiTools,
-  source: ConfiguredSource,
-  callback: SignedCallback,
-): Promise<Problem | undefined> {
-  const verdict = await verifyCallback({ scheme: source.signature, secrets, clock }, source, callback);
+async function refuseUnsigned(call: SignedCall<CallbacksApiTools, ConfiguredSource>): Promise<Handled | undefined> {
+  const { tools, request, caller, body } = call;
+  const { secrets, clock } = tools;
+  const signedBody = { body, header: request.header };
+  const verdict = await verifyCallback({ scheme: caller.signature, secrets, clock }, caller, signedBody);
   if (verdict.kind === 'valid') return undefined;
-  if (verdict.reason === 'repeated') {
-    return problem('invalid_request', 'The signature header must occur exactly once.');
-  }
+  if (verdict.reason === 'repeated')
+    return refusal(problem('invalid_request', 'The signature header must occur exactly once.'), request);
   // Every failure gets the same answer, which does not reveal the reason.
-  return problem('invalid_signature', 'The signature is not good, or its time is more than 300 seconds away.');
+  const refused = problem('invalid_signature', 'The signature is not good, or its time is more than 300 seconds away.');
+  return { ...refusal(refused, request), counts: ['callback_refused'] };
+}
+
+function acknowledgement(outcome: string, counts: Handled['counts']): Handled {
+  return { answer: jsonAnswer({ received: true }), outcome, counts };
 }
 
 function counted(outcome: CallbackOutcome, logFields: LogFields): Handled['counts'] {
@@ -78,9 +108,4 @@ function counted(outcome: CallbackOutcome, logFields: LogFields): Handled['count
       if (outcome.contradictions.length > 0) logFields.because = outcome.contradictions;
       return ['callback_recorded'];
   }
-}
-
-function refusal(found: Problem, request: GatewayRequest, headers: Readonly<Record<string, string>> = {}): Handled {
-  const counts = found.code === 'invalid_signature' ? (['callback_refused'] as const) : [];
-  return { ...problemHandled(found, request, { headers }), counts };
 }

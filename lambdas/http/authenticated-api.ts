@@ -226,10 +226,10 @@ export function findRoute<Entry extends RoutePath>(
 ): Found<Entry> {
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   for (const route of routes.filter((each) => each.method === method)) {
-    const pieces = match(route.path, request.path);
+    const pieces = matchPath(route.path, request.path);
     if (pieces !== undefined) return { kind: 'found', route, pieces };
   }
-  const onPath = paths.filter(({ path }) => match(path, request.path) !== undefined);
+  const onPath = paths.filter(({ path }) => matchPath(path, request.path) !== undefined);
   const [first] = onPath;
   if (first === undefined) {
     return { kind: 'refused', handled: refusal(problem('not_found', 'There is nothing at this path.'), request) };
@@ -331,7 +331,7 @@ function limitHeaders(kind: LimitKind, { limit, retryAfterMs }: Extract<Admitted
 }
 
 /** @returns the path parameters by name; undefined when the path does not match */
-function match(pattern: string, path: readonly string[]): Readonly<Record<string, string>> | undefined {
+export function matchPath(pattern: string, path: readonly string[]): Readonly<Record<string, string>> | undefined {
   const pieces = pattern.split('/').slice(1);
   if (pieces.length !== path.length) return undefined;
   const named: [string, string][] = [];

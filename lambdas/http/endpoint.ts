@@ -1,12 +1,13 @@
 import type * as z from 'zod';
 import type { Role, Scope } from '../kernel/contract/api.ts';
+import { MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { Caller } from '../tenants/authenticate.ts';
 import type { Operator } from '../tenants/operators.ts';
 import { type Call, type Handled, type RouteBy, refusal } from './authenticated-api.ts';
 import { type JsonObject, readJsonObject, readOptionalJsonObject } from './json-body.ts';
 import { type KeyedRequest, readDryRun, readKeyedRequest } from './keyed-request.ts';
-import type { ProblemCode } from './problems.ts';
+import { type ProblemCode, problem } from './problems.ts';
 import { emptyBody, emptyQuery, validateBody, validateQuery } from './validate.ts';
 
 /** The documentation of an endpoint in the API documents. */
@@ -62,17 +63,22 @@ export interface KeyedDocs extends BodyDocs {
   readonly expires?: boolean;
 }
 
+export interface SignedDocs extends EndpointDocs {
+  /** The part of the body that all senders share. `handle` validates the body. */
+  readonly body: z.ZodType;
+}
+
 /**
  * One declaration for each endpoint: the router validates requests by it, and the API documents are generated from it. The
  * bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves the documents.
  */
 export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
-  readonly kind: 'reading' | 'keyed' | 'setting';
+  readonly kind: 'reading' | 'keyed' | 'setting' | 'signed';
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly optionalBody?: boolean;
   readonly dryRun?: unknown;
-  readonly docs: EndpointDocs | BodyDocs | KeyedDocs;
+  readonly docs: EndpointDocs | BodyDocs | KeyedDocs | SignedDocs;
 }
 
 /** An endpoint for callers with an API key, and for operators who call for a tenant if it has a role. */
@@ -99,6 +105,14 @@ export type KeyedCall<Tools, Body extends z.ZodType = typeof emptyBody, AnyCalle
 /** A call without an idempotency key, with its validated body. */
 export type SettingCall<Tools, Body extends z.ZodType, AnyCaller = Caller> = Call<Tools, AnyCaller> & {
   readonly body: z.output<Body>;
+};
+
+/** A call of a sender that signs its requests, with the bytes that the signature covers. */
+export type SignedCall<Tools, AnyCaller> = Pick<
+  Call<Tools, AnyCaller>,
+  'tools' | 'request' | 'caller' | 'logFields'
+> & {
+  readonly body: Uint8Array;
 };
 
 /** Declares an endpoint that reads. It accepts GET and HEAD. */
@@ -182,4 +196,19 @@ export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.
     return body.kind === 'refused' ? refusal(body.problem, request) : declared.handle({ ...call, body: body.value });
   };
   return { ...declared, method, kind: 'setting', handle } as const;
+}
+
+/** Declares an endpoint for callbacks. Their senders sign the raw body, so `handle` verifies the signature before it parses the body. */
+export function signed<Tools, AnyCaller>(declared: {
+  readonly path: string;
+  readonly handle: (call: SignedCall<Tools, AnyCaller>) => Promise<Handled>;
+  readonly docs: SignedDocs;
+}) {
+  const handle = async (call: Omit<SignedCall<Tools, AnyCaller>, 'body'>): Promise<Handled> => {
+    const { body: sent, isBase64Encoded } = call.request;
+    const body = Buffer.from(sent, isBase64Encoded ? 'base64' : 'utf8');
+    if (body.length <= MAX_CALLBACK_BYTES) return declared.handle({ ...call, body });
+    return refusal(problem('body_too_large', `A callback must be at most ${MAX_CALLBACK_BYTES} bytes.`), call.request);
+  };
+  return { ...declared, method: 'POST', kind: 'signed', handle } as const;
 }

@@ -250,9 +250,11 @@ describe('invalid requests', () => {
     ['/callbacks/memory/live', 'POST', 404],
     ['/callbacks', 'POST', 404],
     ['/callbacks/memory/test/deeper', 'POST', 404],
+    ['/callbacks/memory/live', 'GET', 404],
     ['/callbacks/memory/test', 'GET', 405],
   ])('%s %s gets %d', async (path, method, status) => {
-    expect((await site.ask(method, path)).status).toBe(status);
+    const reply = await site.ask(method, path);
+    expect([reply.status, reply.headers['Allow']]).toEqual([status, status === 405 ? 'POST' : undefined]);
   });
 
   test('a duplicate signature header gets 400', async () => {

@@ -10,9 +10,10 @@ import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { operations, resolved } from '../api-docs/described-api.ts';
+import { CallbacksClient } from '../callbacks/callbacks-client.ts';
 import { EVENT_ID, SimulatedIntake } from '../intake/intake-site.ts';
 import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
-import { Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
+import { type Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
 /** Calls every endpoint as every kind of caller. The rows are the declarations of the endpoints. */
 
@@ -29,6 +30,7 @@ const TENANT_ROUTES = ROWS.flatMap((row) =>
 const OPERATOR_ROUTES = ROWS.flatMap((row) =>
   row.scope !== undefined || row.role === undefined ? [] : [[routeOf(row), row.role] as const],
 );
+const SIGNED_ROUTES = ROWS.filter(({ scope, role }) => scope === undefined && role === undefined).map(routeOf);
 
 /**
  * The first example of each body. Its request succeeds for the owner of the ids, or is refused for a reason other than
@@ -135,6 +137,8 @@ async function past(): Promise<Readonly<Record<string, string>>> {
     queues: 'inquiries',
     jobs: 'close-days',
     run: 'close-days:2026-03-01T12:00:00Z',
+    processor: 'memory',
+    mode: 'test',
   };
 }
 
@@ -162,7 +166,7 @@ function request(route: string, key: string | undefined, tenant?: string): Promi
 const codeOf = ({ status, body }: Reply) => [status, body['code']];
 
 beforeAll(async () => {
-  api = new Api();
+  api = new CallbacksClient();
   ids = await past();
   api.store.database.listen((changes) => {
     const rows = changes.flatMap(({ after }) => (after === undefined ? [] : [JSON.stringify(after)]));
@@ -182,10 +186,14 @@ beforeAll(async () => {
 
 test('every object of the desk exists, and the documents list exactly the declared endpoints', () => {
   expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
-  const described = operations.filter(({ operationId }) => operationId !== 'receiveCallback');
-  expect(new Set([...TENANT_ROUTES, ...OPERATOR_ROUTES].map(([route]) => route))).toEqual(
-    new Set(described.map(({ method, path }) => `${method} ${path}`)),
-  );
+  expect(new Set(ROWS.map(routeOf))).toEqual(new Set(operations.map(({ method, path }) => `${method} ${path}`)));
+});
+
+test.each(SIGNED_ROUTES)('%s accepts no key, because its callers sign the body', async (route) => {
+  const before = written.length;
+  for (const key of [undefined, ...ALL_SCOPES.map(scoped), ...ROLES.map(ofRole)])
+    expect([key, ...codeOf(await request(route, key))]).toEqual([key, 401, 'invalid_signature']);
+  expect(written.slice(before)).toEqual([]);
 });
 
 describe.each(TENANT_ROUTES)('%s', (route, needed) => {

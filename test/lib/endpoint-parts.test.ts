@@ -8,6 +8,7 @@ const get = reading({
   handle: async () => found({ docs: 1, handle: 2 }),
   docs: { summary: 'List things' },
 });
+const post = signed({ path: '/things', handle: async () => found({}), docs: { summary: 'Receive a thing' } });
 const other = { docs: 3, handle: 4 };
 `;
 
@@ -18,6 +19,7 @@ describe('the parts of an endpoint that a bundle does not need', () => {
         '',
         'const body = z.object({ amount: z.int() });',
         "const get = reading({ path: '/v1/things', handle: async () => found({ docs: 1, handle: 2 }), });",
+        "const post = signed({ path: '/things', handle: async () => found({}), });",
         'const other = { docs: 3, handle: 4 };',
         '',
       ].join(' '),

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
 import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
+import { postCallback } from '../../lambdas/callbacks/callbacks-api.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { OPERATOR_EFFECT_ROUTES } from '../../lambdas/operators/http/operator-effects.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
@@ -262,6 +263,7 @@ describe('the API', () => {
     ['AuditApi', [getAudit]],
     ['JobsApi', JOB_ROUTES],
     ['WebhooksApi', WEBHOOK_ROUTES],
+    ['Callbacks', [postCallback]],
   ])('sends each route of %s to its function', (owner, routes) => {
     const answered = routesOf(service);
     for (const { method, path } of routes) {
