@@ -3,22 +3,25 @@ import ts from 'typescript';
 /** The part of an endpoint's declaration that a bundle does not need. */
 export type UnusedPart = 'docs' | 'handle';
 
-const DECLARATIONS = new Set(['reading', 'keyed', 'setting', 'signed']);
+const DECLARATIONS = ['reading', 'keyed', 'setting', 'signed'];
+const HAS_PARTS = new RegExp(String.raw`\b(?:${DECLARATIONS.join('|')})\(|\.meta\(`);
 
 /**
  * Removes the unused part from all declarations of endpoints of a source file. Functions that serve endpoints are bundled without
  * `docs` and without `.meta(…)` of schemas; the function that serves the documents is bundled without `handle`.
  */
 export function withoutPart(source: string, unused: UnusedPart): string {
-  if (!/\b(?:reading|keyed|setting|signed)\(|\.meta\(/.test(source)) return source;
+  if (!HAS_PARTS.test(source)) return source;
   const removed: (readonly [from: number, to: number])[] = [];
   const visit = (node: ts.Node): void => {
     const range = unusedRange(node, unused);
-    if (range === undefined) ts.forEachChild(node, visit);
-    else removed.push(range);
+    if (range === undefined) {
+      ts.forEachChild(node, visit);
+      return;
+    }
+    removed.push(range);
     // The schema before `.meta(…)` can contain others.
-    if (range !== undefined && ts.isCallExpression(node))
-      visit((node.expression as ts.PropertyAccessExpression).expression);
+    if (ts.isCallExpression(node)) visit((node.expression as ts.PropertyAccessExpression).expression);
   };
   visit(ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true));
   return removed
@@ -34,7 +37,7 @@ function unusedRange(node: ts.Node, unused: UnusedPart): readonly [from: number,
   }
   if (!ts.isObjectLiteralElement(node) || !isNamed(node, unused)) return undefined;
   const call = node.parent.parent;
-  if (!ts.isCallExpression(call) || !ts.isIdentifier(call.expression) || !DECLARATIONS.has(call.expression.text))
+  if (!ts.isCallExpression(call) || !ts.isIdentifier(call.expression) || !DECLARATIONS.includes(call.expression.text))
     return undefined;
   const { text } = node.getSourceFile();
   return [node.getFullStart(), text[node.getEnd()] === ',' ? node.getEnd() + 1 : node.getEnd()];
