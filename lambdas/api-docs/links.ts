@@ -30,17 +30,9 @@ export function withLinks(paths: ZodOpenApiPathsObject): ZodOpenApiPathsObject {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Placed => ({ path, method, operation: operation as Described })),
   );
-  return Object.fromEntries(
-    Object.entries(paths).map(([path, methods]) => [
-      path,
-      Object.fromEntries(
-        Object.entries(methods).map(([method, operation]) => [
-          method,
-          linked({ path, method, operation: operation as Described }, all),
-        ]),
-      ),
-    ]),
-  );
+  const described: Record<string, Record<string, Described>> = {};
+  for (const each of all) (described[each.path] ??= {})[each.method] = linked(each, all);
+  return described;
 }
 
 function linked(from: Placed, all: readonly Placed[]): Described {
@@ -80,7 +72,7 @@ function idOf({ method, operation }: Placed): string | undefined {
 /** Whether the id in the answer is the last one in the path of the other operation, and the ids before it are those of its own path. */
 function leadsTo(from: Placed, to: Placed): boolean {
   const { operationId } = to.operation;
-  if (!hasKeyOf(from.operation, to.operation)) return false;
+  if (!hasSameKey(from.operation, to.operation)) return false;
   if (asksForPayment(to)) return collectionOf(from) === 'payments';
   const target = /^(?<before>.*)\/(?<collection>\w+)\/\{(?<last>\w+)\}[^{]*$/.exec(to.path)?.groups;
   if (target === undefined || WITHOUT_LINK.includes(operationId)) return false;
@@ -99,7 +91,7 @@ function collectionOf({ path, operation }: Placed): string | undefined {
   return COLLECTIONS[operation.operationId] ?? path.split('/').at(-1);
 }
 
-function hasKeyOf(from: Described, to: Described): boolean {
+function hasSameKey(from: Described, to: Described): boolean {
   const kinds = new Set((from.security ?? []).flatMap((scheme) => Object.keys(scheme)));
   return (to.security ?? []).some((scheme) => Object.keys(scheme).some((kind) => kinds.has(kind)));
 }

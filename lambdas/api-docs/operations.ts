@@ -7,9 +7,9 @@ import type { Role, Scope } from '../kernel/contract/api.ts';
 import { MAX_BODY_BYTES, MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
 import { defined } from '../kernel/defined.ts';
 import {
-  ALWAYS,
   BODY_PROBLEMS,
   CALLER_PROBLEMS,
+  COMMON_PROBLEMS,
   type Examples,
   idempotencyKey,
   KEY_PROBLEMS,
@@ -46,11 +46,11 @@ function reading(operation: Operation): ZodOpenApiOperationObject {
   const { query, problems = [] } = operation;
   return {
     ...named(operation),
-    ...params(operation, query === undefined ? {} : { query }),
+    ...params(operation),
     responses: {
       ...answers(operation, {}),
       ...problemResponses([
-        ...always(operation),
+        ...problemsOf(operation),
         ...(query === undefined ? [] : (['invalid_request'] as const)),
         ...problems,
       ]),
@@ -65,7 +65,7 @@ function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
   const ofCall = ['idempotency_key_in_progress', 'processor_unavailable'] as const;
   return {
     ...named(operation),
-    ...params(operation, {}, { 'Idempotency-Key': keyOf(operation), ...(waits ? { Prefer: preferWait } : {}) }),
+    ...params(operation, { 'Idempotency-Key': keyOf(operation), ...(waits ? { Prefer: preferWait } : {}) }),
     ...(body === undefined ? {} : { requestBody: requestBody(operation.operationId, body) }),
     responses: {
       ...answers(operation, {
@@ -73,7 +73,13 @@ function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
         'Idempotency-Replayed': replayed,
         ...(waits ? { 'Preference-Applied': preferenceApplied } : {}),
       }),
-      ...problemResponses([...always(operation), ...ofKey, ...BODY_PROBLEMS, ...(waits ? ofCall : []), ...problems]),
+      ...problemResponses([
+        ...problemsOf(operation),
+        ...ofKey,
+        ...BODY_PROBLEMS,
+        ...(waits ? ofCall : []),
+        ...problems,
+      ]),
     },
   };
 }
@@ -89,11 +95,11 @@ function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOper
   const { body, problems = [] } = operation;
   return {
     ...named(operation),
-    ...params(operation, {}),
+    ...params(operation),
     requestBody: requestBody(operation.operationId, body),
     responses: {
       ...answers(operation, {}),
-      ...problemResponses([...always(operation), ...BODY_PROBLEMS, ...problems]),
+      ...problemResponses([...problemsOf(operation), ...BODY_PROBLEMS, ...problems]),
     },
   };
 }
@@ -104,27 +110,22 @@ function signed(operation: SignedDocs): ZodOpenApiOperationObject {
   const size = `At most ${MAX_CALLBACK_BYTES} bytes of JSON in the processor’s form, with the header of its signature.`;
   return {
     ...named(operation),
-    ...params(operation, {}),
+    ...params(operation),
     requestBody: jsonBody(operationId, size, { schema: body, required: true }),
     responses: {
       ...answers(operation, {}),
-      ...problemResponses([...problems, 'invalid_signature', 'body_too_large', ...ALWAYS]),
+      ...problemResponses([...problems, 'invalid_signature', 'body_too_large', ...COMMON_PROBLEMS]),
     },
   };
 }
 
 /** @param headers in addition to the header of operators */
-function params(
-  operation: Operation,
-  query: Pick<Operation, 'query'>,
-  headers: z.ZodRawShape = {},
-): Pick<ZodOpenApiOperationObject, 'requestParams'> {
+function params(operation: Operation, headers: z.ZodRawShape = {}): Pick<ZodOpenApiOperationObject, 'requestParams'> {
   const ofTenant = isForTenant(operation) ? { 'Payonce-Tenant': payonceTenant } : {};
   const header = { ...headers, ...ofTenant };
-  const { path } = operation;
+  const { path, query } = operation;
   const requestParams = {
-    ...defined({ path }),
-    ...query,
+    ...defined({ path, query }),
     ...(Object.keys(header).length === 0 ? {} : { header: z.object(header) }),
   };
   return Object.keys(requestParams).length === 0 ? {} : { requestParams };
@@ -146,13 +147,14 @@ function named({ operationId, tag, summary, description, scope, role }: Operatio
   };
 }
 
-function always({ scope, role }: Operation): readonly ProblemCode[] {
+function problemsOf(operation: Operation): readonly ProblemCode[] {
+  const { scope, role } = operation;
   return [
     ...CALLER_PROBLEMS,
-    ...ALWAYS,
+    ...COMMON_PROBLEMS,
     ...(role === undefined ? [] : (['insufficient_role'] as const)),
     ...(scope === undefined ? [] : (['insufficient_scope'] as const)),
-    ...(scope !== undefined && role !== undefined ? (['invalid_request'] as const) : []),
+    ...(isForTenant(operation) ? (['invalid_request'] as const) : []),
   ];
 }
 
@@ -171,7 +173,7 @@ function jsonBody(operationId: string, description: string, { schema, required }
   return {
     required,
     description,
-    content: { 'application/json': { schema, examples: shown(operationId, 'request') } },
+    content: { 'application/json': { schema, examples: examplesOf(operationId, 'request') } },
   };
 }
 
@@ -182,13 +184,13 @@ function answers(operation: Operation, headers: z.ZodRawShape): NonNullable<ZodO
       {
         description,
         headers: z.object({ 'Request-Id': requestId, ...headers }),
-        content: { 'application/json': { schema, examples: shown(operation.operationId, status) } },
+        content: { 'application/json': { schema, examples: examplesOf(operation.operationId, status) } },
       },
     ]),
   );
 }
 
-function shown(operationId: string, part: string): Examples {
+function examplesOf(operationId: string, part: string): Examples {
   return examples[operationId]?.[part] ?? {};
 }
 
@@ -199,8 +201,7 @@ export function pathsOf(endpoints: readonly Endpoint<never, never>[]): ZodOpenAp
   return paths;
 }
 
-function describe({ kind, docs, query, body, optionalBody, dryRun, ...rights }: Endpoint<never, never>) {
-  const { scope, role } = rights as { readonly scope?: Scope; readonly role?: Role };
+function describe({ kind, docs, scope, role, query, body, optionalBody, dryRun }: Endpoint<never, never>) {
   const operation = { ...docs, ...defined({ scope, role, query }) } as Operation;
   const sent = body === undefined ? {} : { body: { schema: body, required: optionalBody !== true } };
   const described = {

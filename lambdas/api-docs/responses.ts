@@ -6,7 +6,7 @@ import { MEANINGS } from './problem-meanings.ts';
 import { problem } from './problem-schema.ts';
 
 /** Problems that every route may answer with. */
-export const ALWAYS: readonly ProblemCode[] = [
+export const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'forbidden',
   'not_found',
   'method_not_allowed',

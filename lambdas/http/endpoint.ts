@@ -6,9 +6,9 @@ import type { Caller } from '../tenants/authenticate.ts';
 import type { Operator } from '../tenants/operators.ts';
 import { type Call, type Handled, type RouteBy, refusal } from './authenticated-api.ts';
 import { type JsonObject, readJsonObject, readOptionalJsonObject } from './json-body.ts';
-import { type KeyedRequest, readDryRun, readKeyedRequest } from './keyed-request.ts';
+import { type KeyedRequest, readBodyWithoutQuery, readDryRun, readKeyedRequest } from './keyed-request.ts';
 import { type ProblemCode, problem } from './problems.ts';
-import { emptyBody, emptyQuery, validateBody, validateQuery } from './validate.ts';
+import { emptyBody, emptyQuery, validateQuery } from './validate.ts';
 
 /** The documentation of an endpoint in the API documents. */
 export interface EndpointDocs {
@@ -48,7 +48,7 @@ interface AnswerDocs {
 type ExampleBodies = Readonly<Record<string, { readonly summary: string; readonly value: JsonObject }>>;
 
 export interface BodyDocs extends EndpointDocs {
-  /** Absent for an endpoint without a body. */
+  /** Examples that name no other object. The others are captured from the handlers. @default none */
   readonly requests?: ExampleBodies;
 }
 
@@ -74,6 +74,7 @@ export interface SignedDocs extends EndpointDocs {
  */
 export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
   readonly kind: 'reading' | 'keyed' | 'setting' | 'signed';
+  readonly role?: Role;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly optionalBody?: boolean;
@@ -188,12 +189,9 @@ export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.
   const schema = declared.body as z.ZodType<z.output<Body>>;
   const handle = async (call: Call<Tools, AnyCaller>): Promise<Handled> => {
     const { request } = call;
-    const query = validateQuery(emptyQuery, request.query);
-    if (query.kind === 'refused') return refusal(query.problem, request);
-    const sent = optionalBody ? readOptionalJsonObject(request) : readJsonObject(request);
-    if (sent.kind === 'refused') return refusal(sent.problem, request);
-    const body = validateBody(schema, sent.value);
-    return body.kind === 'refused' ? refusal(body.problem, request) : declared.handle({ ...call, body: body.value });
+    const read = readBodyWithoutQuery(request, schema, optionalBody ? readOptionalJsonObject : readJsonObject);
+    if (read.kind === 'refused') return refusal(read.problem, request);
+    return declared.handle({ ...call, body: read.value.body });
   };
   return { ...declared, method, kind: 'setting', handle } as const;
 }

@@ -78,7 +78,8 @@ export function readDryRun<Body>(request: GatewayRequest, schema: z.ZodType<Body
   return read.kind === 'refused' ? read : valid(read.value.body);
 }
 
-function readBodyWithoutQuery<Body>(
+/** Validates query and body, in this order. The query must be empty. */
+export function readBodyWithoutQuery<Body>(
   request: GatewayRequest,
   schema: z.ZodType<Body>,
   readBody: (request: GatewayRequest) => Parsed<JsonObject>,

@@ -9,7 +9,6 @@ import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
 import { problem } from '../../lambdas/api-docs/problem-schema.ts';
 import { audit } from '../../lambdas/archive/http/audit-answers.ts';
 import { exportList, listedExport, shownExport } from '../../lambdas/exports/http/export-answers.ts';
-import type { Endpoint } from '../../lambdas/http/endpoint.ts';
 import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
 import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { job, jobList, jobRun, jobRunList } from '../../lambdas/jobs/http/job-answers.ts';
@@ -78,12 +77,7 @@ import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
 import { document, mismatch, type Node, numbersIn, operations, resolved } from './described-api.ts';
 
 /** Scope and role of each endpoint, by method and path. */
-const routes = ENDPOINTS.map(
-  (endpoint: Endpoint<never, never> & { readonly scope?: string; readonly role?: string }) => {
-    const { method, path, scope, role } = endpoint;
-    return [`${method} ${path}`, [scope, role]] as const;
-  },
-);
+const routes = ENDPOINTS.map(({ method, path, scope, role }) => [`${method} ${path}`, [scope, role]] as const);
 
 describe('the API description', () => {
   test('passes the linter', async () => {

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
-import type { Endpoint } from '../../lambdas/http/endpoint.ts';
-import { ALL_SCOPES, includesRole, ROLES, type Role, type Scope } from '../../lambdas/kernel/contract/api.ts';
+import { ALL_SCOPES, includesRole, ROLES } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
@@ -9,7 +8,7 @@ import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { operations, resolved } from '../api-docs/described-api.ts';
+import { type DescribedOperation, operations, resolved } from '../api-docs/described-api.ts';
 import { CallbacksClient } from '../callbacks/callbacks-client.ts';
 import { EVENT_ID, SimulatedIntake } from '../intake/intake-site.ts';
 import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
@@ -17,27 +16,21 @@ import { type Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
 /** Calls every endpoint as every kind of caller. The rows are the declarations of the endpoints. */
 
-interface Row extends Pick<Endpoint<never, never>, 'method' | 'path' | 'docs'> {
-  readonly scope?: Scope;
-  readonly role?: Role;
-}
-
-const ROWS: readonly Row[] = ENDPOINTS;
-const routeOf = ({ method, path }: Row) => `${method} ${path}`;
-const TENANT_ROUTES = ROWS.flatMap((row) =>
+const routeOf = ({ method, path }: Pick<DescribedOperation, 'method' | 'path'>) => `${method} ${path}`;
+const TENANT_ROUTES = ENDPOINTS.flatMap((row) =>
   row.scope === undefined ? [] : [[routeOf(row), row.scope, row.role] as const],
 );
-const OPERATOR_ROUTES = ROWS.flatMap((row) =>
+const OPERATOR_ROUTES = ENDPOINTS.flatMap((row) =>
   row.scope !== undefined || row.role === undefined ? [] : [[routeOf(row), row.role] as const],
 );
-const SIGNED_ROUTES = ROWS.filter(({ scope, role }) => scope === undefined && role === undefined).map(routeOf);
+const SIGNED_ROUTES = ENDPOINTS.filter(({ scope, role }) => scope === undefined && role === undefined).map(routeOf);
 
 /**
  * The first example of each body. Its request succeeds for the owner of the ids, or is refused for a reason other than
  * access.
  */
 const BODIES = Object.fromEntries(
-  ROWS.flatMap((row) => {
+  ENDPOINTS.flatMap((row) => {
     const [example] = Object.values('requests' in row.docs ? (row.docs.requests ?? {}) : {});
     return example === undefined ? [] : [[routeOf(row), example.value]];
   }),
@@ -186,7 +179,7 @@ beforeAll(async () => {
 
 test('every object of the desk exists, and the documents list exactly the declared endpoints', () => {
   expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
-  expect(new Set(ROWS.map(routeOf))).toEqual(new Set(operations.map(({ method, path }) => `${method} ${path}`)));
+  expect(new Set(ENDPOINTS.map(routeOf))).toEqual(new Set(operations.map(routeOf)));
 });
 
 test.each(SIGNED_ROUTES)('%s accepts no key, because its callers sign the body', async (route) => {
