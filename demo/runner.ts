@@ -10,9 +10,9 @@ import type { Counts, Finding } from './verdict.ts';
 
 type SideName = keyof Sides;
 
-/** Is notified about the progress of a run. */
+/** Callbacks that report the progress of a run. */
 export interface Watch {
-  /** In words. */
+  /** A step begins; `text` describes it. */
   readonly step: (text: string) => void;
   /** The deployment of a stack has begun. */
   readonly deploying?: (stack: string) => void;

@@ -1,5 +1,5 @@
-import { findRoute } from '../http/authenticated-api.ts';
-import { type GatewayEvent, type GatewayResult, gatewayRequest } from '../http/gateway-request.ts';
+import { findRoute, type Handler } from '../http/authenticated-api.ts';
+import { type GatewayEvent, gatewayRequest } from '../http/gateway-request.ts';
 import { gatewayResult } from '../http/http-answer.ts';
 import { JSON_TYPE } from '../kernel/answer.ts';
 import type { ConsoleSignIn } from '../kernel/contract/environment.ts';
@@ -38,7 +38,7 @@ export function documentsApi(
   digest: Pick<Digest, 'sha256'>,
   listAssets: () => Promise<readonly string[]>,
   signIn?: ConsoleSignIn,
-): (event: GatewayEvent) => Promise<GatewayResult> {
+): Handler {
   const content = (read: () => Promise<string> | string) => readOnce(read, digest);
   const description = content(() => JSON.stringify(openApiDocument));
   const pageWithoutSlash = content(() => docsPage('docs/'));
@@ -85,9 +85,9 @@ export function documentsApi(
       return gatewayResult({ status: 308, headers: { location: 'console/' }, body: '' }, request);
     }
     const { text, entityTag } = await document.read(event);
-    const known = names(request.header('if-none-match'), entityTag);
+    const isKnown = matchesTag(request.header('if-none-match'), entityTag);
     const answer = {
-      status: known ? 304 : 200,
+      status: isKnown ? 304 : 200,
       // A 304 has the same headers, because a cache replaces its stored headers with the received ones (RFC 9111,
       // section 3.2).
       headers: {
@@ -96,7 +96,7 @@ export function documentsApi(
         etag: entityTag,
         ...('headers' in document ? document.headers : {}),
       },
-      body: known || request.method === 'HEAD' ? '' : text,
+      body: isKnown || request.method === 'HEAD' ? '' : text,
     };
     return gatewayResult(answer, request);
   };
@@ -121,8 +121,8 @@ function readOnce(read: () => Promise<string> | string, { sha256 }: Pick<Digest,
   };
 }
 
-/** @param values of `If-None-Match`; they are compared weakly (RFC 9110, section 13.1.2) */
-function names(values: readonly string[], entityTag: string): boolean {
+/** Compares the values of `If-None-Match` with an entity tag, weakly (RFC 9110, section 13.1.2). */
+function matchesTag(values: readonly string[], entityTag: string): boolean {
   const tags = values.flatMap((value) => value.split(',')).map((tag) => tag.trim());
   return tags.some((tag) => tag === '*' || tag.replace(/^W\//, '') === entityTag.replace(/^W\//, ''));
 }

@@ -84,7 +84,12 @@ type Admission<AnyCaller> =
   | { readonly kind: 'insufficient_scope' | 'insufficient_role'; readonly caller: AnyCaller; readonly detail?: string }
   | { readonly kind: 'authenticated'; readonly caller: AnyCaller };
 
-/** @param authorization values of the `Authorization` header @param request for credentials that are valid at one path, or for one tenant */
+/**
+ * Identifies the caller of a route and checks its rights.
+ *
+ * @param authorization values of the `Authorization` header
+ * @param request for credentials that are valid at one path, or for one tenant
+ */
 export type Admit<AnyCaller, Entry> = (
   authorization: readonly string[],
   route: Entry,

@@ -3,8 +3,7 @@ import { includesRole, type Role } from '../kernel/contract/api.ts';
 import type { IdentifyOperator, Operator } from '../tenants/operators.ts';
 import { type Admit, type ApiTools, apiFor, type Call, type Handler, type RouteBy } from './authenticated-api.ts';
 import { OPERATOR_NEEDED, ROLE_NEEDED } from './for-tenant.ts';
-import type { GatewayEvent } from './gateway-request.ts';
-import { gatewayRequest } from './gateway-request.ts';
+import { type GatewayEvent, gatewayRequest } from './gateway-request.ts';
 
 /** A route of the deployment, for operators whose role includes this one. */
 export interface OperatorRoute<Tools, AnyCaller = Operator> extends RouteBy<Tools, AnyCaller> {

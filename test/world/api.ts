@@ -7,8 +7,8 @@ import type { ExportsTools } from '../../lambdas/exports/http/export-routes.ts';
 import { DynamoDbExports } from '../../lambdas/exports/store/dynamodb-exports.ts';
 import { exportRows } from '../../lambdas/exports/use/export-rows.ts';
 import { writeExport } from '../../lambdas/exports/use/write-export.ts';
-import { authenticatedApi, type TenantApiTools } from '../../lambdas/http/authenticated-api.ts';
-import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
+import { authenticatedApi, type Handler, type TenantApiTools } from '../../lambdas/http/authenticated-api.ts';
+import type { GatewayEvent } from '../../lambdas/http/gateway-request.ts';
 import { byPath, operatorApi } from '../../lambdas/http/operator-api.ts';
 import type { JobsApiTools } from '../../lambdas/jobs/http/job-routes.ts';
 import type { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
@@ -85,8 +85,6 @@ export type ApiWorldTools = TenantApiTools &
   Pick<ExportsTools, 'exports' | 'startWriter' | 'link'> & {
     readonly callbacks: Pick<CallbacksApiTools, 'sources' | 'secrets'>;
   };
-
-type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
 async function reads(tools: ApiWorldTools): Promise<Handler> {
   const { READ_PATHS, READ_ROUTES } = await import('../../lambdas/views/http/read-routes.ts');

@@ -5,10 +5,10 @@ import {
   type Call as CallBy,
   found,
   type Handled,
+  type Handler,
   refusal,
 } from '../../http/authenticated-api.ts';
 import { type KeyedCall, keyed, type OperatorEndpoint, type ReadingCall, reading } from '../../http/endpoint.ts';
-import type { GatewayEvent, GatewayResult } from '../../http/gateway-request.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
 import { keyedCounts, payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { causedByOperator } from '../../http/operator-api.ts';
@@ -46,7 +46,7 @@ export interface JobsApiTools extends AcceptRunTools, ApiTools {
 }
 
 /** Creates the jobs API, for any store and queues. */
-export function jobsApi(tools: JobsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
+export function jobsApi(tools: JobsApiTools): Handler {
   return apiFor(roleOrCredential(tools.identify, tools.verify), JOB_ROUTES, tools);
 }
 
