@@ -74,12 +74,12 @@ class NaiveWorld extends PaymentWorld {
 const KEPT_A_DAY = 24 * 60 * 60_000;
 
 describe('a payment, its retry and a rival keep every guarantee', () => {
-  test('with every single fault at every call, for every behavior of the processor', async () => {
-    for (const source of ['tok_ok', 'tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
-      const oneOf = source === 'tok_ok' ? 3 : 13;
-      const { histories, findings } = await survey(engine({ source }), { faults: 1, oneOf });
+  // The histories with pairs of faults include every single fault with a processor that accepts the charge.
+  test('with every single fault at every call, for every other behavior of the processor', async () => {
+    for (const source of ['tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
+      const { histories, findings } = await survey(engine({ source }), { faults: 1, oneOf: 13 });
       expect(findings.slice(0, 3)).toEqual([]);
-      expect(histories).toBeGreaterThan(whole(150, { slice: 150 / oneOf }));
+      expect(histories).toBeGreaterThan(whole(150, { slice: 150 / 13 }));
     }
   });
 
