@@ -20,7 +20,7 @@ import { wakeLane } from '../../lambdas/webhooks/use/wake-lane.ts';
 import { type EndpointChange } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
 import type { GroupedTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { BY_REQUEST } from '../support/causes.ts';
-import { whole } from '../support/slice.ts';
+import { sliceOf, whole } from '../support/slice.ts';
 import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
 import { HANGING, MINUTE_MS, NORMAL, ownerOf, SECOND_MS, Site, START_MS, WORK_MS } from './webhook-site.ts';
 
@@ -85,36 +85,41 @@ describe('an endpoint that does not answer', () => {
     expect(site.waiting).toEqual([]);
   });
 
-  test.each<[string, EndpointChange]>([
+  const pressures: readonly [string, EndpointChange][] = [
     ['it begins to hang under load', {}],
     ['its tenant repeatedly enables it', { enabled: true }],
     ['its tenant repeatedly sets its URL', { url: HANGING.url }],
-  ])('occupies all senders for the time of at most one call, when %s', async (_what, change) => {
-    const site = new Site();
-    await site.add(HANGING, 'hangs');
-    await site.add(NORMAL, 80);
-    const published = new Map<string, number>();
-    // All executions wait for the endpoint after a second.
-    for (let tick = 0; tick < 60; tick += 1) {
-      for (let made = 0; made < 10; made += 1) await site.publish(HANGING, `hanging-${tick}-${made}`);
-      published.set(eventNamed(`normal-${tick}`).event.id, site.clock.nowMs());
-      await site.publish(NORMAL, `normal-${tick}`);
-      if (Object.keys(change).length > 0) await site.update(HANGING, change);
-      await site.clock.until(site.clock.nowMs() + 500);
-    }
-    await site.pass(1);
-    const waits = site.arrivals.map(({ eventId, atMs }) => [atMs - START_MS, atMs - (published.get(eventId) ?? 0)]);
-    expect(waits).toHaveLength(60);
-    const held = waits.filter(([, waited = 0]) => waited > SECOND_MS);
-    expect(held.length).toBeGreaterThan(0);
-    expect(Math.max(...held.map(([at = 0]) => at))).toBeLessThan(11 * SECOND_MS);
-  });
+  ];
+  test.each(sliceOf(pressures, 3))(
+    'occupies all senders for the time of at most one call, when %s',
+    async (_what, change) => {
+      const site = new Site();
+      await site.add(HANGING, 'hangs');
+      await site.add(NORMAL, 80);
+      const published = new Map<string, number>();
+      // All executions wait for the endpoint after a second.
+      for (let tick = 0; tick < 60; tick += 1) {
+        for (let made = 0; made < 10; made += 1) await site.publish(HANGING, `hanging-${tick}-${made}`);
+        published.set(eventNamed(`normal-${tick}`).event.id, site.clock.nowMs());
+        await site.publish(NORMAL, `normal-${tick}`);
+        if (Object.keys(change).length > 0) await site.update(HANGING, change);
+        await site.clock.until(site.clock.nowMs() + 500);
+      }
+      await site.pass(1);
+      const waits = site.arrivals.map(({ eventId, atMs }) => [atMs - START_MS, atMs - (published.get(eventId) ?? 0)]);
+      expect(waits).toHaveLength(60);
+      const held = waits.filter(([, waited = 0]) => waited > SECOND_MS);
+      expect(held.length).toBeGreaterThan(0);
+      expect(Math.max(...held.map(([at = 0]) => at))).toBeLessThan(11 * SECOND_MS);
+    },
+  );
 
-  test.each([
+  const endings = [
     ['deletes and recreates', 'delete'],
     ['keeps', 'keep'],
     ['deletes during its calls and recreates', 'delete early'],
-  ])(
+  ] as const;
+  test.each(sliceOf(endings, 3))(
     'delays another tenant twice and then once in half an hour if it hangs each minute and its tenant %s it',
     async (_what, how) => {
       const site = new Site();
