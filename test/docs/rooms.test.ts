@@ -7,11 +7,13 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const ROOMS = readdirSync(join(PROJECT, 'lambdas'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
+/** A walk: the files of `lambdas/` that an execution opens, in their order. */
+const WALK = /^\*\*Walk of (.+?)\.\*\* ([^]+?)\n\n/gm;
 const readmeOf = (room: string): string => readFileSync(join(PROJECT, 'lambdas', room, 'README.md'), 'utf8');
 
 describe('the README of each capability folder', () => {
   test.each(ROOMS)('%s is short, has the four sections, and names only existing files', (room) => {
-    const text = readmeOf(room);
+    const text = readmeOf(room).replaceAll(WALK, '');
     const lines = text.trimEnd().split('\n');
     expect(lines[0]).toBe(`# ${room}`);
     expect(lines.length).toBeGreaterThanOrEqual(10);
@@ -26,6 +28,23 @@ describe('the README of each capability folder', () => {
       return file.includes('*') ? globSync(file, { cwd }).length === 0 : !existsSync(join(cwd, file));
     });
     expect(missing).toEqual([]);
+  });
+
+  const walks = ROOMS.flatMap((room) => [...readmeOf(room).matchAll(WALK)]).map(([, of = '', files = '']) => ({
+    of,
+    files: [...files.matchAll(/[\w/-]+\.ts/g)].map(([file]) => file),
+  }));
+
+  test('has walks of a payment, a refund, a callback, an order, a delivery and a run', () => {
+    const named = ['a callback', 'a delivery', 'a payment', 'a refund', 'a run', 'an order'];
+    expect(walks.map(({ of }) => of).sort()).toEqual(named);
+  });
+
+  test.each(walks)('the walk of $of begins at a function, and names existing files, each once', ({ files }) => {
+    expect(files[0]).toMatch(/^functions\//);
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.filter((file, index) => files.indexOf(file) !== index)).toEqual([]);
+    expect(files.filter((file) => !existsSync(join(PROJECT, 'lambdas', file)))).toEqual([]);
   });
 
   test('names each kind of Ledger and Registry row in exactly one README', () => {
