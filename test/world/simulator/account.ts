@@ -21,7 +21,7 @@ import { TABLE_SHAPES } from '../tables.ts';
 import { ArchiveBucket } from './archive-bucket.ts';
 import type { ClientAnswer, Published } from './contract.ts';
 import { ExportsBucket } from './exports-bucket.ts';
-import { FUNCTIONS, type FunctionName } from './functions.ts';
+import { type ConsumerName, FUNCTIONS, type FunctionName } from './functions.ts';
 import { platformOf, type Surroundings } from './platform.ts';
 import { type QueueShape, Queues, queueUrl } from './queues.ts';
 import type { Ended, Process, Simulation } from './simulation.ts';
@@ -34,14 +34,28 @@ export interface Deployment {
   readonly clockSkewMs: number;
 }
 
+interface Rule {
+  readonly events: readonly EventName[];
+  /** Metadata field that a payment must have, or field that an order must have. */
+  readonly metadata?: string;
+}
+
+/** Rules of the bus (lib/constructs/event-consumer.ts, lib/follow-ups.ts). */
+const RULES: Readonly<Record<ConsumerName, Rule>> = {
+  'views-projector': { events: ALL_EVENTS },
+  'webhook-fan-out': { events: PUBLIC_EVENTS },
+  'receipt-consumer': { events: RECEIPT_EVENTS, metadata: MetadataName.receiptEmail },
+  'commission-consumer': { events: COMMISSION_EVENTS, metadata: MetadataName.affiliate },
+};
+
 const CONSUMER_HIDDEN_MS = 180_000;
 
 const taskQueue = (hiddenMs: number) => ({ hiddenMs, tries: maxReceives(hiddenMs / 1_000) });
 
-const consumer = (name: FunctionName): Readonly<Record<string, QueueShape>> => ({
-  [name]: { consumer: name, batch: 10, ...taskQueue(CONSUMER_HIDDEN_MS), deadLetters: `${name}-dead` },
-  [`${name}-dead`]: {},
-});
+const consumer = (name: string): readonly (readonly [string, QueueShape])[] => [
+  [name, { consumer: name, batch: 10, ...taskQueue(CONSUMER_HIDDEN_MS), deadLetters: `${name}-dead` }],
+  [`${name}-dead`, {}],
+];
 const jobs = (name: FunctionName): Readonly<Record<string, QueueShape>> => ({
   [name]: {
     consumer: name,
@@ -63,10 +77,7 @@ const requests = (name: string): Readonly<Record<string, QueueShape>> => ({
 
 /** Queues as the stacks create them (lib/constructs/task-queue.ts, event-consumer.ts, job-worker.ts). */
 const QUEUES: Readonly<Record<string, QueueShape>> = {
-  ...consumer('views-projector'),
-  ...consumer('webhook-fan-out'),
-  ...consumer('receipt-consumer'),
-  ...consumer('commission-consumer'),
+  ...Object.fromEntries(Object.keys(RULES).flatMap(consumer)),
   ...jobs('payment-jobs'),
   ...jobs('upkeep-jobs'),
   webhooks: {
@@ -96,20 +107,6 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
     ...taskQueue((REDRIVE_TIMEOUT_MINUTES + 1) * 60_000),
     deadLetters: 'letters',
   },
-};
-
-interface Rule {
-  readonly events: readonly EventName[];
-  /** Metadata field that a payment must have, or field that an order must have. */
-  readonly metadata?: string;
-}
-
-/** Rules of the bus (lib/constructs/event-consumer.ts, lib/follow-ups.ts). */
-const RULES: Readonly<Record<string, Rule>> = {
-  'views-projector': { events: ALL_EVENTS },
-  'webhook-fan-out': { events: PUBLIC_EVENTS },
-  'receipt-consumer': { events: RECEIPT_EVENTS, metadata: MetadataName.receiptEmail },
-  'commission-consumer': { events: COMMISSION_EVENTS, metadata: MetadataName.affiliate },
 };
 
 /** The routes of the gateway, of one method or of all; the first that fits counts. */

@@ -230,6 +230,16 @@ const worker = (name: FunctionName): SimulatedFunction => ({
   parking: `${name}-dead`,
 });
 
+/** Consumers of the bus. `RULES` (account.ts) has the events of each. */
+const CONSUMERS = {
+  'views-projector': consumer('views-projector'),
+  'webhook-fan-out': consumer('webhook-fan-out'),
+  'receipt-consumer': consumer('receipt-consumer'),
+  'commission-consumer': consumer('commission-consumer'),
+} as const satisfies Partial<Record<FunctionName, SimulatedFunction>>;
+
+export type ConsumerName = keyof typeof CONSUMERS;
+
 /** Functions, wired as the stacks deploy them. */
 export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   payments: answering('payments'),
@@ -251,10 +261,7 @@ export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   'payment-requests': { ...answering('payment-requests'), parking: 'payment-requests-parked' },
   'outbox-relay': { ...answering('outbox-relay', RELAY_TIMEOUT_SECONDS), parking: 'relay-parked' },
   archiver: { ...answering('archiver', ARCHIVER_WAITS_SECONDS + 60), parking: 'archive-parked' },
-  'views-projector': consumer('views-projector'),
-  'webhook-fan-out': consumer('webhook-fan-out'),
-  'receipt-consumer': consumer('receipt-consumer'),
-  'commission-consumer': consumer('commission-consumer'),
+  ...CONSUMERS,
   'payment-jobs': worker('payment-jobs'),
   'upkeep-jobs': worker('upkeep-jobs'),
 };

@@ -1,4 +1,7 @@
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { FUNCTIONS } from './functions.ts';
 import { SimulatedSystem } from './system.ts';
 
 /** Creates a payment of 10.00 EUR, refunds a part of it, and waits forty days. */
@@ -19,6 +22,12 @@ async function payAndRefund(seed: number, crashes: number): Promise<SimulatedSys
 }
 
 describe('the simulated system', () => {
+  test('has every function but those of documents, audits and the jobs of other services', () => {
+    const names = globSync('lambdas/functions/*.ts').map((file) => basename(file, '.ts'));
+    const others = names.filter((name) => !(name in FUNCTIONS));
+    expect(others.sort()).toEqual(['api-documents', 'archive-auditor', 'audit', 'job-targets']);
+  });
+
   test('processes a payment and a refund, publishes their events, and leaves no message in a queue', async () => {
     const system = await payAndRefund(1, 0);
 
