@@ -52,15 +52,26 @@ export interface Statement {
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 }
 
-/** Returns all policy statements of a stack, by the construct that owns the policy's role. */
+/**
+ * Returns all policy statements of a stack, by the construct that owns the policy's role. AWS CDK moves statements that
+ * exceed the size of an inline policy into managed policies.
+ */
 export function statementsByOwner(template: Template): ReadonlyMap<string, readonly Statement[]> {
-  const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [
-    string,
-    { Properties: { PolicyDocument: { Statement: readonly Statement[] } } },
-  ][];
-  return new Map(
-    policies.map(([id, { Properties }]) => [id.replace(/Role.*$/, ''), Properties.PolicyDocument.Statement]),
+  const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap(
+    (type) =>
+      Object.entries(template.findResources(type)) as [
+        string,
+        { Properties: { PolicyDocument: { Statement: readonly Statement[] }; Roles?: readonly unknown[] } },
+      ][],
   );
+  const found = new Map<string, readonly Statement[]>();
+  for (const [id, { Properties }] of policies) {
+    // A policy without roles is for a program outside the stack.
+    if (Properties.Roles === undefined) continue;
+    const owner = id.replace(/Role.*$/, '');
+    found.set(owner, [...(found.get(owner) ?? []), ...Properties.PolicyDocument.Statement]);
+  }
+  return found;
 }
 
 /** Returns the paths of an API, each with the construct of the function that answers it. */
