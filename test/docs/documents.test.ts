@@ -53,7 +53,9 @@ test('the webhook endpoints in the documents have addresses that the API accepts
 });
 
 describe('TypeScript examples in the documents', () => {
-  const code = globSync(['{client,lambdas}/**/*.ts', 'lib/*.ts'], { cwd: PROJECT }).map(read).join('\n');
+  const code = globSync(['{client,lambdas}/**/*.ts', 'lib/*.ts'], { cwd: PROJECT })
+    .map((file) => read(file).replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, ''))
+    .join('\n');
   const examples = globSync('docs/**/*.md', { cwd: PROJECT }).flatMap((document) =>
     [...read(document).matchAll(/```ts\n([^]*?)```/g)].map(([, example = '']) => [document, example] as const),
   );

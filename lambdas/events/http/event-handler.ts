@@ -19,7 +19,7 @@ export interface EventHandlerDefinition<Name extends EventName, Handle> {
    * event's id
    */
   readonly key?: (event: EventOf<Name>) => string;
-  /** Made by `inOurTables(…)` or `outside(…)`. */
+  /** Made by `inOwnTables(…)` or `outside(…)`. */
   readonly handle: Handle;
 }
 
