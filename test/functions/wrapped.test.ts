@@ -81,6 +81,16 @@ test('finds the functions', () => {
   expect(FUNCTIONS.length).toBeGreaterThan(18);
 });
 
+test('each function is deployed by one construct', () => {
+  const deployed = globSync('lib/**/*.ts').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/\bfolder: '([\w-]+)'/g)].map(([, name]) => name),
+  );
+  const folders = FUNCTIONS.map((file) =>
+    file === 'sandbox/handler.ts' ? 'sandbox-processor' : basename(file, '.ts'),
+  );
+  expect(deployed.sort()).toEqual(folders.sort());
+});
+
 describe.each(FUNCTIONS)('%s', (file) => {
   test('exports its handler, and a function that wires the handler on a platform', () => {
     const names = exportsOf(file).map(({ name }) => name);

@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { schemeNames } from '../../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
@@ -23,6 +25,14 @@ describe('the processors of the registry', () => {
     expect(repeated([...settings, ...secrets].map(({ variable }) => variable))).toEqual([]);
     expect(repeated([...secrets.map(({ construct }) => construct), ...constructs])).toEqual([]);
   });
+
+  test.each(globSync('lambdas/processors/*/descriptor.ts').map((file) => basename(dirname(file))))(
+    '%s passes the suite of all processors',
+    (folder) => {
+      const tests = globSync(`test/processors/${folder}-*.test.ts`).map((file) => readFileSync(file, 'utf8'));
+      expect(tests.some((text) => text.includes("from './processor-suite.ts'"))).toBe(true);
+    },
+  );
 
   test('use only signature schemes that the signature tests cover', () => {
     expect(schemeNames(PROCESSORS)).toEqual(SIGNATURE_SCHEMES);
