@@ -2,6 +2,7 @@ import { FILE_DAYS } from '../../lambdas/exports/contract.ts';
 import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 import { RETENTION_HOURS } from '../../lambdas/kernel/contract/retention.ts';
 import { RECORD_RETENTION_DAYS } from '../../lambdas/once/domain/idempotency.ts';
+import type { PaymentNotes } from '../../lambdas/payments/domain/payment.ts';
 import { ARCHIVE_PARKED } from '../../lib/archive.ts';
 import { KEPT as DEAD_LETTERS_KEPT } from '../../lib/constructs/dead-letter-queue.ts';
 import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
@@ -94,11 +95,18 @@ const KEPT: readonly { readonly what: string; readonly kept: string; readonly wh
   },
 ];
 
+/** The names of a payment's notes in the API. A note that is not listed does not compile. */
+const NOTES = { description: 'description', metadata: 'metadata', returnUrl: 'return_url' } as const satisfies Readonly<
+  Record<keyof PaymentNotes, string>
+>;
+
+const listed = new Intl.ListFormat('en-GB').format(Object.values(NOTES).map((name) => `\`${name}\``));
+
 /** Written by `npm run docs:tables`. */
 export function retentionPage(): string {
   return `# Retention of personal data
 
-\`description\`, \`metadata\` and \`return_url\` of a payment, and \`email\`, \`referrer\`, \`affiliate\` and \`return_url\` of an order, are in a details row of their own (\`DETAILS#<id>\` in the
+${listed} of a payment, and \`email\`, \`referrer\`, \`affiliate\` and \`return_url\` of an order, are in a details row of their own (\`DETAILS#<id>\` in the
 Registry). The chain in the Ledger holds only a commitment to them: SHA-256 over a random salt of 128 bits, which is in the details row, and the canonical
 form of the data. The Ledger is append-only; the details row can be deleted. The reason of a refund, a correction or a decision is in a details row of its own.
 A details row also has a keyed hash of the e-mail address. An index finds the row by this hash, and its entry is deleted with the row
