@@ -23,7 +23,7 @@ const approvalsQuery = z.strictObject({
     .meta({ description: 'The `id` of the last approval of the previous page.' }),
 });
 
-export const verdictBody = z.strictObject({}).meta({ id: 'Verdict' });
+const verdictBody = z.strictObject({}).meta({ id: 'Verdict' });
 
 type VerdictCall = SettingCall<DecisionTools, typeof verdictBody, Operator>;
 

@@ -42,7 +42,7 @@ const keysQuery = z.strictObject({
     .optional()
     .meta({ description: 'The `id` of the last key of the previous page.' }),
 });
-export const revokeKeyBody = z
+const revokeKeyBody = z
   .strictObject({ revoked: z.literal(true, 'must be true').meta({ description: 'A revoked key stays revoked.' }) })
   .meta({ id: 'RevokeKey' });
 
@@ -51,7 +51,7 @@ const DEFAULT_OVERLAP_HOURS = 24;
 const SECRET_ONCE =
   'A repeated request shows `null` instead: if the first answer was lost, revoke the key and create another one.';
 
-export const createKeyBody = z
+const createKeyBody = z
   .strictObject({
     tenant: tenantField.meta({ description: 'The tenant that owns the key.' }),
     mode: modeField,
@@ -69,7 +69,7 @@ export const createKeyBody = z
   })
   .meta({ id: 'CreateKey' });
 
-export const rollKeyBody = z
+const rollKeyBody = z
   .strictObject({
     overlap_hours: z
       .int('must be a whole number of hours')

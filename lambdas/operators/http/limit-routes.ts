@@ -30,7 +30,7 @@ const limitsQuery = z.strictObject({ tenant: tenantField.meta({ description: 'Th
 const range = `must be a whole number from 1 to ${HIGHEST_LIMIT}, or null`;
 const number = z.int(range).min(1, range).max(HIGHEST_LIMIT, range).nullable();
 
-export const setLimitBody = z
+const setLimitBody = z
   .strictObject({
     tenant: tenantField.meta({ description: 'The tenant whose requests are limited.' }),
     mode: modeField,

@@ -15,7 +15,7 @@ interface PostRedriveTools extends RedriveTools {
   readonly digest: Digest;
 }
 
-export const redriveBody = z.strictObject({}).meta({ id: 'RedriveQueue' });
+const redriveBody = z.strictObject({}).meta({ id: 'RedriveQueue' });
 
 /** Moves dead letters and parked records to the queue or function that processes them again. */
 export const postRedrive = keyed({

@@ -131,7 +131,7 @@ const minor = (what: string) =>
 /** Refunds and disputes in the processor's form. */
 const atProcessor = z.array(z.looseObject({ id: z.string(), status: z.string(), amount: minor('The amount') }));
 
-export const charge = z
+const charge = z
   .looseObject({
     id: z.string().meta({ description: 'The id at the processor.', example: 'ch_k3jx5aqhz4m2' }),
     object: z.literal('charge'),
