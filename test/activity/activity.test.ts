@@ -1,3 +1,4 @@
+/** Holds the guarantee "named actors". */
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import {

@@ -7,24 +7,6 @@ import { magicSource } from '../../sandbox/magic-sources.ts';
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-describe.each([
-  ['docs/proof/guarantees.md', 35],
-  ['docs/proof/controls.md', 20],
-])('%s', (page, least) => {
-  const rows = [...read(page).matchAll(/\| `(test\/[^`]+)` › (.+?) \|$/gm)];
-  const named = rows.map(([, file = '', name = '']) => [file, name] as const);
-
-  test('references a test in each row of its tables of tests', () => {
-    expect(named.length).toBeGreaterThan(least);
-    const tables = read(page).match(/^\| [a-z]+ \|(?:.*\|)? test \|\n(?:\|.*\|\n)+/gm) ?? [];
-    expect(tables.flatMap((table) => table.trim().split('\n').slice(2))).toHaveLength(named.length);
-  });
-
-  test.each(named)('%s › %s exists', (file, name) => {
-    expect(read(file).replaceAll(/\\'/g, "'")).toContain(name);
-  });
-});
-
 describe('links between documents', () => {
   const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: PROJECT });
 

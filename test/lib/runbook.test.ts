@@ -1,3 +1,4 @@
+/** Holds the guarantee "raised alarms". */
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';

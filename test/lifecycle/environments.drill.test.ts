@@ -1,3 +1,4 @@
+/** Holds the guarantee "safe deploys". */
 import {
   CloudFormationClient,
   CreateStackCommand,

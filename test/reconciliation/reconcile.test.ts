@@ -1,3 +1,4 @@
+/** Holds the guarantee "matching books". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
@@ -29,10 +30,7 @@ function paged(books: ProcessorBooks, asked: (string | undefined)[] = []): Proce
       asked.push(cursor);
       const { charges } = await books.listCharges(window, limit);
       const at = Number(cursor ?? 0);
-      return {
-        charges: charges.slice(at, at + 1),
-        ...(at + 1 < charges.length ? { next: String(at + 1) } : {}),
-      };
+      return { charges: charges.slice(at, at + 1), ...(at + 1 < charges.length ? { next: String(at + 1) } : {}) };
     },
   };
 }

@@ -1,3 +1,4 @@
+/** A bank, payer or other user acts between two steps of Payonce. Holds the guarantee "returned money". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
@@ -18,8 +19,6 @@ import { ALL_DUE } from '../support/due.ts';
 import { whole } from '../support/slice.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
-
-/** Stories in which a bank, a payer or another user of the processor's account acts between two steps of Payonce. */
 
 const MINUTES_PER_DAY = 24 * 60;
 
