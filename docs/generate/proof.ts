@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { type HuntRow, readHuntRows } from '../../test/world/mutants/hunt-rows.ts';
-import { MUTANTS } from '../../test/world/mutants/mutants.ts';
+import type { Mutant } from '../../test/world/mutants/mutant.ts';
+import { filesOf, MUTANTS } from '../../test/world/mutants/mutants.ts';
 import { ACTS } from '../../test/world/simulator/acts/all-acts.ts';
-import { effectOf, type Reached, sorted } from '../../test/world/simulator/coverage.ts';
+import { type Reached, sorted } from '../../test/world/simulator/coverage.ts';
 import { code, fill, markdownTable } from './state-machine.ts';
 
 export interface Finding {
@@ -18,94 +19,129 @@ export interface Finding {
 export const FINDINGS = read('findings') as readonly Finding[];
 const REACHED = read('reached') as Reached;
 const ROWS: ReadonlyMap<string, HuntRow> = new Map(readHuntRows().map((row) => [row.mutant, row]));
+/** Oracles that found fewer faults are counted together. */
+const FAULTS_OF_A_ROW = 3;
 
 function read(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../proof/${name}.json`, import.meta.url), 'utf8'));
 }
 
-/** docs/proof/planted-faults.md with its tables made again from the files of docs/proof. */
+/** docs/proof/planted-faults.md with its counts made again from the files of docs/proof. */
 export function proofPage(page: string): string {
-  return fill(page, { findings, mutants, cells, faults, acts });
+  return fill(page, { mutants, oracles, survivors, coverage });
 }
 
-function findings(): string {
-  return markdownTable(
-    ['finding', 'what was wrong', 'fix', 'planted again as: histories', 'story', 'test'],
-    FINDINGS.map(({ finding, what, fix, test, story }) => {
-      const planted = MUTANTS.filter((mutant) => mutant.finding === finding).map(
-        ({ name }) => `${code(name)}: ${took(name)}`,
-      );
-      const [file = '', name = ''] = test.split(' › ');
-      return [
-        finding,
-        what,
-        fix,
-        planted.join('; '),
-        story === undefined ? '' : code(story),
-        `${code(file)} › ${name}`,
-      ];
-    }),
-  );
+/** Folder of `lambdas/` whose file the mutant changes first. */
+function roomOf(mutant: Mutant): string {
+  return filesOf(mutant)[0]?.split('/')[1] ?? '';
+}
+
+type Result = 'random histories' | 'a story only' | 'not found';
+
+function resultOf(mutant: Mutant): Result {
+  if (histories(mutant) !== undefined) return 'random histories';
+  return ROWS.get(mutant.name)?.story === undefined ? 'not found' : 'a story only';
+}
+
+/** Median of the series of histories. Undefined unless more than half of the series found the fault. */
+function histories({ name }: Mutant): number | undefined {
+  const { histories: counts = [] } = ROWS.get(name)?.random ?? {};
+  return counts[Math.floor(counts.length / 2)] ?? undefined;
 }
 
 function mutants(): string {
-  return markdownTable(
-    ['fault', 'finding', 'file', 'histories', 'seed', 'oracle', 'story'],
-    MUTANTS.map(({ name, finding = '', edits }) => {
-      const { random, story } = ROWS.get(name) ?? {};
-      const files = [...new Set(edits.map(({ file }) => code(file.split('/').at(-1) ?? file)))].join(', ');
-      const { shown } = random ?? {};
-      const seed = shown === undefined ? '' : `${shown.seed} of ${code(shown.profile)}`;
-      const oracle = shown?.oracle ?? story?.oracle ?? '';
-      return [code(name), finding, files, took(name), seed, oracle, story === undefined ? '' : code(story.name)];
-    }),
-  );
-}
-
-/** The median of the rows of histories. */
-function took(mutant: string): string {
-  const { random } = ROWS.get(mutant) ?? {};
-  if (random === undefined) return 'not hunted at random';
-  const { histories, most, profiles } = random;
-  const median = histories[Math.floor(histories.length / 2)] ?? null;
-  const of = profiles.length > 3 ? '' : ` of ${profiles.map(code).join(', ')}`;
-  return median === null ? `not found in ${most}${of}` : `${median}${of}`;
-}
-
-function cells(): string {
-  const { all, reached, never, unreachable } = sorted('cell', REACHED);
+  const byRoom = [...Map.groupBy(MUTANTS, roomOf)].toSorted(([one], [other]) => one.localeCompare(other));
+  const results: readonly Result[] = ['random histories', 'a story only', 'not found'];
+  const numbers = (of: readonly Mutant[]) => [
+    String(of.length),
+    ...results.map((result) => String(of.filter((mutant) => resultOf(mutant) === result).length)),
+  ];
+  const counts = MUTANTS.flatMap((mutant) => histories(mutant) ?? []).toSorted((one, other) => one - other);
+  const quantile = (part: number) => counts[Math.floor(counts.length * part)];
   return [
-    `Of ${all.length} cells of the state tables, ${reached.length} were reached in ${REACHED.histories} histories.`,
-    '',
     markdownTable(
-      ['cell that was not reached', 'why'],
-      [
-        ...unreachable.map(({ name, why }) => [name, why]),
-        ...never.map((name) => [name, 'no history reached it yet: a defect of the generator']),
-      ],
+      ['room', 'faults', ...results],
+      [...byRoom.map(([room, of]) => [code(room), ...numbers(of)]), ['all', ...numbers(MUTANTS)]],
     ),
+    '',
+    `Half of the faults found by random histories took at most ${quantile(0.5)} histories, and nine of ten at most ${quantile(0.9)}.`,
   ].join('\n');
 }
 
-function faults(): string {
-  const { all, reached, never, unreachable } = sorted('fault', REACHED);
+function oracles(): string {
+  const names = MUTANTS.flatMap(({ name }) => {
+    const { random, story } = ROWS.get(name) ?? {};
+    return random?.shown?.oracle ?? story?.oracle ?? [];
+  });
+  const counts = [...Map.groupBy(names, (name) => name)]
+    .map(([name, { length }]) => ({ name, length }))
+    .toSorted((one, other) => other.length - one.length || one.name.localeCompare(other.name));
+  const many = counts.filter(({ length }) => length >= FAULTS_OF_A_ROW);
+  const few = counts.filter(({ length }) => length < FAULTS_OF_A_ROW);
+  return [
+    markdownTable(
+      ['oracle', 'faults'],
+      many.map(({ name, length }) => [name, String(length)]),
+    ),
+    '',
+    `${few.length} other oracles detected ${few.reduce((sum, { length }) => sum + length, 0)} faults.`,
+  ].join('\n');
+}
+
+function survivors(): string {
+  const left = MUTANTS.filter((mutant) => resultOf(mutant) === 'not found');
+  if (left.length === 0) return 'No fault survives: random histories or a kept story detect each of them.';
+  return markdownTable(
+    ['fault that was not found', 'behavior'],
+    left.map(({ name, fault }) => [code(name), fault]),
+  );
+}
+
+function coverage(): string {
   const pairs = sorted('pair', REACHED);
   return [
-    `Of ${all.length} faults, ${reached.length} were reached; of ${pairs.all.length} pairs of an act and a kind of fault, ${pairs.reached.length}.`,
+    `The figures are from ${REACHED.histories} histories.`,
     '',
     markdownTable(
-      ['fault that was not reached', 'why'],
+      ['what', 'of', 'reached'],
       [
-        ...unreachable.map(({ name, why }) => [name, why]),
-        ...never.map((name) => [name, 'no history reached it yet: a defect of the generator']),
+        ['cells of the state tables', ...share('cell')],
+        ['faults', ...share('fault')],
+        ['acts that took effect', ...share('act')],
+        ['pairs of an act and a kind of fault', String(pairs.all.length), String(pairs.reached.length)],
       ],
     ),
+    '',
+    markdownTable(['not reached', 'reason'], [...missed('cell'), ...missed('fault')]),
+    '',
+    actsWithoutEffect(),
   ].join('\n');
 }
 
-function acts(): string {
-  return markdownTable(
-    ['act', 'steps'],
-    ACTS.map(({ name }) => [code(name), effectOf(name, REACHED)]),
-  );
+function share(kind: 'cell' | 'fault' | 'act'): readonly [string, string] {
+  const { all, reached } = sorted(kind, REACHED);
+  return [String(all.length), String(reached.length)];
+}
+
+/** A row for each reason, and one for each item that can be reached but was not. */
+function missed(kind: 'cell' | 'fault'): readonly (readonly [string, string])[] {
+  const { unreachable, never } = sorted(kind, REACHED);
+  const reasons = [...Map.groupBy(unreachable, ({ why }) => why)];
+  return [
+    ...reasons.map(([why, of]) => [of.length === 1 ? (of[0]?.name ?? '') : `${of.length} ${kind}s`, why] as const),
+    ...never.map((name) => [name, 'no history reached it yet: a defect of the generator'] as const),
+  ];
+}
+
+function actsWithoutEffect(): string {
+  const { never } = sorted('act', REACHED);
+  const rare = ACTS.map(({ name }) => name).filter((name) => {
+    const { [`drawn ${name}`]: drawn = 0, [`effect ${name}`]: effect = 0 } = REACHED.counts;
+    return drawn > 0 && 2 * effect < drawn;
+  });
+  return `Acts that no history had: ${list(never)}. Acts with an effect in less than half of their steps: ${list(rare)}.`;
+}
+
+function list(names: readonly string[]): string {
+  return names.length === 0 ? 'none' : names.map(code).join(', ');
 }

@@ -10,13 +10,12 @@ test('docs/proof/planted-faults.md is current (to update it: npm run docs:tables
   expect(PAGE).toBe(proofPage(PAGE));
 });
 
-test('docs/proof/planted-faults.md has one row for each mutant, and no other rows', () => {
-  for (const { name } of MUTANTS) expect(PAGE).toContain(`\n| \`${name}\` |`);
-  const names = new Set(MUTANTS.map(({ name }) => name));
-  expect(readHuntRows().filter(({ mutant }) => !names.has(mutant))).toEqual([]);
+test('docs/proof/mutants.json has a result for each mutant, and no other results', () => {
+  expect(readHuntRows().map(({ mutant }) => mutant)).toEqual(MUTANTS.map(({ name }) => name));
+  expect(readHuntRows().filter(({ random, story }) => random === undefined && story === undefined)).toEqual([]);
 });
 
-test('each finding has a row, an existing test, and an existing story', () => {
+test('each finding has an existing test and an existing story', () => {
   const numbers = Array.from({ length: 16 }, (_, index) => `B${String(index + 1).padStart(2, '0')}`);
   expect(FINDINGS.map(({ finding }) => finding)).toEqual(numbers);
   expect(MUTANTS.flatMap(({ finding = 'B01' }) => finding).filter((finding) => !numbers.includes(finding))).toEqual([]);

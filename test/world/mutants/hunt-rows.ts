@@ -4,7 +4,7 @@ import { MUTANTS } from './mutants.ts';
 
 const FILE = new URL('../../../docs/proof/mutants.json', import.meta.url);
 
-/** Findings about a mutant, as docs/proof/planted-faults.md lists them. */
+/** Findings about a mutant, as docs/proof/planted-faults.md counts them. */
 export interface HuntRow {
   readonly mutant: string;
   readonly random?: RandomHunt;

@@ -303,7 +303,7 @@ export function reportReached(reached: Reached): readonly string[] {
 }
 
 /** Describes the share of an act's steps that took effect, and the results of the other steps. */
-export function effectOf(act: string, { counts }: Reached): string {
+function effectOf(act: string, { counts }: Reached): string {
   const drawn = counts[`drawn ${act}`] ?? 0;
   const effect = counts[`effect ${act}`] ?? 0;
   const others = Object.entries(counts)
