@@ -1,17 +1,19 @@
 /**
- * `npm run generate`: generates the examples of the API documents and the types of the API (`generated/`, not in git). `npm ci` runs
- * it.
+ * `npm run generate`: generates the examples of the API documents, the types of the API and some pages of the documents
+ * (`generated/`, not in git). `npm ci` runs it.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { writePages } from './pages.ts';
 
 const FOLDER = new URL('../../generated/', import.meta.url);
 const EXAMPLES = new URL('api-examples.json', FOLDER);
 
 new Command('npm run generate')
-  .description('Generates the API types and the examples of the API documents (generated/, not in git).')
+  .description('Generates the API types, the examples of the API documents and some pages (generated/, not in git).')
   .parse();
 mkdirSync(FOLDER, { recursive: true });
+writePages(new URL('docs/', FOLDER));
 // The handlers whose answers are captured are checked against the documents, which contain the examples.
 if (!existsSync(EXAMPLES)) writeFileSync(EXAMPLES, '{ "operations": {}, "problems": {} }\n');
 const { captureExamples } = await import('../../test/api-docs/capture-examples.ts');

@@ -5,14 +5,12 @@ import { metricsPage } from './metrics.ts';
 import { processorProtocol } from './processor-protocol.ts';
 import { proofPage } from './proof.ts';
 import { retentionPage } from './retention.ts';
-import { scenariosPage } from './scenarios.ts';
 import { fill } from './state-machine.ts';
 import { thirdPartyPage } from './third-party.ts';
 
 const STATE_MACHINE = new URL('../reference/state-machine.md', import.meta.url);
 const METRICS = new URL('../reference/metrics.md', import.meta.url);
 const RETENTION = new URL('../reference/retention.md', import.meta.url);
-const SCENARIOS = new URL('../proof/scenarios.md', import.meta.url);
 const THIRD_PARTY = new URL('../reference/third-party.md', import.meta.url);
 const PROOF = new URL('../proof/planted-faults.md', import.meta.url);
 const COSTS = new URL('../operate/costs.md', import.meta.url);
@@ -24,7 +22,6 @@ new Command('npm run docs:tables').description('Updates the generated parts of t
 writeFileSync(STATE_MACHINE, fill(readFileSync(STATE_MACHINE, 'utf8')));
 writeFileSync(METRICS, metricsPage());
 writeFileSync(RETENTION, retentionPage());
-writeFileSync(SCENARIOS, scenariosPage());
 writeFileSync(THIRD_PARTY, thirdPartyPage());
 writeFileSync(PROTOCOL, processorProtocol());
 writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));

@@ -31,7 +31,7 @@ export function features(): readonly Feature[] {
     });
 }
 
-/** Written by `npm run docs:tables`. */
+/** `generated/docs/scenarios.md`. */
 export function scenariosPage(): string {
   const all = features();
   const rows = all.map(
@@ -41,7 +41,8 @@ export function scenariosPage(): string {
   const texts = all.map(({ title, text }) => `## ${title}\n\n\`\`\`gherkin\n${text}\n\`\`\`\n`);
   return `# Scenarios
 
-What Payonce promises about one request, in Gherkin. \`npm test\` runs every scenario, and fails for a scenario or a step that no code is bound to, so all of them hold in a version whose tests pass.
+What Payonce promises about one request, in Gherkin. \`npm test\` runs every scenario, and fails for a scenario or a step
+that no code is bound to.
 
 | feature | scenarios | run by |
 |---|---|---|
