@@ -7,7 +7,6 @@ import captured from '../../generated/api-examples.json' with { type: 'json' };
 import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
 import { MEANINGS } from '../../lambdas/api-docs/problem-meanings.ts';
 import { problem } from '../../lambdas/api-docs/problem-schema.ts';
-import type { Endpoint } from '../../lambdas/http/endpoint.ts';
 import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
 import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
@@ -165,7 +164,6 @@ describe('every body in the description', () => {
     Problem: problem.strict(),
     CreateExport: z.looseObject({ kind: z.string() }),
     Callback: z.looseObject({ id: z.string() }),
-    Received: received.strict(),
     Resolved: z.union([payment.strict(), refund.strict(), dryRun.strict()]),
   };
   const described = document.paths as unknown as Readonly<Record<string, Readonly<Record<string, Described>>>>;

@@ -10,9 +10,8 @@ test('docs/reference/processor-protocol.json equals the protocol in the code (to
 });
 
 test('docs/guides/processor-protocol.md lists exactly the checks of the conformance suite', () => {
-  const listed = [...read('guides/processor-protocol.md').matchAll(/^\| `([a-z-]+)` \| (.+) \|$/gm)].map(([, name, must]) => [
-    name,
-    must?.replaceAll('`', ''),
-  ]);
+  const listed = [...read('guides/processor-protocol.md').matchAll(/^\| `([a-z-]+)` \| (.+) \|$/gm)].map(
+    ([, name, must]) => [name, must?.replaceAll('`', '')],
+  );
   expect(listed).toEqual(POINTS.map(({ name, must }) => [name, must]));
 });

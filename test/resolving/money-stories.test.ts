@@ -20,13 +20,13 @@ import { whole } from '../support/slice.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
 
-const MINUTES_PER_DAY = 24 * 60;
+/** Minutes between two runs of the resolver. It runs once a minute when deployed. */
+const RUN_EVERY_MINUTES = whole(1, { slice: 10 });
 
 let harness: World;
-let events: number;
+let events = 0;
 beforeEach(() => {
   harness = new World();
-  events = 0;
 });
 
 async function sendCallback(charge: string): Promise<void> {
@@ -51,12 +51,9 @@ async function succeedsLate(key: string): Promise<{ request: CreatePayment; char
   return { request, charge };
 }
 
-/** Minutes between two runs of the resolver. It runs once a minute when deployed. */
-const RUN_EVERY_MINUTES = whole(1, { slice: 10 });
-
 /** Runs the resolver for some days. */
 async function live(days: number): Promise<void> {
-  for (let minute = 0; minute < days * MINUTES_PER_DAY; minute += RUN_EVERY_MINUTES) {
+  for (let minute = 0; minute < days * 24 * 60; minute += RUN_EVERY_MINUTES) {
     await harness.resolveInquiries();
     await harness.returnCharges();
     if (minute % 30 === 0) await harness.resolveClaims();
@@ -399,7 +396,7 @@ describe('an operator handles work whose processor is no longer configured:', ()
     await sendCallback(charge);
     harness.clock.advance(24 * 60 * 60_000);
     let undecidable = 0;
-    for (let minute = 0; minute < 3 * MINUTES_PER_DAY; minute += RUN_EVERY_MINUTES) {
+    for (let minute = 0; minute < 3 * 24 * 60; minute += RUN_EVERY_MINUTES) {
       undecidable += (await resolveInquiries(moved())).undecidable;
       harness.clock.advance(RUN_EVERY_MINUTES * 60_000);
     }
