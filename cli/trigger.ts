@@ -32,7 +32,7 @@ const paid = (source: string, more: Readonly<Record<string, unknown>> = {}, chan
   ...defined({ change }),
 });
 
-/** Scenarios that use the sources of the sandbox (docs/design/architecture.md). */
+/** Scenarios that use the sources of the sandbox (docs/reference/sandbox.md). */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'payment.processing': paid('tok_async'),
   'payment.requires_action': paid('tok_action'),

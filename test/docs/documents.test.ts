@@ -80,14 +80,14 @@ test('the glossary defines each word once', () => {
 describe("the sandbox's magic sources", () => {
   const sourcesIn = (document: string) => new Set(read(document).match(/tok_\w+/g));
 
-  test.each(['README.md', 'docs/design/architecture.md'])('in %s exist', (document) => {
+  test.each(['README.md', 'docs/reference/sandbox.md'])('in %s exist', (document) => {
     const named = [...sourcesIn(document)];
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);
   });
 
-  test('are all listed in docs/design/architecture.md', () => {
+  test('are all listed in docs/reference/sandbox.md', () => {
     const inCode = sourcesIn('sandbox/magic-sources.ts');
-    expect(sourcesIn('docs/design/architecture.md')).toEqual(inCode);
+    expect(sourcesIn('docs/reference/sandbox.md')).toEqual(inCode);
   });
 });
