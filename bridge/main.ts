@@ -1,5 +1,6 @@
 /**
  * The bridge between NATS JetStream and Payonce. It is a separate process, because Lambda has no event source for NATS.
+ * It is stateless: a record of a sent message and the message in the queue could not commit in one transaction.
  */
 
 import type { AddressInfo } from 'node:net';

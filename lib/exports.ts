@@ -21,7 +21,10 @@ export interface ExportsProps {
 /** Memory in MB: enough for the text of one part, and for the bytes that are sent. */
 const WRITER_MEMORY_MB = 512;
 
-/** Data exports: the API, and the function that writes the files. The function continues by invoking itself. */
+/**
+ * Data exports: the API, and the function that writes the files. The function continues by invoking itself, because
+ * Lambda would poll a queue of its own at a price even when there are no exports.
+ */
 export class Exports extends Construct {
   readonly writer: PayonceFunction;
   readonly #props: ExportsProps;

@@ -34,7 +34,11 @@ export interface SandboxStackProps extends StackProps {
      */
     readonly accessSecret?: ProcessorSecret;
   };
-  /** The SSM parameter with the address for callbacks. @default the parameter of the service */
+  /**
+   * The SSM parameter with the address for callbacks. The service knows the address of the sandbox, and two stacks that
+   * refer to each other cannot be deployed.
+   * @default the parameter of the service
+   */
   readonly callbackAddressParameter?: string;
 }
 

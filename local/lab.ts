@@ -12,7 +12,10 @@ const POLL_MS = 100;
 const PROGRAM = join(PROJECT, 'demo', 'lab', 'run.ts');
 const LOG = 'lab.log';
 
-/** A running lab: the page on which a user causes failures at a naive shop and at Payonce. */
+/**
+ * A running lab: the page on which a user causes failures at a naive shop and at Payonce. It runs only next to the local
+ * AWS, because a deployed stack must have no route that kills processes.
+ */
 export interface RunningLab {
   readonly url: string;
   readonly keeperPid: number;

@@ -6,7 +6,7 @@ import type { IsTenant } from '../tenants/owners.ts';
 
 /**
  * The header of an operator's request at a route of tenants: it names the tenant and the mode, for example
- * `ten_desk/live`.
+ * `ten_desk/live`. With the tenant in the path, API Gateway would need a second route for each of these routes.
  */
 export const TENANT_HEADER = 'payonce-tenant';
 

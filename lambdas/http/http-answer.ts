@@ -43,7 +43,8 @@ export function faultAnswer(error: unknown, requestId: string): Answer {
 /**
  * The answer in the gateway's format, with the headers of every answer. Answers name an object by its path from the
  * root of the API. The caller receives it relative to the address of its request, because only the caller knows the
- * host, the stage and the base path (docs/design/decisions/0060-relative-locations.md).
+ * host, the stage and the base path. An absolute address would be wrong behind another domain, and a stored answer would
+ * keep it.
  */
 export function gatewayResult(
   answer: Answer,

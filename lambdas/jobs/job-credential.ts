@@ -4,7 +4,10 @@ import { TerminalError } from '../kernel/faults.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Clock } from '../kernel/world.ts';
 
-/** The executor's token for one run at one path: a compact JWS (RFC 7515) with claims (RFC 7519). */
+/**
+ * The executor's token for one run at one path: a compact JWS (RFC 7515) with claims (RFC 7519). An API key would have
+ * all rights of its scope permanently, and would belong to a tenant.
+ */
 export interface JobCredentialClaims {
   /** The exact path. */
   readonly path: string;

@@ -30,7 +30,11 @@ export function bucketEncryption(
   return { encryption: BucketEncryption.KMS, encryptionKey, bucketKeyEnabled: true };
 }
 
-/** Returns the key, imported once per stack. The policy of the key must grant its use (docs/operate/data-key.md). */
+/**
+ * Returns the key, imported once per stack. The stacks grant nothing at the key: its policy admits the account through
+ * DynamoDB, SQS and S3 (docs/operate/data-key.md), so no role can be forgotten. The policies of the tables, queues and
+ * buckets decide who uses the data.
+ */
 function dataKey(scope: Construct): IKey | undefined {
   const arn = dataKeyOf(scope.node);
   if (arn === undefined) return undefined;

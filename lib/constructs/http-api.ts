@@ -25,7 +25,8 @@ export interface HttpApiProps {
 
 /**
  * Minimum size of answers that are compressed for callers that accept gzip: lists and the API documents. An answer with
- * one payment is smaller and is not compressed.
+ * one payment is smaller and is not compressed. The gateway compresses, because a function that
+ * compresses needs binary media types for the whole API, and every request body would then arrive in base64.
  */
 const COMPRESSED_FROM = Size.kibibytes(8);
 

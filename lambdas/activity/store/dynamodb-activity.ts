@@ -81,7 +81,10 @@ export function activityRow(entry: ActivityEntry): Item {
   };
 }
 
-/** Stores the activity log in the Ledger table. */
+/**
+ * Stores the activity log in the Ledger table, which is append-only by IAM. An entry and the effect of its action are
+ * one transaction.
+ */
 export class DynamoDbActivity implements ActivityLog {
   readonly #client: DynamoDBDocumentClient;
   readonly #ledger: string;

@@ -3,7 +3,10 @@ import { hex } from '../../kernel/hash-chain.ts';
 import type { ArchiveObject } from './archive-object.ts';
 import type { Bounds } from './judge-chain.ts';
 
-/** Prefix of all records of verifications. */
+/**
+ * Prefix of all records of verifications. The records are in the archive, because its lock also protects them: an actor
+ * who may write to a table could replace a record there.
+ */
 export const VERIFICATIONS_PREFIX = 'verifications/';
 
 /** The version of the format. */

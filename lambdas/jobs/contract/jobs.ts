@@ -149,7 +149,10 @@ export const JOBS = [
 
 export type JobId = (typeof JOBS)[number]['id'];
 
-/** The jobs of one worker. A worker whose record does not have exactly these jobs does not compile. */
+/**
+ * The jobs of one worker. A worker whose record does not have exactly these jobs does not compile. The worker names the
+ * code of its jobs, because it has their stores; the stacks and the API read the entries and must not see the stores.
+ */
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 
 /**

@@ -29,7 +29,7 @@ export type AnnotationDecision =
 
 /**
  * Decides on an annotation, in any status of the payment. An annotation posts nothing and changes only the payment's
- * number of annotations.
+ * number of annotations. It is a transition, because a separate row would need its own chain to make its removal visible.
  */
 export function decideAnnotation(
   { annotationId, reason, operator, annotates }: AnnotationRequest,

@@ -81,7 +81,7 @@ export type TimelineOutcome =
  * Returns the timeline of a payment in chronological order, from the rows that still exist: its transitions, the
  * records of its operations with their owners and calls, callbacks, events, webhook attempts, and actions of operators.
  * A page covers some transitions and everything related to them. Records and deliveries are deleted after their
- * retention; transitions are permanent.
+ * retention; transitions are permanent. No row is written for timelines, so a payment costs no further write unit.
  *
  * @throws RetryableError when the timeline cannot be read now
  */

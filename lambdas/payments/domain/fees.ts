@@ -12,7 +12,10 @@ export interface Fee {
 export interface Fees {
   /** The fees in the currency of the charge. Minor units. */
   readonly feeMinor?: number;
-  /** Fees in other currencies, sorted: an account may be settled in a different currency than the charge. */
+  /**
+   * Fees in other currencies, sorted: an account may be settled in a different currency than the charge. Fees are not
+   * converted, because the books that are compared do not contain the processor's exchange rate.
+   */
   readonly otherFees?: readonly Fee[];
 }
 

@@ -219,7 +219,10 @@ export function outcomeAttributes(
   };
 }
 
-/** Returns the partition key of a shard in the index of outcomes, for the UTC day of `atMs`. */
+/**
+ * Returns the partition key of a shard in the index of outcomes, for the UTC day of `atMs`. With a partition for each
+ * minute, reading an empty day would cost 46,080 queries; without a day, a partition would grow without a bound.
+ */
 export function outcomesPartition(shard: number, atMs: number): string {
   return `${shard}#${new Date(atMs).toISOString().slice(0, 'yyyy-mm-dd'.length)}`;
 }

@@ -10,7 +10,7 @@ export interface TargetRoutesTools {
   /** The name of the target, which is part of the audience. */
   readonly target: string;
   readonly url: string;
-  /** Signs with the secret of this target. */
+  /** Signs with the secret of this target. With a shared secret, one target could sign calls to another one. */
   readonly sign: (claims: JobCredentialClaims) => Promise<string>;
   /** A transport that calls only allowed addresses, without redirects. */
   readonly transport: WebhookTransport;

@@ -12,7 +12,9 @@ export interface ProjectTools {
 }
 
 /**
- * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries. The `seen`
+ * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries,
+ * because keys and contents are derived from the event. A deduplication record would therefore prove nothing, double the
+ * write units, and prevent a rebuild. The `seen`
  * row marks the event as projected and is written last.
  *
  * @throws RetryableError, AmbiguousError when some rows may be missing; the event must then be redelivered
