@@ -29,8 +29,7 @@ The naive counts are the results of races and differ between runs. Payonce's cou
 \`npm start\` prints the address of the lab, a page for this machine. Choose a trouble and run it on both sides, one trouble at a time. The page
 shows the counts while they change, the verdicts, and the row of this table. Payonce's side links to what happened to the payment, in the
 [console](../operate/console.md). The lab runs the scenarios of \`npm run demo\` by the same function, and two more: a processor that
-charges and never answers, and a refund of a charge that the payer has disputed. The naive shop is deployed by the first run, and taken away when Payonce stops
-([0110](../design/decisions/0110-the-lab-is-a-program-of-the-local-surroundings.md)).
+charges and never answers, and a refund of a charge that the payer has disputed. The naive shop is deployed by the first run, and taken away when Payonce stops.
 
 ![A trouble in the lab, with the counts of both sides](../pictures/console-lab.png)
 `;

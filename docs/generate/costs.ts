@@ -71,7 +71,7 @@ const BY_USE: readonly (readonly [what: string, used: string])[] = [
   ],
 ];
 
-/** DynamoDB's JSON of a row, with the fields of a line, has about twice the bytes of the row (docs/design/decisions/0093). */
+/** DynamoDB's JSON of a row, with the fields of a line, has about twice the bytes of the row. */
 function archivedGb(): number {
   return (2 * (growthOf()['Ledger'] ?? 0) * MILLION) / 1024 ** 3;
 }

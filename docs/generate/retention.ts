@@ -110,7 +110,7 @@ ${listed} of a payment, and \`email\`, \`referrer\`, \`affiliate\` and \`return_
 Registry). The chain in the Ledger holds only a commitment to them: SHA-256 over a random salt of 128 bits, which is in the details row, and the canonical
 form of the data. The Ledger is append-only; the details row can be deleted. The reason of a refund, a correction or a decision is in a details row of its own.
 A details row also has a keyed hash of the e-mail address. An index finds the row by this hash, and its entry is deleted with the row
-([0063](../design/decisions/0063-e-mail-addresses-by-keyed-hash.md)).
+([0056](../design/decisions/0056-personal-data-in-a-row-of-its-own.md)).
 
 | command | deletes |
 |---|---|
