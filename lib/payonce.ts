@@ -12,7 +12,7 @@ import type { Settings } from './settings.ts';
 import { buildStacks } from './stacks.ts';
 
 /**
- * The settings of a deployment. In CDK context, their names begin with `payonce:` (README, "Deploy it to AWS"). A
+ * The settings of a deployment. In CDK context, their names begin with `payonce:` (docs/operate/first-deploy.md). A
  * missing setting is read from the context of the app; if it is absent there too, the default applies.
  */
 export interface PayonceProps

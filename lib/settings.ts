@@ -208,7 +208,8 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
 /** Allowed retention in days: the values of CloudWatch Logs (PutRetentionPolicy) up to a year, and ten years. */
 const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
 
-const RULES = {
+/** The rule of each setting, except those of processors and routes, which depend on the registry of processors. */
+export const SETTING_RULES = {
   ...ARCHIVE_RULES,
   ...DOMAIN_RULES,
   ...JOB_TARGET_RULES,
@@ -258,7 +259,7 @@ const RULES = {
  */
 export function readSettings(node: Node, processors: readonly ProcessorContract[] = PROCESSORS): Settings {
   refuseUnknown(node, processors);
-  const given = { ...DEFAULTS, ...readAll(node, RULES) };
+  const given = { ...DEFAULTS, ...readAll(node, SETTING_RULES) };
   const called = readProcessors(node, processors, given);
   const settings: Settings = { ...given, processors: called, routes: readRoutes(node, processors, called) };
   refuseConflicts(settings);
@@ -270,12 +271,12 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
  * @throws Error for an invalid name
  */
 export function environmentOf(node: Node): string | undefined {
-  return read(node, 'environment', RULES.environment);
+  return read(node, 'environment', SETTING_RULES.environment);
 }
 
 /** Returns whether functions and the API record traces. @throws as {@link readSettings} */
 export function tracingOf(node: Node): boolean {
-  return read(node, 'tracing', RULES.tracing) ?? DEFAULTS.tracing;
+  return read(node, 'tracing', SETTING_RULES.tracing) ?? DEFAULTS.tracing;
 }
 
 /**
@@ -283,7 +284,7 @@ export function tracingOf(node: Node): boolean {
  * @throws as {@link readSettings}
  */
 export function dataKeyOf(node: Node): string | undefined {
-  return read(node, 'dataKeyArn', RULES.dataKeyArn);
+  return read(node, 'dataKeyArn', SETTING_RULES.dataKeyArn);
 }
 
 /**
@@ -291,7 +292,7 @@ export function dataKeyOf(node: Node): string | undefined {
  * @throws as {@link readSettings}
  */
 export function retentionOf(node: Node): Retention | undefined {
-  return read(node, 'retention', RULES.retention);
+  return read(node, 'retention', SETTING_RULES.retention);
 }
 
 /** Refuses settings that are valid separately but contradict each other. */
@@ -312,7 +313,7 @@ function refuseConflicts(settings: Settings): void {
 
 /** Refuses unknown settings, because a misspelled setting must not silently get its default. */
 function refuseUnknown(node: Node, processors: readonly ProcessorContract[]): void {
-  const known = [...Object.keys(RULES), ...processorSettings(processors)].map((name) => `${PREFIX}${name}`);
+  const known = [...Object.keys(SETTING_RULES), ...processorSettings(processors)].map((name) => `${PREFIX}${name}`);
   const given = Object.keys(node.getAllContext() as Record<string, unknown>);
   const unknown = given.find((name) => name.startsWith(PREFIX) && !known.includes(name));
   if (unknown !== undefined) throw new Error(`there is no setting ${unknown}; the settings are ${known.join(', ')}`);

@@ -256,31 +256,6 @@ function goalRows({ paths, idle }: Figures): string {
   return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** The table of costs in the README. @throws Error when there is none */
-export async function fillCosts(readme: string, synthesize: Synthesize): Promise<string> {
-  const figures = await figuresOf(synthesize);
-  const { paths, idle } = figures;
-  const [low, high] = wholePayment(figures);
-  const about = (path: Path): string => `about ${Math.round(perMillion(path))} USD per million`;
-  const standing = idle.map(({ what, number }) =>
-    Number.isInteger(number) && number < 1_000 ? `${number} ${what}` : what,
-  );
-  const rows = [
-    ['the request of a payment', about(paths.payment)],
-    [
-      'a payment with one callback, its event, and its rows in the Views',
-      `${Math.round(low)} to ${Math.round(high)} USD per million`,
-    ],
-    ['a callback', about(paths.callback)],
-    ['a webhook, delivered at the first attempt', about(paths.webhook)],
-    [`an idle deployment: ${standing.join(', ')}`, `about ${Math.round(totalOf(idle))} USD per month`],
-  ];
-  const table = ['| item | cost |', '|---|---|', ...rows.map((cells) => `| ${cells.join(' | ')} |`)].join('\n');
-  const found = /^\| item \| cost \|\n(?:\|.*\n)+/m;
-  if (!found.test(readme)) throw new Error('the README has no table of costs');
-  return readme.replace(found, () => `${table}\n`);
-}
-
 function optionRow(what: string, base: readonly BillLine[], lines: readonly BillLine[], used: string): string {
   const changed = lines.flatMap((line) => {
     const before = base.find((each) => sameLine(each, line))?.number ?? 0;

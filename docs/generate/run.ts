@@ -15,7 +15,6 @@ const THIRD_PARTY = new URL('../reference/third-party.md', import.meta.url);
 const PROOF = new URL('../proof/planted-faults.md', import.meta.url);
 const COSTS = new URL('../operate/costs.md', import.meta.url);
 const PROTOCOL = new URL('../reference/processor-protocol.json', import.meta.url);
-const README = new URL('../../README.md', import.meta.url);
 const COUNTED = new URL('../../lib/cost/counted-paths.json', import.meta.url);
 
 new Command('npm run docs:tables').description('Updates the generated parts of the documents.').parse();
@@ -28,7 +27,6 @@ writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));
 const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');
 writeFileSync(COUNTED, `${JSON.stringify(await countPaths(), null, 2)}\n`);
 // Reads the counts.
-const { costsPage, fillCosts } = await import('./costs.ts');
+const { costsPage } = await import('./costs.ts');
 const synthesize = async (context: Readonly<Record<string, string>>) => [...synthesizedStacks(context).values()];
 writeFileSync(COSTS, await costsPage(synthesize));
-writeFileSync(README, await fillCosts(readFileSync(README, 'utf8'), synthesize));

@@ -66,17 +66,28 @@ describe('documented commands', () => {
   });
 });
 
-/** README commands that other programs run, each with the words that run it. */
+const NEWCOMER_PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'docs/start/first-payment.md',
+  'docs/start/your-own-cdk-app.md',
+  'docs/operate/first-deploy.md',
+  'docs/operate/first-incident.md',
+];
+/** Commands of these pages that other programs run, each with the words that run it. */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'npm ci': ['.ci/run', 'npm ci'],
   'npm test': ['.ci/run', 'npm test'],
   'npm run check': ['test/run/all.ts', "'lint', 'types', 'boundaries', 'dead', 'words', 'format'"],
   'npm run synth': ['test/run/all.ts', 'withRules: true'],
+  'npm run commits': ['.githooks/commit-msg', 'npm run --silent commits'],
+  'npm run hooks': ['package.json', 'core.hooksPath'],
+  'npm run test:drills': ['test/run/prove.ts', "'test:drills'"],
   'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
 /**
- * Project programs that the README names. They are started here; `RUN_WHOLE` names the suites that run them completely.
+ * Project programs that these pages name. They are started here; `RUN_WHOLE` names the suites that run them completely.
  */
 const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'generate', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
@@ -112,8 +123,8 @@ async function runScript(name: string, ...words: readonly string[]) {
   );
 }
 
-describe('each command in the README is run', () => {
-  const named = commandsIn(read('README.md'));
+describe('each command that a newcomer reads is run', () => {
+  const named = commandsIn(NEWCOMER_PAGES.map(read).join('\n'));
   const ofPayonce = named
     .filter((command) => command.startsWith('npx payonce '))
     .map((command) => payonceCommandOf(command.split(' ').slice(2)) ?? command);

@@ -1,7 +1,7 @@
 /** Holds the guarantee "bounded cost". */
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { costsPage, fillCosts, type Synthesize } from '../../docs/generate/costs.ts';
+import { costsPage, type Synthesize } from '../../docs/generate/costs.ts';
 import {
   idleBill,
   KEY_READS,
@@ -22,10 +22,6 @@ const synthesized: Synthesize = async (context) =>
 
 test('docs/operate/costs.md is current (to update it: npm run docs:tables)', async () => {
   expect(read('docs/operate/costs.md')).toBe(await costsPage(synthesized));
-});
-
-test('the README has the figures of docs/operate/costs.md', async () => {
-  expect(read('README.md')).toBe(await fillCosts(read('README.md'), synthesized));
 });
 
 test('a bill contains KMS requests, custom metrics under traffic, and process starts', async () => {

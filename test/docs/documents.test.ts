@@ -25,20 +25,23 @@ describe('links between documents', () => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  test('lead from the README to every page', () => {
+  test('lead from the README or from docs/README.md to every page', () => {
+    const linked = ['README.md', 'docs/README.md'].flatMap((index) =>
+      [...read(index).matchAll(/\]\(([^)#]+)/g)].map(([, target = '']) => join(dirname(index), target)),
+    );
     const pages = [
       ...globSync('docs/**/*.md', { cwd: PROJECT }).filter((page) => !/decisions\/0/.test(page)),
       ...globSync('*.md', { cwd: PROJECT }).filter((page) => page !== 'README.md'),
       ...generated,
     ];
-    expect(pages.filter((page) => !read('README.md').includes(`](${page}`))).toEqual([]);
+    expect(pages.filter((page) => page !== 'docs/README.md' && !linked.includes(page))).toEqual([]);
   });
 });
 
 test('the webhook endpoints in the documents have addresses that the API accepts', () => {
   const text = globSync(['*.md', 'docs/**/*.md'], { cwd: PROJECT }).map(read).join('\n');
   const urls = [...text.matchAll(/"url":"([^"]+)","events"/g)].map(([, url = '']) => url);
-  expect(urls.length).toBeGreaterThan(1);
+  expect(urls).not.toEqual([]);
   expect(urls.filter((url) => ruleOnUrl(url, { allowLoopback: false }).kind !== 'good')).toEqual([]);
 });
 
@@ -106,9 +109,9 @@ test('the glossary defines each word once', () => {
 describe("the sandbox's magic sources", () => {
   const sourcesIn = (document: string) => new Set(read(document).match(/tok_\w+/g));
 
-  test.each(['README.md', 'docs/reference/sandbox.md'])('in %s exist', (document) => {
+  test.each(['docs/start/first-payment.md', 'docs/reference/sandbox.md'])('in %s exist', (document) => {
     const named = [...sourcesIn(document)];
-    expect(named.length).toBeGreaterThan(10);
+    expect(named.length).toBeGreaterThan(5);
     expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);
   });
 

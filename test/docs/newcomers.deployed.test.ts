@@ -20,7 +20,7 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
 /*
- * Follows the README as a new user would: a shell runs its lines in order against the deployed stack.
+ * Follows the documents as a new user would: a shell runs their lines in order against the deployed stack.
  * test/package/platform-team.drill.test.ts covers the job of a platform team.
  */
 
@@ -43,8 +43,8 @@ afterAll(() => {
 });
 
 /** Returns the lines of a code block in a section, without comments. */
-const linesOf = (heading: string, block: number): readonly string[] =>
-  (blocksOf('README.md', heading, 'sh')[block] ?? '')
+const linesOf = (page: string, heading: string): readonly string[] =>
+  (blocksOf(page, heading, 'sh')[0] ?? '')
     .split('\n')
     .map((line) => line.replace(/\s+# .*$/, ''))
     .filter((line) => line !== '');
@@ -90,13 +90,15 @@ class Shell {
   }
 }
 
-test('the lines of the README let a developer’s shop receive a payment and its webhook once', async () => {
+test('the lines of the first payment let a developer’s shop receive a payment and its webhook once', async () => {
   const free = createServer();
   const { port } = new URL(await listenOnLoopback(free));
   await stopListening(free);
   const shell = new Shell({ PORT: port, DATABASE: join(folder, 'shop.db') });
   const page = `http://localhost:${port}`;
-  const lines = linesOf('Client', 0).map((line) => line.replaceAll('http://localhost:3000', page));
+  const lines = linesOf('docs/start/first-payment.md', 'A shop in 150 lines').map((line) =>
+    line.replaceAll('http://localhost:3000', page),
+  );
   const [settings = '', shop = '', listen = '', buy = '', other = '', look = '', ...more] = lines;
   expect(more).toEqual([]);
   for (const line of [settings, shop, listen]) await shell.run(line);
@@ -118,7 +120,7 @@ test('the lines of the README let a developer’s shop receive a payment and its
 });
 
 whole(test, { slice: test.skip })(
-  'the lines of the README let an operator end a stuck payment, roll a leaked key and redrive a dead letter',
+  'the lines of the first incident let an operator end a stuck payment, roll a leaked key and redrive a dead letter',
   async () => {
     const shell = new Shell({});
     const [
@@ -132,7 +134,7 @@ whole(test, { slice: test.skip })(
       fails = '',
       deadLetters = '',
       ...rest
-    ] = linesOf('Operate it', 0);
+    ] = linesOf('docs/operate/first-incident.md', 'Operate it');
     expect(rest).toEqual(['npx payonce redrive --local']);
 
     const [stuck = ''] = /pay_\w+/.exec(await shell.run(trigger)) ?? [];

@@ -254,13 +254,13 @@ describe('a correction over HTTP', () => {
   });
 });
 
-describe('the example of a correction in README.md', () => {
-  /** Matches `curl` with a JSON body, in the form of the README section about the books. */
+describe('the example of a correction in docs/guides/books.md', () => {
+  /** Matches `curl` with a JSON body, in the form of that page. */
   const CURL = /^curl -X POST "\$API(\/v1\/admin\/corrections)" ((?:-H (?:"[^"]*"|'[^']*') ?)+)\\\n {2}-d '([^']+)'/gm;
 
   test('creates a difference, shows its reversal without a write, and reverses it', async () => {
-    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-    const requests = [...readme.matchAll(CURL)].map(([, path = '', headers = '', body = '']) => ({
+    const page = readFileSync(new URL('../../docs/guides/books.md', import.meta.url), 'utf8');
+    const requests = [...page.matchAll(CURL)].map(([, path = '', headers = '', body = '']) => ({
       path,
       headers: Object.fromEntries(
         [...headers.matchAll(/-H ["']([^:]+): ([^"']+)["']/g)].map(([, name = '', value = '']) => [

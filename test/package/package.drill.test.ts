@@ -109,8 +109,8 @@ describe('constructs', () => {
     expect(named.toSorted()).toEqual(processorSettings(PROCESSORS).toSorted());
   });
 
-  test('the README app has two environments, and an app with the id Default equals the deploy of a clone', async () => {
-    const [app = '', points = ''] = blocksOf('README.md', 'In your own CDK app', 'ts');
+  test('the documented app has two environments, and an app with the id Default equals the deploy of a clone', async () => {
+    const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', 'In your own CDK app', 'ts');
     foreign.write('app.ts', `${app}new Payonce(app, 'Default', { sandbox: true });\n`);
     foreign.write('points.ts', points);
     const { code, stderr } = await foreign.run(['app.ts'], { CDK_OUTDIR: 'cdk.out', CDK_VALIDATION: 'false' });

@@ -49,7 +49,7 @@ afterAll(() => {
 /** Follows the README section: installs the package and writes the two files. */
 async function follow(): Promise<ForeignProject> {
   const project = await foreignProject(['aws-cdk', 'aws-cdk-lib', 'constructs', 'esbuild', 'hono', 'standardwebhooks']);
-  const [app = '', points = ''] = blocksOf('README.md', SECTION, 'ts');
+  const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'ts');
   project.write('app.ts', app);
   project.write('points.ts', points);
   // The processor is a program of the same project.
@@ -59,7 +59,7 @@ async function follow(): Promise<ForeignProject> {
 }
 
 async function deployAll({ folder }: ForeignProject): Promise<StackOutputs> {
-  const [, deploys = ''] = blocksOf('README.md', SECTION, 'sh');
+  const [, deploys = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
   expect(deploys.split('\n')[0]).toBe("npx cdk deploy --all --app 'node app.ts'");
   const words = [
     'deploy',

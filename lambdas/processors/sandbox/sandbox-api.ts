@@ -17,7 +17,7 @@
  *   GET  /health                   200 { "status": "ok" }; a read, used as the circuit breaker's probe
  *
  * Payonce signs the raw body of its calls to a processor that the operator runs, as in Standard Webhooks 1.0.0
- * (README.md, "Signed calls").
+ * (docs/guides/processor-protocol.md, "Signed calls").
  *
  * For tests and demonstrations. A real processor has none of these routes:
  *
