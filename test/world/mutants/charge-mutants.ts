@@ -106,7 +106,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
         file: 'lambdas/reconciliation/use/reconcile.ts',
         find: 'const own = this.#tools.books.find((each) => belongsToBooks(chain, each));',
         replace:
-          "if (chain.state.payment.status === 'canceled') return ONE_DONE;\n    const own = this.#tools.books.find((each) => isSentTo(chain, each));",
+          "if (chain.state.payment.status === 'canceled') return ONE_DONE;\n    const own = this.#tools.books.find((each) => belongsToBooks(chain, each));",
       },
     ],
   },
