@@ -89,7 +89,7 @@ export class Archive extends Construct {
     this.auditor = new ArchiveAuditor(this, 'Auditor', { data, logs, bucket, settings }).auditor;
     new RunbookAlarm(this, 'RecordsParked', {
       description: 'Records of the Ledger could not be archived and were parked.',
-      entry: 'the-archive-is-behind',
+      entry: 'data.md#the-archive-is-behind',
       metric: this.parked.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(1),
         statistic: 'Maximum',
@@ -98,7 +98,7 @@ export class Archive extends Construct {
     });
     new RunbookAlarm(this, 'ArchiveLate', {
       description: 'The archiver is behind in the Ledger’s Stream: it fails, or the archive rejects its objects.',
-      entry: 'the-archive-is-behind',
+      entry: 'data.md#the-archive-is-behind',
       metric: this.archiver.function.metric('IteratorAge', { period: Duration.minutes(5), statistic: 'Maximum' }),
       threshold: LATE.toMilliseconds(),
     });

@@ -134,7 +134,7 @@ export class Events extends Construct {
   #watch(): void {
     new RunbookAlarm(this, 'RecordsParked', {
       description: 'Ledger records could not be published and were parked.',
-      entry: 'parked-records',
+      entry: 'events.md#parked-records',
       metric: this.parked.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(1),
         statistic: 'Maximum',
@@ -143,21 +143,21 @@ export class Events extends Construct {
     });
     new RunbookAlarm(this, 'PublishingFails', {
       description: 'The event bus has accepted no events for several minutes.',
-      entry: 'the-relay-is-behind',
+      entry: 'events.md#the-relay-is-behind',
       metric: this.#metric(EventMetric.publishFailed, 'Sum'),
       threshold: 1,
       ...MINUTES_OF_TROUBLE,
     });
     new RunbookAlarm(this, 'EventsLate', {
       description: 'Events are published to the event bus late.',
-      entry: 'the-relay-is-behind',
+      entry: 'events.md#the-relay-is-behind',
       metric: this.#metric(EventMetric.age, 'Maximum'),
       threshold: LATE.toMilliseconds(),
       ...MINUTES_OF_TROUBLE,
     });
     new RunbookAlarm(this, 'StreamLate', {
       description: 'The relay is behind in the Ledger’s Stream.',
-      entry: 'the-relay-is-behind',
+      entry: 'events.md#the-relay-is-behind',
       metric: this.relay.function.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
       threshold: LATE.toMilliseconds(),
       ...MINUTES_OF_TROUBLE,
@@ -169,19 +169,19 @@ export class Events extends Construct {
     const states = {
       PaymentToReview: {
         description: 'The outcome of a payment cannot be determined. An operator must decide it.',
-        entry: 'a-payment-needs-review',
+        entry: 'payments.md#a-payment-needs-review',
         service: 'outbox-relay',
         name: EventMetric.toReview,
       },
       LedgerChanged: {
         description: 'A row of the Ledger was changed or removed.',
-        entry: 'the-ledger-was-changed',
+        entry: 'data.md#the-ledger-was-changed',
         service: 'outbox-relay',
         name: EventMetric.tampered,
       },
       EventsBeyondReach: {
         description: 'Events that are too old to be republished may be lost.',
-        entry: 'events-beyond-reach',
+        entry: 'events.md#events-beyond-reach',
         service: 'upkeep-jobs',
         name: EventMetric.beyondReach,
       },

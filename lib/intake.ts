@@ -155,13 +155,13 @@ export class Intake extends Construct {
     });
     new RunbookAlarm(tasks, 'RequestsParked', {
       description: `Payment requests from events were parked or dead-lettered (${id}).`,
-      entry: 'payment-requests-are-parked',
+      entry: 'events.md#payment-requests-are-parked',
       metric: tasks.deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });
     new RunbookAlarm(tasks, 'RequestsWait', {
       description: `Payment requests from events wait too long (${id}).`,
-      entry: 'events-wait',
+      entry: 'events.md#events-wait',
       metric: tasks.queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),
     });

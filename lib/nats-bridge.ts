@@ -60,13 +60,13 @@ export class NatsBridge extends Construct {
     for (const [name, value] of Object.entries(outputs)) new CfnOutput(Stack.of(this), name, { value });
     new RunbookAlarm(this, 'EventsParked', {
       description: 'Events could not be published to NATS and were parked or dead-lettered.',
-      entry: 'the-bridge-of-nats',
+      entry: 'events.md#the-bridge-of-nats',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });
     new RunbookAlarm(this, 'EventsWait', {
       description: 'Events are waiting for the NATS bridge: the bridge is down, or JetStream does not store them.',
-      entry: 'the-bridge-of-nats',
+      entry: 'events.md#the-bridge-of-nats',
       metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),
     });

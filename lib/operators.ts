@@ -91,7 +91,7 @@ export class Operators extends Construct {
     http.route(['/v1/admin/{proxy+}', ...lists], this.api.function);
     new RunbookAlarm(this, 'TimeToLive', {
       description: 'Time to live is disabled for a table or does not keep up.',
-      entry: 'time-to-live-does-not-work',
+      entry: 'data.md#time-to-live-does-not-work',
       metric: payonceMetric({
         service: BOOKS_SERVICE,
         name: PurgeMetric.ttlNotWorking,

@@ -120,7 +120,7 @@ export class Processors extends Construct {
     for (const name of this.names) {
       new RunbookAlarm(this, `${name}-BreakerOpened`, {
         description: `The circuit breaker of the processor ${name} opened because calls fail.`,
-        entry: 'a-processor-is-away',
+        entry: 'payments.md#a-processor-is-away',
         metric: vendorMetric(name, 'outbound_breaker_opened', PERIOD),
         threshold: 1,
       });

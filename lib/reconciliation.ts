@@ -25,7 +25,7 @@ export class Reconciliation extends Construct {
     this.#props = props;
     new RunbookAlarm(this, 'BooksDiffer', {
       description: 'The books of a processor and the Ledger differ, and a second comparison confirmed it.',
-      entry: 'the-books-differ',
+      entry: 'data.md#the-books-differ',
       metric: payonceMetric({
         service: BOOKS_SERVICE,
         name: BooksMetric.mismatches,

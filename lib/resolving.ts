@@ -40,13 +40,13 @@ export class Resolving extends Construct {
     this.#props = props;
     new RunbookAlarm(this, 'ClaimOpen', {
       description: 'A claim stays open and the resolver cannot finish it.',
-      entry: 'a-claim-stays-open',
+      entry: 'payments.md#a-claim-stays-open',
       metric: backlogMetric(BacklogMetric.oldestClaim),
       threshold: CLAIM_OPEN.toMilliseconds(),
     });
     new RunbookAlarm(this, 'OutcomeUnknown', {
       description: 'The outcome of a payment or a change has been unknown for a day.',
-      entry: 'an-outcome-stays-unknown',
+      entry: 'payments.md#an-outcome-stays-unknown',
       metric: backlogMetric(BacklogMetric.oldestUnknown),
       threshold: OUTCOME_UNKNOWN.toMilliseconds(),
     });

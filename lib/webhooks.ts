@@ -75,7 +75,7 @@ export class Webhooks extends Construct {
     this.sender = this.#sender();
     new RunbookAlarm(this, 'DeadLettersWait', {
       description: 'Messages that start webhook deliveries were dead-lettered.',
-      entry: 'webhooks-cannot-be-tried',
+      entry: 'webhooks.md#webhooks-cannot-be-tried',
       metric: this.#tasks.deadLetters.metricApproximateNumberOfMessagesVisible({
         ...EVERY_MINUTE,
         statistic: 'Maximum',
@@ -84,7 +84,7 @@ export class Webhooks extends Construct {
     });
     new RunbookAlarm(this, 'EndpointDisabled', {
       description: 'A merchant’s webhook endpoint failed for three days or answered 410, and was disabled.',
-      entry: 'a-webhook-endpoint-was-disabled',
+      entry: 'webhooks.md#a-webhook-endpoint-was-disabled',
       metric: payonceMetric({ service: 'webhook-sender', name: 'webhook_endpoint_disabled', ...EVERY_MINUTE }),
       threshold: 1,
     });

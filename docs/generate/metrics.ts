@@ -189,7 +189,7 @@ export function metricsPage(): string {
     'Functions publish metrics in the CloudWatch namespace `Payonce`, or `Payonce/<environment>` with the setting `environment`, as JSON',
     'lines in the embedded metric format. A count is written only when it is greater than 0; states (*Jobs that are overdue*, *Unfinished work*,',
     '*Books and tables*) are written at every reading, zeros included. The dashboards `Payonce-<region>` and `Payonce-machines-<region>`,',
-    'with `<environment>-` before them in an environment, show the metrics, and the [runbook](../operate/runbook.md) describes the alarms on them.',
+    'with `<environment>-` before them in an environment, show the metrics, and the [runbook](../operate/runbook/README.md) describes the alarms on them.',
     '',
     sections.join('\n\n'),
     '',

@@ -61,7 +61,7 @@ export class ArchiveAuditor extends Construct {
     this.#everyHour();
     new RunbookAlarm(this, 'ManifestsLate', {
       description: 'No manifest was written for the new objects of the archive.',
-      entry: 'the-archive-is-behind',
+      entry: 'data.md#the-archive-is-behind',
       metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_listed', period: Duration.hours(1) }),
       threshold: 1,
       evaluationPeriods: MANIFESTS_LATE_HOURS,
@@ -69,13 +69,13 @@ export class ArchiveAuditor extends Construct {
     });
     new RunbookAlarm(this, 'ArchiveStopped', {
       description: 'Payments have outcomes, but nothing was archived for an hour.',
-      entry: 'the-archive-is-behind',
+      entry: 'data.md#the-archive-is-behind',
       metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_stopped', period: Duration.hours(1) }),
       threshold: 1,
     });
     new RunbookAlarm(this, 'ArchiveDiffers', {
       description: 'A verification found a violation in the Ledger, its archive or the bucket.',
-      entry: 'the-archive-differs',
+      entry: 'data.md#the-archive-differs',
       metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_differs', period: Duration.hours(1) }),
       threshold: 1,
     });

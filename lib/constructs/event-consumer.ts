@@ -87,13 +87,13 @@ export class EventConsumer extends Construct {
     );
     new RunbookAlarm(this, 'DeadLettersWait', {
       description: `The dead-letter queue of ${id} contains events.`,
-      entry: 'events-that-could-not-be-processed',
+      entry: 'events.md#events-that-could-not-be-processed',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });
     new RunbookAlarm(this, 'EventsWait', {
       description: `Events for ${id} wait too long.`,
-      entry: 'events-wait',
+      entry: 'events.md#events-wait',
       metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),
     });

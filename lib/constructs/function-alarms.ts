@@ -47,13 +47,13 @@ export class FunctionAlarms extends Construct {
     }
     new RunbookAlarm(this, 'Errors', {
       description: 'Function executions fail.',
-      entry: 'a-function-fails',
+      entry: 'platform.md#a-function-fails',
       metric: failuresMetric(),
       threshold: MANY_ERRORS,
     });
     new RunbookAlarm(this, 'Throttles', {
       description: 'Lambda throttles functions of this account and region.',
-      entry: 'a-function-is-throttled',
+      entry: 'platform.md#a-function-is-throttled',
       metric: throttlesMetric(),
       threshold: 1,
       evaluationPeriods: THROTTLED_PERIODS,

@@ -29,7 +29,7 @@ const SILENT_PERIODS = 3;
 export class JobAlarms extends Construct {
   constructor(scope: Construct, id: string) {
     super(scope, id);
-    const overdue = { entry: 'a-job-was-missed', metric: overdueMetric() };
+    const overdue = { entry: 'jobs.md#a-job-was-missed', metric: overdueMetric() };
     new RunbookAlarm(this, 'Missed', {
       ...overdue,
       description: 'No run of a job has succeeded in time.',
@@ -51,19 +51,19 @@ export class JobAlarms extends Construct {
       });
       new RunbookAlarm(this, `Failed-${pace}`, {
         description: `Runs of a job that runs every few ${often} are given up.`,
-        entry: 'a-job-failed',
+        entry: 'jobs.md#a-job-failed',
         ...alarm(JobMetric.failed),
         evaluationPeriods: FAILED_PERIODS[pace],
       });
       new RunbookAlarm(this, `ItemsFailed-${pace}`, {
         description: `Items of a job that runs every few ${often} fail.`,
-        entry: 'items-of-a-job-fail',
+        entry: 'jobs.md#items-of-a-job-fail',
         ...alarm(JobMetric.itemFailed),
         evaluationPeriods: FAILED_PERIODS[pace],
       });
       new RunbookAlarm(this, `ItemSkipped-${pace}`, {
         description: `An item of a job that runs every few ${often} was skipped after its worker had died repeatedly.`,
-        entry: 'an-item-was-skipped',
+        entry: 'jobs.md#an-item-was-skipped',
         ...alarm(JobMetric.skipped),
       });
     }

@@ -60,7 +60,7 @@ export class JobWorker extends Construct {
     );
     new RunbookAlarm(this, 'DeadLettersWait', {
       description: `The dead-letter queue of ${id} contains runs.`,
-      entry: 'job-messages-wait',
+      entry: 'jobs.md#job-messages-wait',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });

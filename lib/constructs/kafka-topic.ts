@@ -79,7 +79,7 @@ export class KafkaTopic extends Construct {
   #watch({ attrId: EventSourceMappingUUID }: CfnEventSourceMapping, topic: string): void {
     new RunbookAlarm(this, 'NotPolled', {
       description: `The Kafka topic ${topic} is not polled.`,
-      entry: 'a-topic-is-not-polled',
+      entry: 'events.md#a-topic-is-not-polled',
       metric: new Metric({
         namespace: 'AWS/Lambda',
         metricName: 'PolledEventCount',

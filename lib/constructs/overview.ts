@@ -56,7 +56,7 @@ export class Overview extends Construct {
   constructor(scope: Construct, id: string, props: OverviewProps) {
     super(scope, id);
     const dashboard = this.#dashboard('Dashboard', 'Payonce');
-    const what = 'What each alarm means and what to do about it: docs/operate/runbook.md.';
+    const what = 'What each alarm means and what to do about it: docs/operate/runbook/README.md.';
     dashboard.addWidgets(new TextWidget({ markdown: `# Payonce\n${what}`, width: 3 * WIDTH, height: 2 }));
     for (let from = 0; from < props.alarms.length; from += ALARMS_SHOWN) {
       const alarms = props.alarms.slice(from, from + ALARMS_SHOWN);

@@ -6,7 +6,7 @@ import { defined } from '../../lambdas/kernel/defined.ts';
 export interface RunbookAlarmProps {
   /** The meaning of the alarm, as a sentence that ends with a full stop. */
   readonly description: string;
-  /** The entry of docs/operate/runbook.md with the steps to take, as its anchor: the heading in lower case, with hyphens. */
+  /** The entry in docs/operate/runbook/ with the steps to take: `<page>.md#<heading in lower case, with hyphens>`. */
   readonly entry: string;
   /** The metric, without a label or metric math, which are for dashboards. */
   readonly metric: IMetric;
@@ -32,7 +32,7 @@ export class RunbookAlarm extends Alarm {
     const { description, entry, metric, threshold, evaluationPeriods = 1, isHeartbeat = false } = props;
     const { datapointsToAlarm } = props;
     super(scope, id, {
-      alarmDescription: `${description} What to do: docs/operate/runbook.md#${entry}`,
+      alarmDescription: `${description} What to do: docs/operate/runbook/${entry}`,
       metric,
       threshold,
       evaluationPeriods,

@@ -60,7 +60,7 @@ export class ScheduledJobs extends Construct {
     for (const job of jobs) this.#schedule(job, executor, role);
     new RunbookAlarm(this, 'JobsMissed', {
       description: 'Schedules fired, but no run was accepted.',
-      entry: 'jobs-missed',
+      entry: 'jobs.md#jobs-missed',
       metric: this.missed.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(1),
         statistic: 'Maximum',

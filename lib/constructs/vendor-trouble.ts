@@ -20,7 +20,7 @@ const MANY_GIVEN_UP = 10;
 const OLD = Duration.days(10);
 
 /**
- * Alarms for an unavailable vendor, and for calls that wait for a redrive. Each alarm has an entry in docs/operate/runbook.md.
+ * Alarms for an unavailable vendor, and for calls that wait for a redrive. Each alarm has an entry in docs/operate/runbook/README.md.
  */
 export class VendorTrouble extends Construct {
   constructor(scope: Construct, id: string, props: VendorTroubleProps) {
@@ -28,13 +28,13 @@ export class VendorTrouble extends Construct {
     for (const vendor of props.vendors) {
       new RunbookAlarm(this, `${vendor}-BreakerOpened`, {
         description: `The circuit breaker of ${vendor} opened because calls fail.`,
-        entry: 'a-vendor-is-away',
+        entry: 'orders.md#a-vendor-is-away',
         metric: vendorMetric(vendor, 'outbound_breaker_opened', PERIOD),
         threshold: 1,
       });
       new RunbookAlarm(this, `${vendor}-GaveUp`, {
         description: `Many calls to ${vendor} ended without success.`,
-        entry: 'a-vendor-is-away',
+        entry: 'orders.md#a-vendor-is-away',
         metric: vendorMetric(vendor, 'outbound_gave_up', PERIOD),
         threshold: MANY_GIVEN_UP,
       });
@@ -42,13 +42,13 @@ export class VendorTrouble extends Construct {
     const options = { period: PERIOD, statistic: 'Maximum' };
     new RunbookAlarm(this, 'DeadLetters', {
       description: 'Calls to vendors were dead-lettered and wait for a redrive.',
-      entry: 'dead-letters',
+      entry: 'orders.md#dead-letters',
       metric: props.deadLetters.metricApproximateNumberOfMessagesVisible(options),
       threshold: 1,
     });
     new RunbookAlarm(this, 'OldDeadLetters', {
       description: 'Dead letters will be deleted within four days.',
-      entry: 'dead-letters',
+      entry: 'orders.md#dead-letters',
       metric: props.deadLetters.metricApproximateAgeOfOldestMessage(options),
       threshold: OLD.toSeconds(),
     });

@@ -45,7 +45,7 @@ export class Watch extends Construct {
     new JobAlarms(this, 'Jobs');
     new RunbookAlarm(this, 'TenantLimited', {
       description: 'Requests of a tenant are refused because its limit is exhausted.',
-      entry: 'a-tenant-is-limited',
+      entry: 'platform.md#a-tenant-is-limited',
       metric: payonceMetric({ service: LIMITS_SERVICE, name: TENANT_LIMITED, period: Duration.minutes(5) }),
       threshold: LIMITED_REQUESTS,
       evaluationPeriods: 2,

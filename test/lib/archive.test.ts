@@ -199,7 +199,7 @@ describe('the auditor', () => {
         MetricName,
         Threshold: 1,
         EvaluationPeriods: 1,
-        AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook.md#the-archive-'),
+        AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook/data.md#the-archive-'),
       });
   });
 

@@ -98,7 +98,7 @@ describe('the relay', () => {
       MetricName: metric,
       Threshold: threshold,
       TreatMissingData: 'notBreaching',
-      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook.md'),
+      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook/README.md'),
     });
   });
 
@@ -172,7 +172,7 @@ describe('a consumer', () => {
     });
     template.resourceCountIs('AWS::CloudWatch::Alarm', 2 * consumers.length);
     template.allResourcesProperties('AWS::CloudWatch::Alarm', {
-      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook.md'),
+      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook/README.md'),
     });
   });
 });

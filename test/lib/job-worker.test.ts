@@ -74,7 +74,7 @@ describe('a job worker', () => {
     });
     template.resourceCountIs('AWS::CloudWatch::Alarm', 1);
     template.allResourcesProperties('AWS::CloudWatch::Alarm', {
-      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook.md#job-messages-wait'),
+      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook/jobs.md#job-messages-wait'),
     });
   });
 });

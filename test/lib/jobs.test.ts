@@ -102,7 +102,7 @@ describe('the schedules', () => {
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Threshold: 1,
       ComparisonOperator: 'GreaterThanOrEqualToThreshold',
-      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook.md#jobs-missed$'),
+      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook/jobs.md#jobs-missed$'),
       Dimensions: [
         { Name: 'QueueName', Value: { 'Fn::GetAtt': [Match.stringLikeRegexp('^JobsMissed'), 'QueueName'] } },
       ],

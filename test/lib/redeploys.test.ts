@@ -98,7 +98,7 @@ describe('a deploy that changes any settings', () => {
     expect(rows.length).toBeGreaterThan(8);
     const all = [...deployed, ...alone];
     const faults = all.flatMap((before) => all.flatMap((after) => faultsOf(before, after)));
-    // Job targets have arbitrary names, so their outputs cannot be declared in advance (docs/operate/runbook.md).
+    // Job targets have arbitrary names, so their outputs cannot be declared in advance (docs/operate/runbook/README.md).
     const known = /the output \w+JobTarget\w+ is removed/;
     expect([...new Set(faults)].filter((fault) => !known.test(fault))).toEqual([]);
   });

@@ -1,12 +1,23 @@
 /** Holds the guarantee "raised alarms". */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING } from './templates.ts';
 
-const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
-const entries = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
-  heading.toLowerCase().replaceAll(' ', '-'),
+const RUNBOOK = new URL('../../docs/operate/runbook/', import.meta.url);
+/** The text of each entry, by page and anchor. */
+const entries = new Map(
+  readdirSync(RUNBOOK)
+    .filter((page) => page !== 'README.md')
+    .flatMap((page) =>
+      readFileSync(new URL(page, RUNBOOK), 'utf8')
+        .split(/^## /m)
+        .slice(1)
+        .map((entry): [string, string] => {
+          const [heading = '', ...lines] = entry.split('\n');
+          return [`${page}#${heading.toLowerCase().replaceAll(' ', '-')}`, lines.join('\n').trim()];
+        }),
+    ),
 );
 const stacks = [await synthesize(), await synthesize(EVERYTHING)].flatMap((each) => Object.values(each));
 const alarms = stacks.flatMap(
@@ -17,22 +28,21 @@ const alarms = stacks.flatMap(
     ][],
 );
 const named = alarms.map(
-  ([, { Properties }]) => /docs\/operate\/runbook\.md#([a-z-]+)$/.exec(Properties.AlarmDescription ?? '')?.[1],
+  ([, { Properties }]) => /docs\/operate\/runbook\/([a-z]+\.md#[a-z-]+)$/.exec(Properties.AlarmDescription ?? '')?.[1],
 );
 
 test('every alarm names an existing runbook entry', () => {
   expect(alarms.length).toBeGreaterThan(10);
-  for (const [index, [id]] of alarms.entries()) {
-    expect({ id, entry: entries.find((entry) => entry === named[index]) }).toEqual({ id, entry: named[index] });
-    expect(named[index]).toBeDefined();
-  }
+  for (const [index, [id]] of alarms.entries())
+    expect({ id, entry: named[index] }).toEqual({
+      id,
+      entry: [...entries.keys()].find((each) => each === named[index]),
+    });
+  expect(named).not.toContain(undefined);
 });
 
-test('every runbook entry belongs to an alarm or says that it has none, and occurs exactly once', () => {
-  expect(new Set(entries).size).toBe(entries.length);
-  const withoutAlarm = runbook
-    .split(/^## .+$/m)
-    .slice(1)
-    .map((text) => text.trim().startsWith('No alarm.'));
-  expect(entries.filter((entry, index) => named.includes(entry) === withoutAlarm[index])).toEqual([]);
+test('every runbook entry belongs to an alarm or says that it has none', () => {
+  const withoutAlarm = [...entries].filter(([, text]) => text.startsWith('No alarm.')).map(([entry]) => entry);
+  expect([...new Set([...named, ...withoutAlarm])].toSorted()).toEqual([...entries.keys()].toSorted());
+  expect(withoutAlarm.filter((entry) => named.includes(entry))).toEqual([]);
 });

@@ -6,7 +6,7 @@ export const METRIC_NAMESPACE = 'Payonce';
 export interface AlarmEntry {
   /** The meaning of the alarm, in complete sentences. */
   readonly description: string;
-  /** The entry of docs/operate/runbook.md that says what to do: its heading in lower case, with hyphens. */
+  /** The entry in docs/operate/runbook/ with the steps to take: `<page>.md#<heading in lower case, with hyphens>`. */
   readonly entry: string;
   /** Whether the alarm exists only in deployments that accept orders. @default it exists in all deployments */
   readonly ofOrders?: true;
@@ -17,26 +17,26 @@ export const ALARMS = {
   /** The charge is recorded and queued for its return. */
   late_success: {
     description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
-    entry: 'late-success',
+    entry: 'payments.md#late-success',
   },
   /** The fact was not posted. Exception: a success is posted if Payonce had given up the refund before. */
   contradiction: {
     description: 'A processor reported a fact that contradicts the payment.',
-    entry: 'contradiction',
+    entry: 'payments.md#contradiction',
   },
   undecidable: {
     description:
       'The outcome of a change cannot be determined, a processor does not accept the return of late money, or Payonce stopped retrying a callback.',
-    entry: 'undecidable',
+    entry: 'payments.md#undecidable',
   },
   order_needs_review: {
     description: 'The outcome of an order’s payment cannot be determined, or the order’s reversal does not complete.',
-    entry: 'order-in-review',
+    entry: 'orders.md#order-in-review',
     ofOrders: true,
   },
   messages_wait: {
     description: 'Messages of a queue, or webhooks that are due, have waited for more than half an hour.',
-    entry: 'events-wait',
+    entry: 'events.md#events-wait',
   },
 } as const satisfies Readonly<Record<string, AlarmEntry>>;
 

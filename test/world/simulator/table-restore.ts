@@ -20,7 +20,7 @@ interface Deployed {
 }
 
 /**
- * Tables, ordered by the point in time to which an operator restores each table, the latest first (docs/operate/runbook.md).
+ * Tables, ordered by the point in time to which an operator restores each table, the latest first (docs/operate/runbook/README.md).
  */
 const YOUNGEST_FIRST = [TABLES.registry, TABLES.ledger, TABLES.idempotency] as const;
 /** Time until an operator has restored and recovered the tables, in milliseconds. */
