@@ -24,7 +24,7 @@ import type { Session } from './session.ts';
 export function addErase(program: Command, session: Session): void {
   const group = program
     .command('erase')
-    .description('erases personal data; docs/reference/retention.md lists the data that is kept');
+    .description('erases personal data; generated/docs/retention.md lists the data that is kept');
 
   group
     .command('payment <id>')

@@ -194,7 +194,7 @@ ${growth()}
 
 function growth(): string {
   return `Bytes that a payment with a reference, its event and a webhook leave, without copies in indexes. The Ledger and the Views keep them; for the other tables
-see [retention](../reference/retention.md). A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for point-in-time recovery.
+see [retention](../../generated/docs/retention.md) (written by \`npm ci\`). A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for point-in-time recovery.
 
 | table | bytes | GB per million payments |
 |---|---|---|
@@ -220,7 +220,7 @@ others make up to ${shown(keyRequests.number)} a month, ${keyRequests.usd.toFixe
 
 ## Metrics under traffic
 
-A payment, its callback, its event and its webhook write ${TRAFFIC_METRICS} custom metrics that an idle deployment does not write: ${(TRAFFIC_METRICS * PRICES.customMetric.usd).toFixed(2)} USD a month, less where no payment is made in most hours. Failures, vendors and processors write others ([metrics](../reference/metrics.md)).
+A payment, its callback, its event and its webhook write ${TRAFFIC_METRICS} custom metrics that an idle deployment does not write: ${(TRAFFIC_METRICS * PRICES.customMetric.usd).toFixed(2)} USD a month, less where no payment is made in most hours. Failures, vendors and processors write others ([metrics](../../generated/docs/metrics.md) (written by \`npm ci\`)).
 
 ## Starts
 

@@ -164,7 +164,7 @@ const GROUPS: readonly (readonly [
   ['Books and tables', '`service` = `books`', 'Maximum', BOOKS],
 ];
 
-/** The page docs/reference/metrics.md. A metric that the code knows and this file does not describe is a compile error. */
+/** The page generated/docs/metrics.md. A metric that the code knows and this file does not describe is a compile error. */
 export function metricsPage(): string {
   const sections = GROUPS.map(([title, dimensions, statistic, metrics]) => {
     const rows = Object.entries(metrics).map(([name, meaning]) => {
@@ -184,12 +184,12 @@ export function metricsPage(): string {
   return [
     '# Metrics',
     '',
-    'Written by `npm run docs:tables` from `docs/generate/metrics.ts`. Do not edit this page.',
+    'Written by `npm run generate` from `docs/generate/metrics.ts`. Do not edit this page.',
     '',
     'Functions publish metrics in the CloudWatch namespace `Payonce`, or `Payonce/<environment>` with the setting `environment`, as JSON',
     'lines in the embedded metric format. A count is written only when it is greater than 0; states (*Jobs that are overdue*, *Unfinished work*,',
     '*Books and tables*) are written at every reading, zeros included. The dashboards `Payonce-<region>` and `Payonce-machines-<region>`,',
-    'with `<environment>-` before them in an environment, show the metrics, and the [runbook](../operate/runbook/README.md) describes the alarms on them.',
+    'with `<environment>-` before them in an environment, show the metrics, and the [runbook](../../docs/operate/runbook/README.md) describes the alarms on them.',
     '',
     sections.join('\n\n'),
     '',

@@ -102,7 +102,7 @@ const NOTES = { description: 'description', metadata: 'metadata', returnUrl: 're
 
 const listed = new Intl.ListFormat('en-GB').format(Object.values(NOTES).map((name) => `\`${name}\``));
 
-/** Written by `npm run docs:tables`. */
+/** Written by `npm run generate`. */
 export function retentionPage(): string {
   return `# Retention of personal data
 
@@ -110,7 +110,7 @@ ${listed} of a payment, and \`email\`, \`referrer\`, \`affiliate\` and \`return_
 Registry). The chain in the Ledger holds only a commitment to them: SHA-256 over a random salt of 128 bits, which is in the details row, and the canonical
 form of the data. The Ledger is append-only; the details row can be deleted. The reason of a refund, a correction or a decision is in a details row of its own.
 A details row also has a keyed hash of the e-mail address. An index finds the row by this hash, and its entry is deleted with the row
-([0056](../design/decisions/0056-personal-data-in-a-row-of-its-own.md)).
+([0056](../../docs/design/decisions/0056-personal-data-in-a-row-of-its-own.md)).
 
 | command | deletes |
 |---|---|
@@ -119,7 +119,7 @@ A details row also has a keyed hash of the e-mail address. An index finds the ro
 
 Before that, the erasure of a payment is refused, because the receipt and the commission of a later success need the metadata. It is also refused until the projector has
 processed \`payment.completed\`, some seconds after the success: by then the consumers have a copy of the metadata. If the event is parked, redrive it first
-(\`npx payonce redrive\`). An order and its payment are erased separately. A repeated erasure has no further effect. The [activity log](../operate/activity.md) records each
+(\`npx payonce redrive\`). An order and its payment are erased separately. A repeated erasure has no further effect. The [activity log](../../docs/operate/activity.md) records each
 erasure and its operator.
 
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
@@ -150,13 +150,13 @@ setting stops the synthesis.
 |---|---|---|---|
 ${SCOPES.map(({ scope, of, after }) => `| \`${scope}\` | ${of} | ${RETENTION_HOURS[scope]} | ${after} |`).join('\n')}
 
-Records of the creation of endpoints and keys are permanent. [0087](../design/decisions/0087-terms-of-records-and-what-guards-after-them.md) gives the reasons.
+Records of the creation of endpoints and keys are permanent. [0087](../../docs/design/decisions/0087-terms-of-records-and-what-guards-after-them.md) gives the reasons.
 
 No key is executed again after its retention. The id of a payment is derived from its key, so the first transition of the payment exists, and a second charge is refused.
 
 ## The Ledger and its archive
 
-Nothing leaves the Ledger. A payment can be refunded, disputed or corrected years later, each row is linked to the one before it, and an auditor reads all of them. The growth of the tables is in [costs](../operate/costs.md#growth-of-the-tables).
+Nothing leaves the Ledger. A payment can be refunded, disputed or corrected years later, each row is linked to the one before it, and an auditor reads all of them. The growth of the tables is in [costs](../../docs/operate/costs.md#growth-of-the-tables).
 
 | what | kept | why |
 |---|---|---|

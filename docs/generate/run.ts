@@ -1,17 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { synthesizedStacks } from '../../lib/synthesized.ts';
-import { metricsPage } from './metrics.ts';
 import { processorProtocol } from './processor-protocol.ts';
 import { proofPage } from './proof.ts';
-import { retentionPage } from './retention.ts';
 import { fill } from './state-machine.ts';
-import { thirdPartyPage } from './third-party.ts';
 
 const STATE_MACHINE = new URL('../reference/state-machine.md', import.meta.url);
-const METRICS = new URL('../reference/metrics.md', import.meta.url);
-const RETENTION = new URL('../reference/retention.md', import.meta.url);
-const THIRD_PARTY = new URL('../reference/third-party.md', import.meta.url);
 const PROOF = new URL('../proof/planted-faults.md', import.meta.url);
 const COSTS = new URL('../operate/costs.md', import.meta.url);
 const PROTOCOL = new URL('../reference/processor-protocol.json', import.meta.url);
@@ -19,9 +13,6 @@ const COUNTED = new URL('../../lib/cost/counted-paths.json', import.meta.url);
 
 new Command('npm run docs:tables').description('Updates the generated parts of the documents.').parse();
 writeFileSync(STATE_MACHINE, fill(readFileSync(STATE_MACHINE, 'utf8')));
-writeFileSync(METRICS, metricsPage());
-writeFileSync(RETENTION, retentionPage());
-writeFileSync(THIRD_PARTY, thirdPartyPage());
 writeFileSync(PROTOCOL, processorProtocol());
 writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));
 const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');

@@ -38,7 +38,7 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
 }
 
-/** docs/reference/third-party.md. */
+/** generated/docs/third-party.md. */
 export function thirdPartyPage(packages: Readonly<Record<string, Locked>> = lockedPackages()): string {
   const rows = shipped(packages)
     .map(([path, { version = '', license = '' }]) => `| ${nameOf(path)} | ${version} | ${license} |`)
@@ -47,9 +47,9 @@ export function thirdPartyPage(packages: Readonly<Record<string, Locked>> = lock
 
 The code of these packages is in the functions and the bridge that are deployed. The client has none. Their licences ask for no more than a notice: a
 package with another licence, or with none, fails \`test/docs/third-party\`. Packages for development are not deployed, and neither is Node 24, which \`npm ci\` installs as an optional package.
-The [package](../start/your-own-cdk-app.md) also contains those that the command line needs; \`npm run package\` puts their licences into its \`THIRD-PARTY-LICENSES\`, and fails for another one.
+The [package](../../docs/start/your-own-cdk-app.md) also contains those that the command line needs; \`npm run package\` puts their licences into its \`THIRD-PARTY-LICENSES\`, and fails for another one.
 
-The table is made from package-lock.json by \`npm run docs:tables\`.
+The table is made from package-lock.json by \`npm run generate\`.
 
 | package | version | licence |
 |---|---|---|

@@ -43,7 +43,7 @@ const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 /**
  * Number of metrics that payments, callbacks, events and webhooks write in the normal case: `first`,
  * `callback_recorded` and `webhook_delivered`, and `event_published` or `event_consumed` with `event_age` of the relay
- * and of two consumers (docs/reference/metrics.md).
+ * and of two consumers (docs/generate/metrics.ts).
  */
 export const TRAFFIC_METRICS = 9;
 /**
