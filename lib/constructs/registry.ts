@@ -101,6 +101,6 @@ export class Registry extends DataTable {
 
   /** Allows `grantee` to read the personal data of payments and orders. */
   grantReadDetails(grantee: IGrantable): void {
-    this.grantRows(grantee, 'ReadDetails', ['dynamodb:GetItem'], [RegistryRow.details]);
+    this.grantRows(grantee, 'ReadDetails', ['dynamodb:GetItem', 'dynamodb:Query'], [RegistryRow.details]);
   }
 }

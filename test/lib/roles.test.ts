@@ -41,7 +41,10 @@ const onlyRows = (table: string, ...partitions: readonly string[]) =>
 const rows = (...partitions: readonly string[]) => onlyRows('Registry', ...partitions);
 
 /** Permissions of every function that appends to the Ledger. */
-const APPENDS = ['logs:CreateLogStream, logs:PutLogEvents on Logs', `dynamodb:GetItem ${rows('DETAILS#*')}`];
+const APPENDS = [
+  'logs:CreateLogStream, logs:PutLogEvents on Logs',
+  `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
+];
 
 const readsRows = (...partitions: readonly string[]) =>
   `dynamodb:GetItem, dynamodb:Query ${onlyRows('LedgerTable', ...partitions)}`;
@@ -214,7 +217,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:GetItem ${rows('TENANTS')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
-      `dynamodb:GetItem ${rows('DETAILS#*')}`,
+      `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*', 'DISPUTE#*', 'EVENT#*', 'BOOK#*', 'TOTAL#*')}`,
       // The table's index.
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'EVENT#*')}`,
@@ -237,7 +240,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     [
       `dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
       readsRows('PAY#*'),
-      `dynamodb:GetItem ${rows('DETAILS#*')}`,
+      `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
       `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
       `dynamodb:UpdateItem ${rows('EMAIL_COUNT#*')}`,
       'secretsmanager:GetSecretValue on SandboxSecret',
@@ -261,7 +264,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     [
       `dynamodb:GetItem, dynamodb:PutItem ${rows('EXPORT#*', 'EXPORTS_OPEN')}`,
       `dynamodb:DeleteItem ${rows('EXPORTS_OPEN')}`,
-      `dynamodb:GetItem ${rows('DETAILS#*')}`,
+      `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
       `dynamodb:GetItem ${onlyRows('LedgerTable', 'PAY#*', 'ORD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'PAYMENT#*', 'DISPUTE#*', 'EVENT#*')}`,
     ],
@@ -305,7 +308,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       `dynamodb:GetItem, dynamodb:PutItem ${rows('WEBHOOK_LANE#*')}`,
       `dynamodb:GetItem ${rows('WEBHOOK_DELIVERY#*')}`,
       `dynamodb:GetItem ${rows('COMMISSION#*')}`,
-      `dynamodb:GetItem ${rows('DETAILS#*')}`,
+      `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
       `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
       // A comparison enqueues objects that are open at the processor.
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*')}`,

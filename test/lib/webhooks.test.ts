@@ -57,7 +57,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
       // The content of the webhooks.
       'dynamodb:GetItem on Ledger of PAY#*, ORD#*',
-      'dynamodb:GetItem on Registry of DETAILS#*',
+      'dynamodb:GetItem, dynamodb:Query on Registry of DETAILS#*',
       'dynamodb:Query on Views of EVENT#*',
       'secretsmanager:GetSecretValue on WebhookRoot',
       'sqs:SendMessage on DeadLetters',

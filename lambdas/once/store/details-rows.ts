@@ -1,8 +1,9 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { type EmailRow, RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import { sameBytes } from '../../kernel/digest.ts';
 import { emailPartition } from '../../kernel/email-hashes.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -76,6 +77,29 @@ export interface DetailsTools {
   readonly client: DynamoDBDocumentClient;
   readonly registry: string;
   readonly pacing: Pacing;
+  /** All details rows of the payment or order, by their sort key. @default each row is read when it is needed */
+  readonly rows?: ReadonlyMap<unknown, Item>;
+}
+
+/** Returns tools that have read all details rows of a payment or an order, which is one call for many rows. */
+export async function withDetailsRows(tools: DetailsTools, id: string): Promise<DetailsTools> {
+  const { client, registry, pacing } = tools;
+  const rows = new Map<unknown, Item>();
+  let from: Item | undefined;
+  do {
+    const input: QueryCommandInput = {
+      TableName: registry,
+      KeyConditionExpression: '#pk = :pk',
+      ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+      ExpressionAttributeValues: { ':pk': detailsKey(id)[KeyAttribute.partition] },
+      ConsistentRead: true,
+      ...defined({ ExclusiveStartKey: from }),
+    };
+    const { Items = [], LastEvaluatedKey } = await readWithRetries(pacing, () => client.send(new QueryCommand(input)));
+    for (const item of Items) rows.set(item[KeyAttribute.sort], item);
+    from = LastEvaluatedKey;
+  } while (from !== undefined);
+  return { ...tools, rows };
 }
 
 /**
@@ -85,20 +109,23 @@ export interface DetailsTools {
  * @throws InvariantViolation when the row does not match the commitment, because it was changed
  */
 export async function readDetails<Details extends object>(
-  { client, registry, pacing }: DetailsTools,
+  tools: DetailsTools,
   id: string,
   commitment: Seal['commitment'],
   schema: z.ZodType<Details>,
-  part?: string,
+  part = OWN,
 ): Promise<(Details & Pick<Seal, 'salt'>) | undefined> {
-  const { Item: item } = await readWithRetries(pacing, () =>
-    client.send(new GetCommand({ TableName: registry, Key: detailsKey(id, part), ConsistentRead: true })),
-  );
+  const item = tools.rows === undefined ? await readRow(tools, detailsKey(id, part)) : tools.rows.get(part);
   if (item === undefined) return undefined;
   const { salt, details } = parseDetails(item);
   const isUnchanged = sameBytes(sealOf(systemDigest, details, salt).commitment, commitment);
   invariant(isUnchanged, `the details of ${id} do not match the commitment in its chain`);
   return { ...schema.parse(details), salt };
+}
+
+async function readRow({ client, registry, pacing }: DetailsTools, key: Item): Promise<Item | undefined> {
+  const input = { TableName: registry, Key: key, ConsistentRead: true };
+  return (await readWithRetries(pacing, () => client.send(new GetCommand(input)))).Item;
 }
 
 const ROW_EXISTS = `attribute_exists(${KeyAttribute.partition})`;

@@ -8,6 +8,7 @@ import type { Pacing, WriteResult } from '../../kernel/platform/attempts.ts';
 import { readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import type { IdempotencyRecord } from '../../once/domain/idempotency.ts';
+import type { DetailsTools } from '../../once/store/details-rows.ts';
 import { DynamoDbRecords, foundRecord } from '../../once/store/dynamodb-records.ts';
 import { parseRecord } from '../../once/store/record-items.ts';
 import { claimItem, completionItem } from '../../once/store/record-writes.ts';
@@ -31,6 +32,7 @@ import {
   paymentPartition,
   referenceRowKey,
   transitionSort,
+  withAllDetails,
   withDetails,
 } from './items.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
@@ -107,7 +109,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
       [KeyAttribute.sort]: transitionSort(1),
     });
     invariant(first !== undefined, 'a payment with transitions has no first transition');
-    return { first: await this.#withDetails(parseTransition(first)), newest };
+    return { first: await withDetails(this.#details, parseTransition(first)), newest };
   }
 
   async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
@@ -175,11 +177,11 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
       found.push(...(output.Items ?? []).map(parseTransition));
       from = output.LastEvaluatedKey;
     } while (from !== undefined && found.length < page.limit);
-    return Promise.all(found.map((transition) => this.#withDetails(transition)));
+    return withAllDetails(this.#details, found);
   }
 
-  #withDetails(transition: Transition): Promise<Transition> {
-    return withDetails({ client: this.#client, registry: this.#tables.registry, pacing: this.#pacing }, transition);
+  get #details(): DetailsTools {
+    return { client: this.#client, registry: this.#tables.registry, pacing: this.#pacing };
   }
 }
 

@@ -5,7 +5,13 @@ import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract
 import type { OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
-import { type DetailsTools, detailsItem, emailAttributes, readDetails } from '../../once/store/details-rows.ts';
+import {
+  type DetailsTools,
+  detailsItem,
+  emailAttributes,
+  readDetails,
+  withDetailsRows,
+} from '../../once/store/details-rows.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
 import type { Fee } from '../domain/fees.ts';
@@ -258,6 +264,21 @@ export function detailsPuts(tables: StoreTables, { payment, first, subject }: Tr
 /** Adds the personal data from the details rows to a transition. @throws InvariantViolation as `readDetails` */
 export async function withDetails(tools: DetailsTools, transition: Transition): Promise<Transition> {
   return withNotes(tools, await withReasons(tools, transition));
+}
+
+/** Maximum number of reasons of a page that are read one by one. */
+const MAX_SINGLE_READS = 20;
+
+/** Adds the personal data to transitions of one payment. @throws InvariantViolation as `readDetails` */
+export async function withAllDetails(
+  tools: DetailsTools,
+  transitions: readonly Transition[],
+): Promise<readonly Transition[]> {
+  const [first] = transitions;
+  const reasons = transitions.flatMap(({ subject }) => reasonsOf(subject)).filter(({ given }) => given.commitment);
+  const isMany = first !== undefined && reasons.length > MAX_SINGLE_READS;
+  const read = isMany ? await withDetailsRows(tools, first.payment.id) : tools;
+  return Promise.all(transitions.map((transition) => withDetails(read, transition)));
 }
 
 async function withReasons(tools: DetailsTools, transition: Transition): Promise<Transition> {
