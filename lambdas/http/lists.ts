@@ -11,7 +11,11 @@ export const DEFAULT_PAGE = MAX_PAGE;
 /** Default page size of lists that are shown newest first. */
 const DEFAULT_LIST_PAGE = 10;
 
-export const pageLimit = (what: string) => wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: 100.`);
+/** Default page size of lists that read each object by its key. */
+export const SMALL_PAGE = 20;
+
+export const pageLimit = (what: string, size = DEFAULT_PAGE) =>
+  wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: ${size}.`);
 
 const cursor = (what: string, id: RegExp, where: string) =>
   z

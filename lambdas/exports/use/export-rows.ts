@@ -79,8 +79,8 @@ const SOURCES = {
     ],
     list: (owner) => paymentList(owner, undefined),
     rowsOf: async (row, filters, read) => {
-      const { status, amountMinor } = JSON.parse(row.body) as HeadBody;
-      if (!is(filters.status, status) || !isInRange(filters, amountMinor)) return [];
+      const { status, amountMinor, currency = filters.currency ?? '' } = JSON.parse(row.body) as HeadBody;
+      if (!is(filters.status, status) || !isInRange(filters, amountMinor) || !is(filters.currency, currency)) return [];
       const payment = (await read(row))?.payment;
       return payment !== undefined && is(filters.currency, payment.currency) ? [paymentRow(payment)] : [];
     },

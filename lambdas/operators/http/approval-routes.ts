@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Call as CallBy, found, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { type OperatorEndpoint, type ReadingCall, reading, type SettingCall, setting } from '../../http/endpoint.ts';
 import { keyedCounts } from '../../http/keyed-request.ts';
-import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
+import { pageLimit, SMALL_PAGE } from '../../http/lists.ts';
 import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import type { Problem } from '../../kernel/answer.ts';
@@ -15,7 +15,7 @@ import { approval, approvalList, approvalPath, NOT_AS_SHOWN } from './answer-sch
 import { operatorAnswer } from './operator-answers.ts';
 
 const approvalsQuery = z.strictObject({
-  limit: pageLimit('approvals'),
+  limit: pageLimit('approvals', SMALL_PAGE),
   starting_after: z
     .string()
     .regex(APPROVAL_ID, 'must be the id of an approval')
@@ -44,7 +44,7 @@ const getApprovals = reading({
 
 async function listApprovals(call: ReadingCall<DecisionTools, typeof approvalsQuery, Operator>): Promise<Handled> {
   const { tools, query } = call;
-  const { limit = DEFAULT_PAGE, starting_after: after } = query;
+  const { limit = SMALL_PAGE, starting_after: after } = query;
   const approvals = await tools.effects.listApprovals({ limit: limit + 1, ...defined({ after }) });
   const nowMs = tools.clock.nowMs();
   const data = approvals.slice(0, limit).map((each) => approvalObject(each, nowMs));

@@ -9,7 +9,7 @@ import {
   type SettingCall,
   setting,
 } from '../../http/endpoint.ts';
-import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
+import { pageLimit, SMALL_PAGE } from '../../http/lists.ts';
 import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { freeText } from '../../http/validate.ts';
@@ -35,7 +35,7 @@ type Tools = KeyTools & { readonly digest: Digest };
 
 const keysQuery = z.strictObject({
   tenant: tenantParameter.meta({ description: 'The keys of this tenant. By default, those of operators.' }),
-  limit: pageLimit('keys'),
+  limit: pageLimit('keys', SMALL_PAGE),
   starting_after: z
     .string()
     .regex(KEY_ID, 'must be the id of a key')
@@ -95,7 +95,7 @@ const getKeys = reading({
 });
 
 async function listKeys(call: ReadingCall<Tools, typeof keysQuery, Operator>): Promise<Handled> {
-  const { tenant, limit = DEFAULT_PAGE, starting_after: after } = call.query;
+  const { tenant, limit = SMALL_PAGE, starting_after: after } = call.query;
   const page = { limit: limit + 1, ...(after === undefined ? {} : { after: after as KeyId }) };
   const keys = await call.tools
     .keysBy(causedByOperator(call))

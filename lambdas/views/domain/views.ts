@@ -98,7 +98,7 @@ function paymentViews(event: PaymentEvent): EventViews {
   const { id, type, sequence } = event.event;
   // As rendered by `paymentObject`.
   const payment = event.payment as PaymentEvent['payment'] & PaymentFields;
-  const { id: paymentId, status, amount: amountMinor, reference } = payment;
+  const { id: paymentId, status, amount: amountMinor, currency, reference } = payment;
   const sort = createdSortKey(payment.created, paymentId);
   const head = {
     partition: paymentPartition(owner, paymentId),
@@ -106,7 +106,7 @@ function paymentViews(event: PaymentEvent): EventViews {
     list: statusPartition(owner, status, paymentId),
     chainId: paymentId,
     sequence,
-    body: JSON.stringify({ status, amountMinor } satisfies HeadBody),
+    body: JSON.stringify({ status, amountMinor, currency } satisfies HeadBody),
   };
   return {
     owner,
@@ -142,6 +142,7 @@ interface PaymentFields {
   readonly status: PaymentStatus;
   /** Minor units. */
   readonly amount: number;
+  readonly currency: string;
   readonly reference: string | null;
   /** Unix seconds. */
   readonly created: number;
@@ -166,6 +167,8 @@ export interface HeadBody {
   readonly status: PaymentStatus;
   /** Minor units. */
   readonly amountMinor: number;
+  /** Absent in rows that older code wrote. */
+  readonly currency?: string;
 }
 
 interface OrderHeadBody {

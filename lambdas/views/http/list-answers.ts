@@ -21,8 +21,8 @@ const nextCursor = z
   .meta({
     description:
       'Given while `has_more` is true: request the next page with it as `starting_after`, or as `ending_before`. It is the last ' +
-      `id that was examined. A page is full unless no more than ${MAX_EXAMINED} entries were examined and too few of them match ` +
-      'the filters; it can then be short or empty although there are more.',
+      `id that was examined. A page can be short or empty although there are more: at most ${MAX_EXAMINED} entries are examined ` +
+      'for it, and only some more than `limit` of a `reference`, an `email` or a list that has changed since.',
   });
 
 const listOf = (entry: z.ZodType) =>

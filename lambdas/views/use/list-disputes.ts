@@ -41,8 +41,7 @@ export async function listDisputes(
     const dispute = await read(id);
     return dispute && createdSortKey(Number(dispute['created']), id);
   };
-  const pick = async (row: ViewRow) =>
-    status === undefined || (JSON.parse(row.body) as DisputeHeadBody).status === status ? row : undefined;
+  const matches = (row: ViewRow) => (JSON.parse(row.body) as DisputeHeadBody).status === status;
   const show = async (row: ViewRow): Promise<ViewRow | undefined> => {
     const dispute = await read(idOf(row.sort));
     if (dispute === undefined || (status !== undefined && dispute['status'] !== status)) return undefined;
@@ -54,7 +53,7 @@ export async function listDisputes(
       { partitions: [disputePartition(caller)] },
       { ...page, ...cursors },
       {
-        ...(status === undefined ? {} : { pick }),
+        ...(status === undefined ? {} : { matches }),
         show,
       },
     ),

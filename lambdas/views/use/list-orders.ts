@@ -56,6 +56,7 @@ export async function listOrders(
   return listFrom({ after, before, placed }, async (cursors) => {
     if (email === undefined) return shownPage(views, orderList(caller, status), { ...page, ...cursors }, { show });
     const list = { partitions: emailPartitions(EmailRow.order, await emailHashes.of(caller, email)) };
-    return shownPage(emailIndex, list, { ...page, ...cursors }, { show });
+    const matches = status === undefined ? {} : { matches: () => undefined };
+    return shownPage(emailIndex, list, { ...page, ...cursors }, { ...matches, show });
   });
 }

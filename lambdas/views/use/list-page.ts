@@ -29,10 +29,10 @@ export interface Listed {
 /** Converts the rows of a list to objects. */
 export interface Shown {
   /**
-   * Returns the row to show for a row of the list, or undefined when it does not match the filters.
+   * Returns whether a row of the list matches the filters; undefined when only the object shows it.
    * @default every row matches
    */
-  readonly pick?: (row: ViewRow) => Promise<ViewRow | undefined>;
+  readonly matches?: (row: ViewRow) => boolean | undefined;
   /**
    * Loads the object for a row.
    * @returns the row with the API object as its body; undefined when the object does not exist or does not match
@@ -44,17 +44,22 @@ export interface Shown {
 export const MAX_EXAMINED = 1_000;
 /** Number of rows per read after the first read did not fill the page. */
 const CHUNK = 250;
+/**
+ * Maximum number of objects that a page loads beyond its limit, because they do not match. Each costs up to four calls,
+ * and a page with the default limit costs at most 60 (test/http/list-calls.test.ts).
+ */
+const SPARE_OBJECTS = 3;
 
 /**
- * Returns a page of objects. Rows that do not match are skipped until the page is full, the list ends, or {@link
- * MAX_EXAMINED} rows were examined. Only in the last case can a page be short or empty although more rows follow;
- * `next` is then the last examined row.
+ * Returns a page of objects. Rows that do not match are skipped until the page is full, the list ends, {@link
+ * MAX_EXAMINED} rows were examined, or {@link SPARE_OBJECTS} objects were loaded that are not shown. Only in the last
+ * two cases can a page be short or empty although more rows follow; `next` is then the last examined row.
  */
 export async function shownPage(
   views: Pick<ViewStore, 'range'>,
   list: ViewList,
   page: ListPage,
-  { pick, show }: Shown,
+  { matches, show }: Shown,
 ): Promise<Listed> {
   const upwards = page.before !== undefined;
   const rows: ViewRow[] = [];
@@ -62,6 +67,11 @@ export async function shownPage(
   let end: ViewRow | undefined;
   /** The row that was examined last. */
   let at: ViewRow | undefined;
+  let loads = page.limit + SPARE_OBJECTS;
+  const load = (row: ViewRow): Promise<ViewRow | undefined> => {
+    loads -= 1;
+    return show(row);
+  };
   const listed = (next?: ViewRow): Listed => ({
     rows: upwards ? rows.toReversed() : rows,
     hasMore: next !== undefined,
@@ -69,26 +79,58 @@ export async function shownPage(
   });
   for (let examined = 0; examined < MAX_EXAMINED; ) {
     // With a filter, one additional row shows whether there are more rows if all rows match.
-    const first = page.limit + (pick === undefined ? 0 : 1);
+    const first = page.limit + (matches === undefined ? 0 : 1);
     const limit = at === undefined ? first : Math.min(CHUNK, MAX_EXAMINED - examined);
     const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
-    const inOrder = upwards ? chunk.rows.toReversed() : chunk.rows;
-    const picked = pick === undefined ? inOrder : await Promise.all(inOrder.map(pick));
-    const kept = inOrder.flatMap((row, index) => (picked[index] === undefined ? [] : [{ row, found: picked[index] }]));
+    const judged = judgedRows(upwards ? chunk.rows.toReversed() : chunk.rows, matches, loads);
+    const hasMore = chunk.hasMore || judged.length < chunk.rows.length;
+    const examinedRows = await Promise.all(
+      judged.map(async ({ row, isMatch }) => ({
+        row,
+        isMatch,
+        object: isMatch === undefined ? await load(row) : undefined,
+      })),
+    );
+    const kept = examinedRows.filter(({ isMatch, object }) => isMatch ?? object !== undefined);
     const taken = kept.slice(0, page.limit - rows.length);
-    const objects = await Promise.all(taken.map(async ({ row, found }) => ({ row, object: await show(found) })));
+    const objects = await Promise.all(
+      taken.map(async ({ row, isMatch, object }) => ({
+        row,
+        object: isMatch === undefined ? object : await load(row),
+      })),
+    );
     for (const { row, object } of objects) {
       if (object === undefined) continue;
       rows.push(object);
       end = row;
     }
     const isFull = rows.length === page.limit;
-    if (isFull && (kept.length > taken.length || (pick === undefined && chunk.hasMore))) return listed(end);
-    examined += chunk.rows.length;
-    at = (kept.length > taken.length ? taken.at(-1)?.row : inOrder.at(-1)) ?? at;
-    if (!chunk.hasMore && kept.length === taken.length) return listed();
+    if (isFull && (kept.length > taken.length || (matches === undefined && hasMore))) return listed(end);
+    examined += judged.length;
+    at = (kept.length > taken.length ? taken.at(-1)?.row : judged.at(-1)?.row) ?? at;
+    if (!hasMore && kept.length === taken.length) return listed();
+    if (loads === 0) break;
   }
   return listed(at);
+}
+
+interface JudgedRow {
+  readonly row: ViewRow;
+  /** Undefined when only the object shows it. */
+  readonly isMatch: boolean | undefined;
+}
+
+/** Judges rows in order, as long as the objects of all that may match can be loaded. */
+function judgedRows(rows: readonly ViewRow[], matches: Shown['matches'], loads: number): readonly JudgedRow[] {
+  const judged: JudgedRow[] = [];
+  let candidates = 0;
+  for (const row of rows) {
+    const isMatch = matches === undefined || matches(row);
+    if (isMatch !== false) candidates += 1;
+    if (candidates > loads) break;
+    judged.push({ row, isMatch });
+  }
+  return judged;
 }
 
 function cursorAt({ sort }: ViewRow, upwards: boolean): Pick<ListPage, 'after' | 'before'> {

@@ -38,10 +38,6 @@ export interface ListPayments extends ListPage {
   /** In minor units, inclusive, like `amountToMinor`. */
   readonly amountFromMinor?: number;
   readonly amountToMinor?: number;
-  /**
-   * The currency. It is read from each payment that matches the other filters, because the rows of lists do not contain
-   * it.
-   */
   readonly currency?: string;
   /** The `receipt_email`. Case-insensitive. */
   readonly email?: string;
@@ -75,26 +71,23 @@ export async function listPayments(
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
-  const matches = (head: ViewRow): boolean => {
+  /** Returns whether a head matches. Heads that older code wrote do not show their currency. */
+  const isMatch = (head: ViewRow): boolean | undefined => {
     const body = JSON.parse(head.body) as HeadBody;
     const { amountMinor: amount } = body;
     const isInRange = amount >= (amountFromMinor ?? amount) && amount <= (amountToMinor ?? amount);
-    return (status ?? body.status) === body.status && isInRange;
+    if (!isInRange || (status ?? body.status) !== body.status) return false;
+    return currency === undefined || (body.currency === undefined ? undefined : body.currency === currency);
   };
   const headOf = async ({ chainId, sort }: ViewRow): Promise<ViewRow | undefined> =>
     chainId === undefined || isOrderId(chainId)
       ? undefined
       : views.read({ partition: paymentPartition(caller, chainId), sort });
-  const isRead = email !== undefined || currency !== undefined;
-  const show = async (row: ViewRow) => (isRead ? row : shown(transitions, row));
   const isLookUp = reference !== undefined || chargeId !== undefined || email !== undefined;
-  const pick = async (row: ViewRow): Promise<ViewRow | undefined> => {
+  const show = async (row: ViewRow): Promise<ViewRow | undefined> => {
     const head = isLookUp ? await headOf(row) : row;
-    if (head === undefined || !matches(head)) return undefined;
-    if (!isRead) return head;
-    // Details may be erased, and a reference may have several addresses, so the filter is applied to the object itself.
-    // `show` then has nothing left to read.
-    const found = await shown(transitions, head);
+    const found = head === undefined || isMatch(head) === false ? undefined : await shown(transitions, head);
+    // Details may be erased, and a reference may have several addresses.
     if (found === undefined || (email !== undefined && !hasEmail(found, email))) return undefined;
     return currency === undefined || currencyOf(found) === currency ? found : undefined;
   };
@@ -108,20 +101,14 @@ export async function listPayments(
   return listFrom({ after, before, placed }, async (cursors) => {
     const { from, list } = await listed();
     const isFiltered =
-      isLookUp ||
-      isRead ||
-      (status !== undefined && !byIndex) ||
+      (status !== undefined && list.indexed === undefined) ||
       amountFromMinor !== undefined ||
-      amountToMinor !== undefined;
-    return shownPage(
-      from,
-      list,
-      { ...page, ...cursors },
-      {
-        ...(isFiltered ? { pick } : {}),
-        show,
-      },
-    );
+      amountToMinor !== undefined ||
+      currency !== undefined ||
+      (email !== undefined && (reference ?? chargeId) !== undefined);
+    // The rows of a look-up do not show what the head shows.
+    const matches = isLookUp ? () => undefined : isMatch;
+    return shownPage(from, list, { ...page, ...cursors }, isFiltered ? { matches, show } : { show });
   });
 }
 
