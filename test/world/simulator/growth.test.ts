@@ -1,0 +1,196 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { readdirSync, readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { SQSEvent } from 'aws-lambda';
+import { JOBS, type JobId } from '../../../lambdas/jobs/contract/jobs.ts';
+import { MetadataName } from '../../../lambdas/kernel/contract/metadata.ts';
+import { storedOperationId } from '../../../lambdas/kernel/ids.ts';
+import { whole } from '../../support/slice.ts';
+import { eventIdOf } from './acts/objects.ts';
+import type { FunctionName } from './functions.ts';
+import { SimulatedSystem } from './system.ts';
+
+/** The same workload in three sizes, so that calls that do not depend on the size cancel out. */
+const SIZES = whole([100, 550, 1_000] as const, { slice: [10, 55, 100] as const });
+/** Maximum growth of the calls of one more item, from the first half of the range of sizes to the second half. */
+const MAX_GROWTH = 1.2;
+/** Calls of an item that come and go with the borders of pages and batches. */
+const TOLERANCE = 1;
+
+/** Functions whose calls do not grow with the data, or are counted by another test. */
+const NOT_COUNTED = {
+  'api-documents': 'It reads no table.',
+  archiver: 'It reads no table.',
+  'archive-auditor': 'test/archive/million.test.ts',
+  audit: 'It reads no table.',
+  'cron-executor': 'It calls only the API.',
+  'dead-letters': 'An operator redrives at most a hundred messages at once.',
+  exports: 'test/http/list-calls.test.ts',
+  'job-targets': 'It writes one row for each message.',
+  jobs: 'test/http/list-calls.test.ts',
+  ledger: 'test/http/list-calls.test.ts',
+  reads: 'test/http/list-calls.test.ts',
+  webhooks: 'test/http/list-calls.test.ts',
+  'payment-jobs': 'Each job is counted by itself.',
+  'upkeep-jobs': 'Each job is counted by itself.',
+} as const;
+
+type Counted = Exclude<FunctionName, keyof typeof NOT_COUNTED> | JobId | 'rebuild';
+
+/** All other functions, all jobs, and the rebuild of the Views, each with the least calls of an item, so that it has work. */
+const COUNTED: Readonly<Record<Counted, number>> = {
+  callbacks: 1,
+  'commission-consumer': 0.1,
+  'export-writer': 1,
+  orders: 1,
+  'outbox-relay': 1,
+  'payment-requests': 0.1,
+  payments: 1,
+  'receipt-consumer': 0.1,
+  'republish-range': 1,
+  'views-projector': 1,
+  'webhook-fan-out': 1,
+  'webhook-sender': 1,
+  // A call reads hundreds of rows.
+  'close-days': 0,
+  'expire-authorizations': 0.1,
+  'purge-expired': 0.1,
+  'reconcile-days': 1,
+  'reconcile-recent': 0.1,
+  'release-commissions': 0.1,
+  'republish-events': 0.1,
+  resolve: 0.1,
+  'retry-orphans': 0.1,
+  'sweep-webhooks': 0.1,
+  rebuild: 1,
+};
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** The days on which all jobs run: soon, after the validity of holds, and after the lock period of commissions. */
+const JOB_DAYS = [1, 8, 31];
+const ENDPOINT = 'https://shop.example.com/in';
+const ORDER = {
+  amount: 2_000,
+  currency: 'EUR',
+  source: 'tok_ok',
+  items: [{ sku: 'sku_tea', quantity: 1 }],
+  email: 'ada@example.com',
+};
+
+/** Counts the DynamoDB calls of each function and each job for a workload. */
+async function callsOf(items: number): Promise<ReadonlyMap<string, number>> {
+  const system = await SimulatedSystem.begin(1);
+  const { account } = system;
+  const { database } = account;
+  const calls = new Map<string, number>();
+  const running = new AsyncLocalStorage<string>();
+  const clientWith = database.clientWith.bind(database);
+  database.clientWith = (around) =>
+    clientWith((command, apply) => {
+      const name = running.getStore() ?? 'others';
+      calls.set(name, (calls.get(name) ?? 0) + 1);
+      return around(command, apply);
+    });
+  // The nightly purge deletes what time to live leaves.
+  database.deleteExpired = () => 0;
+  const invoke = account.invoke.bind(account);
+  account.invoke = (name, about, event) => running.run(nameOf(name, event), () => invoke(name, about, event));
+
+  const startMs = system.nowMs;
+  await requestAll(system, items);
+  for (const day of JOB_DAYS) {
+    for (const [at, { id }] of JOBS.entries())
+      system.at(startMs + day * DAY_MS + at * MINUTE_MS, id, () => system.runJob(id));
+  }
+  const days = { from: '2026-03-02', to: '2026-03-02' };
+  for (const [at, kind] of ['entries', 'payments', 'refunds', 'disputes', 'events'].entries()) {
+    const asked = () => post(system, '/v1/exports', kind, { kind, ...days });
+    system.at(startMs + 2 * DAY_MS + at * 10 * MINUTE_MS, kind, asked);
+  }
+  system.at(startMs + 3 * DAY_MS, 'rebuild', () => running.run('rebuild', () => system.rebuildViews()));
+  system.at(startMs + 4 * DAY_MS, 'republish', () => system.republish(startMs, startMs + DAY_MS));
+  await system.run(startMs + 32 * DAY_MS);
+  return calls;
+}
+
+/** Returns the name of a function, or of the job whose page a worker receives. */
+function nameOf(name: FunctionName, event: unknown): string {
+  if (name !== 'payment-jobs' && name !== 'upkeep-jobs') return name;
+  const [record] = (event as SQSEvent).Records;
+  return (JSON.parse(record?.body ?? '{}') as { readonly jobId: JobId }).jobId;
+}
+
+async function post(system: SimulatedSystem, path: string, key: string, body: object): Promise<void> {
+  await system.api({ step: 1, tenant: 'shop', method: 'POST', path, key, body });
+}
+
+/** Plans the requests of a few minutes: payments, holds, orders, events and charges of another program, in turn. */
+async function requestAll(system: SimulatedSystem, items: number): Promise<void> {
+  const startMs = system.nowMs;
+  const pay = (key: string, changes: object) =>
+    post(system, '/v1/payments', key, { amount: 1_000, currency: 'EUR', source: 'tok_ok', ...changes });
+  const metadata = { [MetadataName.affiliate]: 'aff_7', [MetadataName.receiptEmail]: 'ada@example.com' };
+  const kinds: readonly ((key: string, number: number) => Promise<unknown>)[] = [
+    (key) => pay(key, { metadata }),
+    (key) => pay(key, { capture: 'manual' }),
+    (key) => pay(key, { source: 'tok_async' }),
+    (key) => post(system, '/v1/orders', key, ORDER),
+    (key) => system.inside('sandbox', (inside) => inside.charge(foreign(key))),
+    async (key, number) => system.requests.take('queue', JSON.stringify(requested(number, system.nowMs)), key),
+  ];
+  // Attempts fail for a while, so that deliveries wait for the sweep.
+  system.endpointAnswers(ENDPOINT, 500);
+  system.at(startMs + 20 * MINUTE_MS, 'the endpoint recovers', () => system.endpointAnswers(ENDPOINT, 200));
+  const endpoint = { url: ENDPOINT, events: ['payment.completed'] };
+  system.at(startMs + 1, 'endpoint', () => post(system, '/v1/webhook_endpoints', 'endpoint', endpoint));
+  for (let number = 0; number < items; number += 1) {
+    const request = kinds[number % kinds.length];
+    const atMs = startMs + 1_000 + Math.floor((number * 5 * MINUTE_MS) / items);
+    system.at(atMs, `item ${number}`, async () => void (await request?.(`item-${number}`, number)));
+  }
+}
+
+function foreign(key: string) {
+  return { operationId: storedOperationId(key), amountMinor: 1_000, currency: 'EUR' };
+}
+
+function requested(id: number, atMs: number) {
+  const timestamp = new Date(atMs).toISOString();
+  return {
+    event_id: eventIdOf({ id }),
+    account_from: 'tok_ok',
+    account_to: 'ten_shop',
+    amount: 1_000,
+    currency: 'EUR',
+    timestamp,
+  };
+}
+
+/** Returns the calls of one more item between two sizes. */
+function marginal(name: string, calls: readonly ReadonlyMap<string, number>[], at: 0 | 1): number {
+  const [before = 0, after = 0] = [calls[at]?.get(name), calls[at + 1]?.get(name)];
+  return (after - before) / (SIZES[at + 1] - SIZES[at]);
+}
+
+describe('the DynamoDB calls of one more item', () => {
+  const calls: ReadonlyMap<string, number>[] = [];
+  beforeAll(async () => {
+    for (const size of SIZES) calls.push(await callsOf(size));
+  });
+
+  test.each(Object.entries(COUNTED))('stay the same for %s, however many items there are', (name, least) => {
+    const [first, second] = [marginal(name, calls, 0), marginal(name, calls, 1)];
+    expect(second).toBeGreaterThanOrEqual(least);
+    expect(second).toBeLessThanOrEqual(MAX_GROWTH * first + TOLERANCE);
+  });
+
+  test('are counted for every function and every job', () => {
+    const folder = new URL('../../../lambdas/functions/', import.meta.url);
+    const functions = readdirSync(folder)
+      .filter((file) => file.endsWith('.ts') && readFileSync(new URL(file, folder), 'utf8').includes('const handler'))
+      .map((file) => file.replace('.ts', ''));
+    const names = [...functions, ...JOBS.map(({ id }) => id), 'rebuild'];
+    expect([...Object.keys(COUNTED), ...Object.keys(NOT_COUNTED)].sort()).toEqual(names.sort());
+  });
+});
