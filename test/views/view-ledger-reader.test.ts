@@ -5,7 +5,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Account } from '../../lambdas/payments/domain/posting.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
-import { bookPartition, entrySortKey } from '../../lambdas/views/domain/lists.ts';
+import { bookPartition, entryList, entrySortKey } from '../../lambdas/views/domain/lists.ts';
 import type { PostingRow } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -82,4 +82,29 @@ test('a currency that a large book does not have is refused after a bounded numb
     code: 'currency_too_rare',
   });
   expect(read).toBeLessThan(60_000);
+});
+
+test('a currency that a large book does not have is searched in at most 60 calls', async () => {
+  const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
+  const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
+  const { partitions } = entryList(owner, 'all');
+  const legs = [{ account: 'refunds' as const, direction: 'debit' as const, amountMinor: 1, currency: 'EUR', leg: 0 }];
+  let [calls, read] = [0, 0];
+  const reader = new ViewLedgerReader({
+    // A book without an end, with a set each millisecond in turn in each partition.
+    range: async ({ partition, from, limit }) => {
+      calls += 1;
+      read += limit;
+      const [shard, shards] = [partitions.indexOf(partition), partitions.length];
+      const first = Math.ceil((Number.parseInt(from, 10) + 1 - shard) / shards);
+      return Array.from({ length: limit }, (_, index) => {
+        const occurredAtMs = (first + index) * shards + shard;
+        const set: PostingRow = { occurredAtMs, paymentId, sequence: 2, type: 'ledger.corrected', legs };
+        return { partition, sort: entrySortKey(set), chainId: paymentId, sequence: 2, body: JSON.stringify(set) };
+      });
+    },
+  });
+  await expect(reader.entries({ ...owner, currency: 'JPY', limit: 100 })).rejects.toThrow('pages have fewer entries');
+  expect(calls).toBeLessThanOrEqual(60);
+  expect(read).toBeGreaterThan(20_000);
 });

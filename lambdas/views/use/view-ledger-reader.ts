@@ -21,11 +21,11 @@ import type { ViewStore } from './view-store.ts';
  * Maximum number of pages. Further pages are only needed for sets of postings without the requested account, which are
  * rare in the list of all postings.
  */
-const MAX_PAGES = 1_000;
+const MAX_PAGES = 250;
 /** Maximum number of pages for a query by currency, because there can be any number of postings in other currencies. */
-const MAX_PAGES_OF_CURRENCY = 40;
-/** Minimum number of rows in a page of a query by currency; a megabyte is about a thousand rows. */
-const MIN_PAGE = 500;
+const MAX_PAGES_OF_CURRENCY = 11;
+/** Number of rows in a page after the first: for each partition, about half of the megabyte that a query returns. */
+const MIN_PAGE = 2_000;
 
 /**
  * Reads ledger entries and balances from the Views. A page of entries reads about as many rows as it returns, or for a
