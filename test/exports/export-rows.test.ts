@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { initialExport } from '../../lambdas/exports/domain/data-export.ts';
 import { exportRows } from '../../lambdas/exports/use/export-rows.ts';
-import { bookPartition, entrySortKey } from '../../lambdas/views/domain/lists.ts';
+import { timeSortKey } from '../../lambdas/kernel/places.ts';
+import { bookPartition, entrySortKey, paymentPartition } from '../../lambdas/views/domain/lists.ts';
 import type { PostingRow } from '../../lambdas/views/domain/views.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
-import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { emptyTables } from '../world/stores.ts';
@@ -39,4 +40,34 @@ test('pages contain every row of the range once, even at their borders and acros
   }
   const wanted = Array.from({ length: SETS }, (_, index) => String(paymentIdFor(`set-${index}`)));
   expect(found.map(String).toSorted()).toEqual(wanted.toSorted());
+});
+
+test('payments in another currency are not read, except for rows that older code wrote without a currency', async () => {
+  const clock = new SimulatedClock();
+  const views = new DynamoDbViews(emptyTables(clock).client, TABLES.views, { clock, entropy: countingEntropy() });
+  const asked = { ...initialExport(requested('exp_1')), filters: { currency: 'EUR' } };
+  const read: string[] = [];
+  for (const [name, currency] of [
+    ['euro', 'EUR'],
+    ['yen', 'JPY'],
+    ['old', undefined],
+  ] as const) {
+    const paymentId = paymentIdFor(name);
+    const key = { partition: paymentPartition(OWNER, paymentId), sort: timeSortKey(asked.fromMs, paymentId) };
+    const body = JSON.stringify({ status: 'succeeded', amountMinor: 1, currency });
+    await views.put([{ ...key, chainId: paymentId, sequence: 2, body }]);
+  }
+  const { payments } = exportRows({
+    views,
+    transitions: {
+      readTransition: async ({ paymentId }) => {
+        read.push(paymentId);
+        return pendingTransition(paymentId);
+      },
+    },
+  });
+  const { rows } = await payments.page(asked, undefined);
+  const wanted = [paymentIdFor('euro'), paymentIdFor('old')].toSorted();
+  expect(read.toSorted()).toEqual(wanted);
+  expect(rows.map(([, payment]) => String(payment)).toSorted()).toEqual(wanted);
 });
