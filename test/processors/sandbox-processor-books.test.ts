@@ -50,7 +50,7 @@ describe('the sandbox’s books over HTTP', () => {
         { kind: 'fee', feeMinor: 88 },
       ],
     ],
-  ] as const)('show for %s (%s) the same as the answer to the charge', async (source, capture, facts) => {
+  ] as const)('report for %s (%s) the same facts as the charge response', async (source, capture, facts) => {
     const { order, chargeId } = await charged({ source, capture });
     const charge = await books.readCharge(chargeId, LIMIT);
     if (charge === undefined) throw new Error('the charge is missing');
@@ -73,7 +73,7 @@ describe('the sandbox’s books over HTTP', () => {
     ]);
   });
 
-  test('show that the operation of a charge differs from its payment', async () => {
+  test('report a charge of another operation as foreign_charge', async () => {
     const { order, chargeId } = await charged();
     const charge = await books.readCharge(chargeId, LIMIT);
     if (charge === undefined) throw new Error('the charge is missing');
@@ -82,7 +82,7 @@ describe('the sandbox’s books over HTTP', () => {
     ]);
   });
 
-  test('may contain any text, truncated anywhere, and lists of any length', async () => {
+  test('accept malformed text and lists of any length', async () => {
     const { order, chargeId } = await charged();
     const answer = await fetch(`${server.url}/charges/${chargeId}`);
     const charge = (await answer.json()) as Record<string, unknown>;
@@ -102,11 +102,11 @@ describe('the sandbox’s books over HTTP', () => {
     expect(declined).toMatchObject({ failure: { code: ' ', message: `${'a'.repeat(199)} ` } });
   });
 
-  test('do not find an unknown charge', async () => {
+  test('return undefined for an unknown charge', async () => {
     expect(await books.readCharge('ch_none', LIMIT)).toBeUndefined();
   });
 
-  test('list every charge of a payment, and all charges of a window page by page', async () => {
+  test('list all charges of a payment, and page through all charges of a window', async () => {
     const made = [];
     for (let count = 0; count < 103; count += 1) made.push(await charged());
     const { order, chargeId } = made[0] ?? (await charged());
@@ -121,7 +121,7 @@ describe('the sandbox’s books over HTTP', () => {
     expect(new Set(ids)).toEqual(new Set(made.map((each) => each.chargeId)));
   });
 
-  test('list an unreadable charge as such, with the payment that it names, and all other charges', async () => {
+  test('list an unreadable charge with the payment that it names, and still list all other charges', async () => {
     const [before, odd, after] = [await charged(), await charged(), await charged()];
     const query = `created_from=${START_SECONDS}&created_to=${START_SECONDS + 60}`;
     const listed = await fetch(`${server.url}/charges?${query}`);
@@ -141,7 +141,7 @@ describe('the sandbox’s books over HTTP', () => {
     [401, '{}', 'processor_unauthorized'],
     [200, '{}', 'processor_answer_unreadable'],
     [200, 'no JSON', 'processor_answer_unreadable'],
-  ])('throw on an answer %d %s, and never report the charge as missing', async (status, body, code) => {
+  ])('throw on a %d response %s instead of reporting the charge as missing', async (status, body, code) => {
     const raw = await serveRaw((socket) => void socket.end(httpAnswer(status, body)));
     const broken = createSandboxBooks({ url: raw.url, clock: CLOCK });
     await expect(broken.readCharge('ch_1', LIMIT)).rejects.toMatchObject({ code });

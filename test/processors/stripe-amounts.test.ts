@@ -33,7 +33,7 @@ describe('amounts in Stripe’s units', () => {
     expect(stripeAmount(amountMinor, currency)).toMatchObject({ kind: 'unsupported', failure: { code } });
   });
 
-  test('half a króna is not an amount in minor units', () => {
+  test('an amount with half a króna does not convert to minor units', () => {
     expect(minorAmount(550, 'ISK')).toBeUndefined();
   });
 
@@ -89,7 +89,7 @@ describe('a payment in each kind of currency', () => {
     },
   );
 
-  test('is rejected before anything is sent if Stripe cannot represent it exactly, and so is a change of such an amount', async () => {
+  test('a charge or change that Stripe cannot represent exactly is rejected before any request', async () => {
     await using double = await serveStripe();
     const client = createStripeClient({
       apiKey: async () => DOUBLE_KEY,

@@ -11,7 +11,7 @@ import { clientAt } from './stripe-double-client.ts';
 const LIMIT = { timeoutMs: 600_000 };
 const SHORT = { timeoutMs: 150 };
 
-describe('the Stripe adapter classifies each answer by its possible effect', () => {
+describe('the Stripe adapter classifies each response by its possible effect', () => {
   const wanted = freshOrder({ source: 'pm_card_visa' });
   let server: RawServer;
   let script: (socket: Socket) => void;
@@ -50,7 +50,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
       ...changes,
     });
 
-  test.each([400, 404, 422])('a readable %d is a rejection', async (status) => {
+  test.each([400, 404, 422])('a %d response with a readable error is a rejection', async (status) => {
     answers(status, refusal({ code: 'bad_thing' }));
     expect(await client.charge(wanted, LIMIT)).toEqual({
       kind: 'rejected',
@@ -58,7 +58,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     });
   });
 
-  test('a rejection names its intent, is limited in length, and contains no secret and no card number', async () => {
+  test('a rejection names its intent, and its message is truncated and free of secrets and card numbers', async () => {
     const message = `The card 4242 4242 4242 4242 and sk_test_${'a'.repeat(24)} ${'x'.repeat(300)}`;
     answers(400, refusal({ code: 'c'.repeat(100), message, payment_intent: { id: 'pi_1', client_secret: 's' } }));
     const outcome = await client.charge(wanted, LIMIT);
@@ -68,7 +68,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     expect(reported).toMatch(/^The card \[card number\] and \[secret\] x+$/);
   });
 
-  test('an object of the other mode is detected anywhere in an answer', async () => {
+  test('an object of the other mode is detected at any depth of a response', async () => {
     const nested = fc.letrec((tie) => ({
       found: fc.oneof(
         { depthSize: 'small' },
@@ -102,7 +102,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
   test.each([
     ['120', 120],
     ['Thu, 01 Jan 2026 00:01:30 GMT', 90],
-  ])('429 with Retry-After: %s is %d seconds', async (header, seconds) => {
+  ])('a 429 with Retry-After: %s is retryable after %d seconds', async (header, seconds) => {
     answers(429, refusal({ code: 'rate_limit' }), { 'retry-after': header });
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
       name: 'RetryableError',
@@ -115,7 +115,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     ['400 with code rate_limit', 400, refusal({ code: 'rate_limit' }), 'processor_rate_limited'],
     ['unreadable 429', 429, '<html></html>', 'processor_rate_limited'],
     ['unreadable 401', 401, '', 'processor_unauthorized'],
-  ])('%s: nothing was applied', async (_what, status, body, code) => {
+  ])('%s is retryable, because nothing was applied', async (_what, status, body, code) => {
     answers(status, body);
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({ name: 'RetryableError', code });
   });
@@ -153,7 +153,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     ],
     ['unreadable 402', 402, '', 'processor_answer_unreadable'],
     ['400 without an error inside', 400, '{}', 'processor_answer_unreadable'],
-  ])('%s: the charge may have been applied, and is sent once', async (_what, status, body, code) => {
+  ])('%s leaves the outcome unknown, and the charge is not resent', async (_what, status, body, code) => {
     answers(status, body);
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError', code });
     expect(server.requests).toHaveLength(1);
@@ -168,7 +168,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     ['status', { status: 'requires_payment_method' }],
     ['confirmation', { status: 'requires_confirmation' }],
     ['hold', { status: 'requires_capture' }],
-  ])('an intent with a different %s than requested is a mismatch', async (_field, changes) => {
+  ])('an intent whose %s differs from the request is a mismatch', async (_field, changes) => {
     answers(200, intent(changes));
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -191,7 +191,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     ['a connection closed without an answer', (socket) => socket.end()],
     ['a reset instead of an answer', (socket) => socket.resetAndDestroy()],
     ['an answer that is not HTTP', (socket) => socket.end('hello\r\n\r\n')],
-  ])('%s: the charge may have been applied, and is sent once', async (_what, answer) => {
+  ])('%s leaves the outcome unknown, and the charge is not resent', async (_what, answer) => {
     script = answer;
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -200,7 +200,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     expect(server.requests).toHaveLength(1);
   });
 
-  test('an answer that arrives byte by byte does not exceed the time limit', async () => {
+  test('a response that arrives byte by byte still times out at the limit', async () => {
     script = (socket) => {
       const bytes = httpAnswer(200, intent());
       let at = 0;
@@ -216,7 +216,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     });
   });
 
-  test('an endless answer is not read to its end', async () => {
+  test('an endless response is aborted as too large', async () => {
     script = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
       const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`;
@@ -233,7 +233,7 @@ describe('the Stripe adapter classifies each answer by its possible effect', () 
     ['connection refused', closedUrl],
     // RFC 6761: names under .invalid never resolve.
     ['an unresolvable host name', async () => 'http://stripe.invalid'],
-  ])('%s: nothing was applied', async (_what, url) => {
+  ])('%s is retryable, because nothing was applied', async (_what, url) => {
     await expect(clientAt(await url()).charge(wanted, LIMIT)).rejects.toMatchObject({
       name: 'RetryableError',
       code: 'processor_unreachable',

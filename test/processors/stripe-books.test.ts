@@ -13,7 +13,7 @@ import type { DoubleIntent } from './stripe-double-objects.ts';
 const LIMIT = { timeoutMs: 600_000 };
 const START_S = Date.UTC(2026, 0, 1) / 1_000;
 
-describe('the books of Stripe', () => {
+describe('Stripe’s books', () => {
   let double: StripeDouble;
   let client: Processor;
   let books: ProcessorBooks;
@@ -48,7 +48,7 @@ describe('the books of Stripe', () => {
     expect([books.name, books.account]).toEqual([client.name, client.account]);
   });
 
-  test('return a complete charge: ids, captured amount, fee, refunds and disputes', async () => {
+  test('return a charge with its ids, captured amount, fee, refunds and disputes', async () => {
     const { order, chargeId } = await charged();
     const refund = freshChange(order, chargeId, { kind: 'refund', amountMinor: 700 });
     await client.change(refund, LIMIT);
@@ -82,7 +82,7 @@ describe('the books of Stripe', () => {
     return { feeMinor, otherFees };
   };
 
-  test('add the fees of disputes to the charge’s fee, and subtract those that Stripe returns', async () => {
+  test('add dispute fees to the charge’s fee, and subtract those that Stripe refunds', async () => {
     const { chargeId } = await charged();
     const [taken, givenBack] = [
       { fee: 1_500, currency: 'eur' },
@@ -96,7 +96,7 @@ describe('the books of Stripe', () => {
     expect(await feesOf(chargeId)).toEqual({ feeMinor: 3_088 });
   });
 
-  test('add the fees of refunds, and subtract those that Stripe returns after a refund failed, even in a list', async () => {
+  test('add refund fees to the charge’s fee, and subtract those that Stripe reverses when a refund fails', async () => {
     const { order, chargeId } = await charged();
     await client.change(freshChange(order, chargeId, { kind: 'refund', amountMinor: 700 }), LIMIT);
     const fees = async () => {
@@ -112,7 +112,7 @@ describe('the books of Stripe', () => {
     expect(await fees()).toBe(88);
   });
 
-  test('report a fee in the account’s settlement currency, and none before Stripe has booked it', async () => {
+  test('report a fee in the account’s settlement currency, and no fee until Stripe has booked it', async () => {
     await double[Symbol.asyncDispose]();
     double = await serveStripe({});
     client = clientAt(double.url, { clock: double.clock });
@@ -133,7 +133,7 @@ describe('the books of Stripe', () => {
     });
   });
 
-  test('need one call for a charge without a dispute', async () => {
+  test('need one request for a charge without a dispute', async () => {
     const { chargeId } = await charged();
     const before = double.calls.length;
     await read(chargeId);
@@ -183,7 +183,7 @@ describe('the books of Stripe', () => {
     expect((await read(chargeId))?.disputes.map((dispute) => dispute.status)).toEqual(ours === undefined ? [] : [ours]);
   });
 
-  test('identify one refund by its operation, and every other refund by Stripe’s id', async () => {
+  test('identify the first refund by its operation, and every other refund by Stripe’s id', async () => {
     const { order, chargeId } = await charged();
     const ours = freshChange(order, chargeId, { kind: 'refund', amountMinor: 10 });
     await client.change(ours, LIMIT);
@@ -206,7 +206,7 @@ describe('the books of Stripe', () => {
     await expect(read('pi_none')).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_error' });
   });
 
-  test('find all charges of a payment, oldest first, also those of other operations', async () => {
+  test('find the charges of all operations of a payment, oldest first', async () => {
     const { order, chargeId } = await charged();
     double.advance(24 * 60 * 60 * 1_000);
     const again = await client.charge(order, LIMIT);
@@ -228,7 +228,7 @@ describe('the books of Stripe', () => {
     throw new Error('the pages have no end');
   };
 
-  test('list charges by creation time, from inclusive, until exclusive', async () => {
+  test('include the start of a creation-time window and exclude its end', async () => {
     const ids: string[] = [];
     for (let made = 0; made < 5; made += 1) {
       ids.push((await charged()).chargeId);
@@ -239,7 +239,7 @@ describe('the books of Stripe', () => {
     expect(await listed({ fromSeconds: START_S, untilSeconds: START_S })).toEqual({ ids: [], pages: 1 });
   });
 
-  test('list all charges of a month, oldest first, without duplicates, however the charges are distributed', async () => {
+  test('list all charges of a month once, oldest first, regardless of their distribution', async () => {
     const ids: string[] = [];
     // Most charges are within one second, some are minutes apart, and the rest are days apart.
     const gaps = [
@@ -256,7 +256,7 @@ describe('the books of Stripe', () => {
     expect(pages).toBeLessThanOrEqual(30);
   });
 
-  test('refuse to list a one-second window if a further page leaves it', async () => {
+  test('reject a further page with charges outside a one-second window', async () => {
     const window = /&?created(%5B|\[)\w+(%5D|\])=\d+/g;
     await charged();
     double.advance(1_000);
@@ -267,7 +267,7 @@ describe('the books of Stripe', () => {
     await expect(list).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_unexpected' });
   });
 
-  test('refuse to read refunds if a further page belongs to another charge', async () => {
+  test('reject a further page with refunds of another charge', async () => {
     const intent = /&?payment_intent=[^&]+/g;
     const [other, { order, chargeId }] = [await charged(), await charged()];
     const refunded = async (of: ChargeOrder, id: string, amountMinor: number) =>
@@ -293,7 +293,7 @@ describe('the books of Stripe', () => {
     ],
     ['a dispute with an unknown status', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'forgotten')],
   ])(
-    'list a charge with %s as unreadable, with the payment that it names, and all other charges',
+    'list a charge with %s as unreadable together with its payment, and still list all other charges',
     async (_, change) => {
       const [before, odd, after] = [await charged(), await charged(), await charged()];
       const intent = double.books.intents.get(odd.chargeId);
@@ -325,7 +325,7 @@ describe('the books of Stripe', () => {
     expect([charges, unreadable.map(({ paymentId }) => paymentId)]).toEqual([[], [undefined]]);
   });
 
-  test('split a page whose disputes take too long, and list each charge once with its disputes', async () => {
+  test('split a page whose disputes take too long to read, and list each charge exactly once', async () => {
     const made: { chargeId: string; disputeId: string }[] = [];
     for (let at = 0; at < 60; at += 1) {
       const { chargeId } = await charged();
@@ -354,7 +354,7 @@ describe('the books of Stripe', () => {
     expect([found, next]).toEqual([made, undefined]);
   });
 
-  test('list no charge of a page if one of its further reads fails', async () => {
+  test('list no charge of a page if its disputes cannot be read', async () => {
     const { chargeId } = await charged();
     double.books.dispute(chargeId, 500, 'lost');
     const send: SendRequest = (call) => {

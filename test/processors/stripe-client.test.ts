@@ -38,7 +38,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('is one confirmed PaymentIntent with Payonce’s ids, the operation as the key, and the pinned API version', async () => {
+  test('is one confirmed PaymentIntent with Payonce’s ids, the operation as idempotency key, and the pinned API version', async () => {
     const wanted = order();
     const outcome = await client.charge(wanted, LIMIT);
     const [intent] = double.intentsOf(wanted.paymentId);
@@ -67,7 +67,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('is authorized with manual capture, and the look-up still says so after the hold expired', async () => {
+  test('is authorized under manual capture, and still found as authorized after the hold expires', async () => {
     const wanted = order({ capture: 'manual' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({ kind: 'authorized' });
@@ -92,14 +92,14 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('returns the payer to the payment’s own page, if the payment has one', async () => {
+  test('prefers the payment’s own return URL to the configured one', async () => {
     const withReturnUrl = clientAt(double.url, { clock: double.clock, returnUrl: 'https://shop.example/default' });
     const returnUrl = 'https://shop.example/order-1';
     await withReturnUrl.charge({ ...order({ source: 'pm_card_threeDSecure2Required' }), returnUrl }, LIMIT);
     expect(double.calls[0]?.params).toMatchObject({ return_url: returnUrl });
   });
 
-  test('is declined immediately if the payer must approve and there is no return URL, and is not left open', async () => {
+  test('is declined immediately if the payer must approve and no return URL is configured', async () => {
     const wanted = order({ source: 'pm_card_threeDSecure2Required' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({
@@ -110,7 +110,7 @@ describe('a charge at Stripe', () => {
     expect(double.intentsOf(wanted.paymentId)).toMatchObject([{ status: 'requires_payment_method' }]);
   });
 
-  test('is pending with an asynchronous payment method, and is found with its later status', async () => {
+  test('is pending with an asynchronous payment method, and later found with its final status', async () => {
     const wanted = order({ source: 'pm_usBankAccount_success' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({ kind: 'pending' });
@@ -126,7 +126,7 @@ describe('a charge at Stripe', () => {
       'pm_card_visa_chargeDeclinedInsufficientFunds',
       { code: 'insufficient_funds', message: 'Your card has insufficient funds.' },
     ],
-  ])('is declined with %s and its reason, and found as declined', async (source, failure) => {
+  ])('is declined with %s and its reason, and later found as declined', async (source, failure) => {
     const wanted = order({ source });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toEqual({ kind: 'declined', chargeId: double.intentsOf(wanted.paymentId)[0]?.id, failure });
@@ -143,7 +143,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
   });
 
-  test('is found by its own operation, not by another charge of the payment', async () => {
+  test('is absent if only another operation of the payment was charged', async () => {
     const wanted = order();
     const another = { ...wanted, operationId: order().operationId };
     await client.charge(another, LIMIT);
@@ -151,7 +151,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('has the first answer for 24 hours if it is sent again under its key, even if the answer was a 500', async () => {
+  test('replays the first response for 24 hours under its key, even if it was a 500', async () => {
     const wanted = order();
     double.trouble(['error_before']);
     for (let send = 1; send <= 2; send += 1) {
@@ -164,7 +164,7 @@ describe('a charge at Stripe', () => {
     expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('is unknown under a key in use, and is answered after the first request has ended', async () => {
+  test('has an unknown outcome while its key is in use, and its result after the first request completes', async () => {
     const wanted = order();
     double.trouble(['held']);
     const first = client.charge(wanted, LIMIT);
@@ -201,7 +201,7 @@ describe('a charge at Stripe', () => {
     ['error_after', 'AmbiguousError', 'processor_error'],
     ['malformed_after', 'AmbiguousError', 'processor_answer_unreadable'],
     ['silent_before', 'AmbiguousError', 'processor_timeout'],
-  ] as const)('%s: %s %s, for sends and look-ups', async (trouble, name, code) => {
+  ] as const)('the fault %s throws %s %s from charges and look-ups', async (trouble, name, code) => {
     double.trouble([trouble, trouble], 'anyCall');
     const limit = trouble === 'silent_before' ? SHORT : LIMIT;
     await expect(client.charge(order(), limit)).rejects.toMatchObject({ name, code });
@@ -215,7 +215,7 @@ describe('a charge at Stripe', () => {
     expect(double.calls).toEqual([]);
   });
 
-  test('uses a rotated key from the next call on, and is not sent without a readable key', async () => {
+  test('uses a rotated key from the next request on, and is not sent without a readable key', async () => {
     let key: string | Error = 'sk_test_old';
     const rotating = clientAt(double.url, {
       breaker: { consecutiveFailures: 100, openForMs: 1 },
@@ -240,7 +240,7 @@ describe('a charge at Stripe', () => {
     expect(await rotating.charge(order(), LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('is proven absent only in the configured account', async () => {
+  test('is reported as absent only by the configured account', async () => {
     await using other = await serveStripe({ account: 'acct_other' });
     const rotated = clientAt(other.url, { clock: other.clock });
     await expect(rotated.findCharge(order(), LIMIT)).rejects.toMatchObject({
@@ -250,7 +250,7 @@ describe('a charge at Stripe', () => {
     expect(await clientAt(double.url, { clock: double.clock }).findCharge(order(), LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('has a breaker whose probe is a read', async () => {
+  test('has a circuit breaker that probes with a read', async () => {
     const fragile = clientAt(double.url, {
       clock: double.clock,
       breaker: { consecutiveFailures: 2, openForMs: 1_000 },

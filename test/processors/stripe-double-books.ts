@@ -13,15 +13,15 @@ export type Params = Readonly<Record<string, string>>;
 export interface DoubleAnswer {
   readonly status: number;
   readonly body: object;
-  /** Whether the endpoint started to execute: only then is the result stored under the idempotency key. */
+  /** Whether the endpoint started executing. Only then is the result stored under the idempotency key. */
   readonly began: boolean;
 }
 
 export interface BooksOptions {
   readonly nowMs: () => number;
-  /** Lag of the search, in milliseconds. */
+  /** Delay until the search finds a new intent, in milliseconds. */
   readonly searchLagMs: number;
-  /** The fee of every charge, in its currency. Undefined if Stripe has not booked it yet. */
+  /** Fee of every charge, in the charge's currency. Undefined if Stripe has not booked it yet. */
   readonly fee: number | undefined;
 }
 
@@ -30,7 +30,7 @@ const SEARCH = /^metadata\['(\w+)'\]:'([^']*)'$/;
 const HUNDREDS = new Set(['isk', 'ugx']);
 const TENS = new Set(['bhd', 'jod', 'kwd', 'omr', 'tnd']);
 
-/** The documented test payment methods ("Testing", tab "PaymentMethods") that the double supports. */
+/** Declined test payment methods that the double supports (Stripe documentation: "Testing", tab "PaymentMethods"). */
 const DECLINES: Readonly<Record<string, string>> = {
   pm_card_visa_chargeDeclined: 'generic_decline',
   pm_card_visa_chargeDeclinedInsufficientFunds: 'insufficient_funds',
@@ -43,7 +43,7 @@ const APPROVALS = new Set(['pm_card_authenticationRequired', 'pm_card_threeDSecu
 const CARDS = new Set(['pm_card_visa', 'pm_card_pendingRefund', 'pm_card_refundFail']);
 const LATER = new Set(['pm_usBankAccount_success']);
 
-/** PaymentIntents, refunds and disputes with the rules that Stripe documents, without HTTP and idempotency keys. */
+/** PaymentIntents, refunds and disputes under Stripe's documented rules, without HTTP and idempotency keys. */
 export class StripeDoubleBooks {
   readonly intents = new Map<string, DoubleIntent>();
   readonly #options: BooksOptions;
@@ -277,8 +277,8 @@ export class StripeDoubleBooks {
   }
 
   /**
-   * Books the refunds of a charge. @param fees for each refund, the fees of its balance transactions: the first, and a
-   * second after a failure
+   * Books the fees of a charge's refunds.
+   * @param fees fees of each refund's balance transactions: one for the refund, and one if it failed
    */
   bookRefunds(intentId: string, ...fees: readonly DoubleFee[]): void {
     for (const refund of this.#known(intentId).refunds) refund.fees = [...fees];
@@ -299,7 +299,9 @@ export class StripeDoubleBooks {
   }
 
   /**
-   * Opens a dispute. @param inCurrency @default the charge's currency @param fees the fees of the dispute @default none
+   * Opens a dispute.
+   * @param inCurrency currency of the dispute, by default the charge's currency
+   * @param fees fees of the dispute, by default none
    */
   dispute(
     intentId: string,

@@ -25,13 +25,13 @@ const TROUBLES: Readonly<Record<string, SourceTrouble>> = {
   tok_unauthorized: { trouble: 'unauthorized', always: true },
 };
 
-/** Returns a sender whose calls time out immediately if the double leaves them without an answer. */
+/** Returns a sender that times out immediately if the double does not respond. */
 export function timeOutOnSilence(double: StripeDouble): SendRequest {
   return async (call) => {
     if (double.nextSilence() === undefined) return callOnce(call);
     const silence = double.silence();
     const sent = callOnce(call);
-    // The double closes the connection later.
+    // Ignores the error when the double later closes the connection.
     sent.catch(() => undefined);
     const timedOut = silence.then(() => {
       throw new AmbiguousError('processor_timeout', 'The processor did not answer in time.');

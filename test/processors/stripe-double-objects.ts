@@ -1,5 +1,3 @@
-/** The state of the Stripe double, and its representation in Stripe's API. */
-
 export interface DoubleRefund {
   readonly id: string;
   readonly object: 'refund';
@@ -11,7 +9,7 @@ export interface DoubleRefund {
   readonly metadata: Readonly<Record<string, string>>;
   status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled';
   failure_reason?: string;
-  /** The fees of the refund's balance transactions: the first, and a second after the refund failed. */
+  /** Fees of the refund's balance transactions: one for the refund, and a second if it failed. */
   fees: DoubleFee[];
 }
 
@@ -36,7 +34,7 @@ export interface DoubleFee {
 
 interface DoubleCharge {
   readonly id: string;
-  /** Undefined if Stripe has not booked it yet. */
+  /** Undefined until Stripe has booked the fee. */
   readonly fee: DoubleFee | undefined;
 }
 

@@ -4,16 +4,16 @@ import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { type DoubleAnswer, type Params, StripeDoubleBooks } from './stripe-double-books.ts';
 import type { DoubleIntent } from './stripe-double-objects.ts';
 
-/** A fault of the next write, or of the next call. */
+/** Fault injected into the next write, or into the next call of any kind. */
 export type StripeTrouble =
-  /** Not applied, without an answer. */
+  /** The call is not applied, and gets no response. */
   | 'silent_before'
-  /** Applied, without an answer. */
+  /** The call is applied, and gets no response. */
   | 'silent_after'
-  /** 500, stored under the key, as Stripe does. */
+  /** The call gets a 500 that is stored under the idempotency key, as Stripe does. */
   | 'error_before'
   | 'error_after'
-  /** 503 from a gateway before the API: neither applied nor stored under the key. */
+  /** A gateway in front of the API returns 503: the call is neither applied nor stored under the key. */
   | 'unavailable'
   | 'rate_limited'
   | 'lock_timeout'
@@ -21,9 +21,9 @@ export type StripeTrouble =
   | 'forbidden'
   | 'reset_before'
   | 'reset_after'
-  /** Applied, and the answer is truncated. */
+  /** The call is applied, and its response is truncated. */
   | 'malformed_after'
-  /** Started, and blocked until `release`. */
+  /** The call starts, and then blocks until `release`. */
   | 'held';
 
 interface RecordedCall {
@@ -34,11 +34,17 @@ interface RecordedCall {
 }
 
 export interface StripeDoubleOptions {
-  /** Lag of the search, in milliseconds. @default 0 */
+  /**
+   * Delay until the search finds a new intent, in milliseconds.
+   * @default 0
+   */
   readonly searchLagMs?: number;
   /** The account of the API key. @default acct_double */
   readonly account?: string;
-  /** The fee of every charge, in its currency. @default not booked yet */
+  /**
+   * Fee of every charge, in the charge's currency.
+   * @default not booked yet
+   */
   readonly fee?: number;
 }
 
@@ -51,11 +57,11 @@ export interface StripeDouble extends AsyncDisposable {
   advance(milliseconds: number): void;
   /** Injects one fault into each of the next writes, in order. `anyCall` includes reads. */
   trouble(troubles: readonly StripeTrouble[], scope?: 'changes' | 'anyCall'): void;
-  /** Returns the next fault, if it leaves the call without an answer. */
+  /** Returns the next fault if it suppresses the response. */
   nextSilence(): 'silent_before' | 'silent_after' | undefined;
-  /** Resolves when the next call is left without an answer. */
+  /** Resolves when the next call gets no response. */
   silence(): Promise<void>;
-  /** Continues the blocked calls. */
+  /** Unblocks the calls that the fault `held` blocked. */
   release(): void;
   /** Signs a callback as Stripe does. Returns the body and its signature header. */
   event(type: string, object: object): { readonly body: Buffer; readonly headers: Record<string, string> };
@@ -74,10 +80,12 @@ interface KnownKey {
 }
 
 /**
- * Serves the part of Stripe's API that the adapter calls, over HTTP on loopback, with state: form-encoded requests,
- * documented error bodies, and the rules of idempotency keys ("Idempotent requests"; "Advanced error handling"). The
- * first result is stored for 24 hours, including errors; different parameters under a known key are an
- * `idempotency_error`; a key in use is 409; a refusal before the endpoint starts (limits, keys, parameters) is not
+ * Serves the part of Stripe's API that the adapter uses, over HTTP on loopback. The double keeps state, reads
+ * form-encoded requests, and returns the documented error bodies. It follows the rules for idempotency keys
+ * ("Idempotent requests"; "Advanced error handling"):
+ *
+ * The first result, including an error, is stored for 24 hours. Different parameters under a known key are an
+ * `idempotency_error`. A key in use gets 409. A refusal before the endpoint starts (limits, keys, parameters) is not
  * stored.
  */
 export async function serveStripe(options: StripeDoubleOptions = {}): Promise<StripeDouble> {
@@ -259,7 +267,7 @@ class Double {
     return answer;
   }
 
-  /** Returns a copy, so that the stored answer does not change with the object. */
+  /** Returns a copy, so that later changes to the object do not change the stored response. */
   #execute({ method, path, params }: RecordedCall): DoubleAnswer {
     if (path === '/v1/account') return { status: 200, body: { id: this.#account, object: 'account' }, began: false };
     const { status, body, began } = this.books.answer(method, path, params);

@@ -68,14 +68,14 @@ describe('Stripe events', () => {
       bodyOf('refund.created', { object: 'refund', payment_intent: '' }),
       'data.object.payment_intent',
     ],
-  ])('%s is unreadable, and the field is named', (_what, body, param) => {
+  ])('%s is unreadable, and the invalid field is named', (_what, body, param) => {
     expect(readStripeEvent(SOURCE, body)).toMatchObject({ kind: 'unreadable', param });
   });
 
   test.each([
     ['of live mode at the test-mode address', 'test', true],
     ['of test mode at the live-mode address', 'live', false],
-  ] as const)('%s are refused', (_what, mode, livemode) => {
+  ] as const)('events %s are refused', (_what, mode, livemode) => {
     const body = bodyOf('payment_intent.succeeded', INTENT, { livemode });
     expect(readStripeEvent({ processorName: 'stripe', mode }, body)).toMatchObject({
       kind: 'unreadable',
@@ -92,7 +92,7 @@ describe('Stripe events', () => {
     expect(readStripeEvent(SOURCE, body)).not.toHaveProperty('param');
   });
 
-  test('are verified over the received bytes, and lead to a read of the charge’s current state', async () => {
+  test('are verified over the raw bytes, and trigger a read of the charge’s current state', async () => {
     await using double = await serveStripe();
     const { url: baseUrl, clock } = double;
     const order = freshOrder({ source: 'pm_usBankAccount_success' });

@@ -5,7 +5,7 @@ test.each([
   ['continues the list', ['a', 'b', 'c'], false],
   ['starts the list again', ['a', 'b', 'a', 'b'], true],
   ['does not fit the filter', ['a', 'b', 'other'], true],
-])('a page that %s', (_, ids, isRefused) => {
+])('the continuation check handles a page that %s', (_, ids, isRefused) => {
   const found = ids.map((id) => ({ id }));
   const read = () => assertContinues(found, ({ id }) => id !== 'other');
   if (isRefused) expect(read).toThrow(expect.objectContaining({ code: 'processor_answer_unexpected' }));

@@ -19,13 +19,12 @@ import { serveTillhouse, type TillhouseDouble } from './tillhouse/tillhouse-doub
 import { readTillhouseNotice } from './tillhouse/tillhouse-notice.ts';
 import { tillhouseSeal } from './tillhouse/tillhouse-seal.ts';
 
-/** The registry with one more entry. */
 const REGISTRY: readonly ProcessorDescriptor[] = [...PROCESSORS, tillhouse];
 
 const SECRETS: Readonly<Record<string, string>> = { 'till-key': 'the-key', 'till-seal': 'the-seal' };
 const secrets = { active: async (id: string) => [SECRETS[id] ?? ''], renewed: async () => undefined };
 
-/** The variables that the stacks set, as `test/lib/processors.test.ts` checks. */
+/** Environment variables that the stacks set. `test/lib/processors.test.ts` checks this. */
 const environment = (url: string) => ({
   IDEMPOTENCY_TABLE: 'Idempotency',
   LEDGER_TABLE: 'Ledger',
@@ -81,7 +80,7 @@ afterEach(async () => {
   await double[Symbol.asyncDispose]();
 });
 
-test('a loss of claims applies to every processor of the deployment', async () => {
+test('CLAIMS_LOST applies to every processor of the deployment', async () => {
   const config = readCallbacksConfig({ ...environment(double.url), CLAIMS_LOST: 'true' }, REGISTRY);
   const tools = { clock, send: callOnce, secrets, breakerOpened: () => undefined };
   const { processors } = await connectProcessors(config, tools);
@@ -114,22 +113,21 @@ describe('a processor added by one folder and one registry entry', () => {
     expect(double.sales).toMatchObject([{ state: 'paid', returns: [{ cents: 300 }] }]);
   });
 
-  test('answers immediately if the payer’s bank does', async () => {
+  test('returns the final status if the payer’s bank responds immediately', async () => {
     expect(await harness.pay('paid', francs('till_now'))).toMatchObject({ status: 201, body: { status: 'succeeded' } });
     expect(await harness.pay('no', francs('till_refused'))).toMatchObject({ status: 402 });
   });
 
-  test('rejects an invalid source before anything is claimed, so the key stays unused', async () => {
+  test('rejects an invalid source without claiming the idempotency key', async () => {
     const refused = await harness.pay('k', francs('tok_ok'));
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'source' } });
     expect(double.sales).toEqual([]);
-    // The key is still unused.
     expect(await harness.pay('k', francs('till_now'))).toMatchObject({ status: 201 });
     // The same key with a different source is a different request, even if the processor accepts that source.
     expect(await harness.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
   });
 
-  test('accepts only callbacks signed by its own scheme: an unsigned callback changes nothing', async () => {
+  test('rejects callbacks without a valid signature of its scheme, and changes nothing', async () => {
     const created = await harness.pay('k', francs('till_later'));
     const { body, headers } = double.paid(double.sales[0]?.id ?? '', clock.nowMs());
     expect(await deliver(`${body} `, headers)).toBe(401);
@@ -139,7 +137,7 @@ describe('a processor added by one folder and one registry entry', () => {
     });
   });
 
-  test('is not called by a deployment without its settings', () => {
+  test('is disabled in a deployment without its settings', () => {
     const { TEST_TILLHOUSE_URL, TEST_TILLHOUSE_SHOP, TEST_TILLHOUSE_KEY_SECRET_ID, ...without } = environment(
       double.url,
     );
@@ -160,7 +158,7 @@ describe('a descriptor', () => {
   };
   const { url, shop } = tillhouseContract.settings;
 
-  test('compiles if it is complete, and not if something is missing or a setting is unused', () => {
+  test('compiles only if it is complete and uses every setting', () => {
     const { signature: _, ...unsigned } = code;
     const colour = { context: 'tillhouseColour', variable: 'TILLHOUSE_COLOUR', form: 'address' } as const;
     const described = [

@@ -9,7 +9,7 @@ import { comparedPayment, differsBy } from './mismatch-fixtures.ts';
 const lines = catchWrittenLines();
 const written = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test('the number of mismatches is published even if it is zero, so that an alarm ends and a missing run is detected', () => {
+test('the number of mismatches is published even at zero, so that alarms clear and missing runs are detected', () => {
   const telemetry = booksTelemetry(systemInstruments);
   telemetry.counted({ confirmed: 0, suspected: 3 });
   telemetry.counted({ confirmed: 2, suspected: 0 });

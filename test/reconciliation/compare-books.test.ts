@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 
 describe('books that agree', () => {
-  test('have no mismatch: captured, declined, authorized, refunded, disputed, won, lost, with fees', async () => {
+  test('have no mismatch for captured, declined, authorized, refunded and disputed payments with fees', async () => {
     await harness.paid('k-ok');
     await harness.paid('k-no', { source: 'tok_declined' });
     await harness.paid('k-held', { capture: 'manual' });
@@ -51,7 +51,7 @@ describe('books that agree', () => {
 });
 
 describe('money that only the processor has', () => {
-  test('is a mismatch of a payment until its outcome arrives', async () => {
+  test('is a mismatch until the payment’s outcome arrives', async () => {
     const payment = await harness.paid('k-1', { source: 'tok_async' });
     await harness.inside.approve(harness.chargeOf(payment).chargeId);
 
@@ -87,7 +87,7 @@ describe('a charge whose metadata names another payment', () => {
     expect(found.get(other)).toMatchObject({ processorMinor: 2000, ledgerMinor: 1000 });
   });
 
-  test('is also a mismatch if only its operation differs, although the amounts agree', async () => {
+  test('is a mismatch if only its operation differs, even with equal amounts', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment, operation: other } });
@@ -102,7 +102,7 @@ describe('a fee that no callback reported', () => {
   test.each([
     ['on the charge', { fee: 59 }, { currency: 'EUR', processorMinor: 59 }],
     ['on the charge, in another currency', { fee: 64, fee_currency: 'USD' }, { currency: 'USD', processorMinor: 64 }],
-  ])('%s is a mismatch until it is posted', async (_what, changes, shown) => {
+  ])('is a mismatch until it is posted: %s', async (_what, changes, shown) => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, changes);
@@ -121,7 +121,7 @@ describe('a fee that no callback reported', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('is a mismatch on a dispute until it is posted', async () => {
+  test('is a mismatch until it is posted, even on a dispute', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.dispute(chargeId, 400);
@@ -136,7 +136,7 @@ describe('a fee that no callback reported', () => {
 });
 
 describe('money that only the Ledger has', () => {
-  test('is shown for a refund without a transition, and is missing after a posted refund has failed', async () => {
+  test('is a mismatch after an unposted refund, and after a posted refund has failed', async () => {
     const payment = await harness.paid('k-1');
     const refund = await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     expect(await harness.mismatches()).toMatchObject([
@@ -152,7 +152,7 @@ describe('money that only the Ledger has', () => {
     ]);
   });
 
-  test('results from a wrong correction, and ends with its reversal', async () => {
+  test('is a mismatch after a wrong correction until its reversal', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.world.learn(payment);
@@ -173,7 +173,7 @@ describe('a correction', () => {
     { account: credit, direction: 'credit', amount },
   ];
 
-  test('counts on clearing, because it resolves a mismatch', async () => {
+  test('resolves a mismatch if it posts to processor clearing', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { amount_captured: 950 });
     expect(await harness.mismatches()).toMatchObject([{ processorMinor: 950, ledgerMinor: 1000 }]);
@@ -182,7 +182,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('on other accounts does not resolve the mismatch of two charges that cancel each other out', async () => {
+  test('does not resolve a mismatch of two offsetting charges by fee postings', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.dispute(harness.chargeOf(payment).chargeId, 1000);
     await harness.makeStrayCharge(payment, 1000);
@@ -192,18 +192,18 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toMatchObject([{ kind: 'charges_differ' }]);
   });
 
-  test('counts against the processor’s fee if it posts a fee', async () => {
+  test('counts toward the posted fee if it posts a fee', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 59) });
     expect(await harness.mismatches()).toEqual([]);
 
-    // The late callback arrives.
+    // The late callback posts the fee again.
     await harness.world.learn(payment);
     expect(await harness.mismatches()).toMatchObject([{ processorMinor: 59, ledgerMinor: 118, kind: 'fees_differ' }]);
   });
 
-  test('does not count if it posts a fee and the processor reports none, and neither does its reversal', async () => {
+  test('is ignored, like its reversal, if it posts a fee while the processor reports none', async () => {
     const payment = await harness.paid('k-1');
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 30) });
     await harness.correct('c-2', { payment, postings: legs('fees', 'corrections', 30) });

@@ -22,7 +22,7 @@ const agree = (atMs: number) =>
 const bodies = () => views.all().map((row) => openMismatchOf(row));
 
 describe('the view of mismatches', () => {
-  test('contains a mismatch in its owner’s list and in the list of all mismatches, or in neither', async () => {
+  test('contains a mismatch in both its owner’s list and the list of all mismatches, or in neither', async () => {
     await keep(NOW);
     expect(views.all().map(({ partition }) => partition)).toEqual(['MISMATCH#ten_desk#test', 'MISMATCHES']);
     await keep(NOW + STEADY_FOR_MS);
@@ -31,7 +31,7 @@ describe('the view of mismatches', () => {
     expect(views.all()).toEqual([]);
   });
 
-  test('does not change if a comparison is repeated', async () => {
+  test('does not change if a comparison is recorded twice', async () => {
     await keep(NOW);
     const once = views.all();
     expect(await keep(NOW)).toBeUndefined();
@@ -87,7 +87,7 @@ describe('the view of mismatches', () => {
     expect((await keep(NOW + 2 * STEADY_FOR_MS, differsBy(1800)))?.change).toBe('confirmed');
   });
 
-  test('distinguishes two accounts, two modes, two currencies and two payments', async () => {
+  test('distinguishes mismatches by account, processor, mode, currency and payment', async () => {
     await keep(NOW);
     const books = { name: 'sandbox', mode: 'test', account: 'sandbox' } as const;
     await keep(NOW, differsBy(1), comparedPayment('k', { books: { ...books, account: 'other' } }));
@@ -98,14 +98,14 @@ describe('the view of mismatches', () => {
     expect(await countMismatches({ views })).toEqual({ confirmed: 0, suspected: 6 });
   });
 
-  test('stores a limited number of charges, so that a row stays small', async () => {
+  test('stores at most 20 charge ids, so that a row stays small', async () => {
     await keep(NOW, { ...differsBy(1), chargeIds: Array.from({ length: 500 }, (_, index) => `ch_${index}`) });
     expect(bodies()[0]?.mismatch.chargeIds).toHaveLength(20);
   });
 });
 
 describe('the list of mismatches', () => {
-  test('has the newest payment first, in pages, for all owners, including charges without a payment', async () => {
+  test('pages through the mismatches of all owners and of charges without a payment, newest payment first', async () => {
     const { owner: _owner, ...nobodys } = comparedPayment('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
     for (const [index, about] of [
       comparedPayment('a', { createdAtMs: NOW - 1 }),

@@ -7,7 +7,7 @@ beforeEach(() => {
   harness = new ReconcileHarness();
 });
 
-describe('an open charge at the processor whose callback was lost', () => {
+describe('an open charge with a lost callback', () => {
   test.each([
     ['a hold of a failed payment', { status: 'authorized', amount_captured: 0 }],
     ['a pending charge of a failed payment', { status: 'pending', amount_captured: 0 }],

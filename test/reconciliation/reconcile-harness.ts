@@ -46,7 +46,7 @@ export class ReconcileHarness extends Api {
     };
   }
 
-  /** Returns tools that count the reads of DynamoDB and the calls of the processor. */
+  /** Returns tools that count DynamoDB reads and processor requests. */
   metered() {
     const { clock, processor, store } = this;
     const counts = { reads: 0, lists: 0, searches: 0, charges: 0 };
@@ -93,13 +93,16 @@ export class ReconcileHarness extends Api {
     return charge;
   }
 
-  /** Charges at the processor without Payonce. */
+  /** Creates a charge at the processor without Payonce. */
   makeStrayCharge(paymentId: PaymentId, amountMinor: number, currency = 'EUR'): Promise<ProcessorCharge> {
     const operationId = storedOperationId(`by-hand-${amountMinor}-${currency}`);
     return this.inside.charge({ operationId, paymentId, amountMinor, currency });
   }
 
-  /** Compares whole days, one day after the previous comparison. @returns the differences between the two books */
+  /**
+   * Advances the clock by one day, and compares whole days.
+   * @returns the mismatches between the two books
+   */
   async mismatches(): Promise<readonly Mismatch[]> {
     this.wait(24 * 60);
     const { done, left, failed } = await this.days();
@@ -111,12 +114,10 @@ export class ReconcileHarness extends Api {
     this.clock.advance(minutes * MINUTE_MS);
   }
 
-  /** Returns all stored mismatches. */
   differences(): readonly OpenMismatch[] {
     return this.listed(ALL_MISMATCHES);
   }
 
-  /** Returns the mismatches of one list. */
   listed(list: string): readonly OpenMismatch[] {
     return this.views
       .all()
@@ -124,7 +125,10 @@ export class ReconcileHarness extends Api {
       .map(openMismatchOf);
   }
 
-  /** Returns the scheduled time of a run, a whole minute, and starts the run one second later. */
+  /**
+   * Advances the clock to one second after a full minute.
+   * @returns the full minute, which is the run's scheduled time
+   */
   #scheduled(): number {
     const { clock } = this;
     clock.advance(MINUTE_MS - (clock.nowMs() % MINUTE_MS) + 1_000);

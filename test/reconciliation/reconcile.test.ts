@@ -36,7 +36,7 @@ function paged(books: ProcessorBooks, asked: (string | undefined)[] = []): Proce
 }
 
 describe('books that agree', () => {
-  test('leave the view empty, and a count of zero is reported', async () => {
+  test('leave the view empty, and report a count of zero', async () => {
     await harness.paid('k-1');
     await harness.paid('k-2', { source: 'tok_declined' });
     await harness.paid('k-3', { capture: 'manual' });
@@ -47,7 +47,7 @@ describe('books that agree', () => {
     expect(harness.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
   });
 
-  test('need eleven reads and one list in an hour without payments, and eight more reads for each further day', async () => {
+  test('need 11 reads and 1 list request in an hour without payments, and 8 more reads per further day', async () => {
     await harness.recent();
     harness.wait(HOUR);
     const { counts, tools } = harness.metered();
@@ -58,7 +58,7 @@ describe('books that agree', () => {
     expect(counts.lists).toBe(2);
   });
 
-  test('need one read for each new payment and one list for about eighty, and nothing for payments of earlier hours', async () => {
+  test('need one read per new payment, about one list request per 80 payments, and nothing for earlier hours', async () => {
     await harness.recent();
     const { counts, tools } = harness.metered();
     for (let hour = 0; hour < 3; hour += 1) {
@@ -76,7 +76,7 @@ describe('books that agree', () => {
     expect(counts).toMatchObject({ searches: 0, charges: 0 });
   });
 
-  test('need no search and one read of a charge by its id if the charge is in the list of an earlier hour', async () => {
+  test('need one read by id and no search for a charge listed in an earlier hour', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.refund(chargeId, 100);
@@ -95,8 +95,8 @@ describe('books that agree', () => {
   });
 });
 
-describe('the mark', () => {
-  /** Returns books whose reads of one kind fail. */
+describe('the position mark', () => {
+  /** Returns books that list no charges and fail on reads of one kind. */
   const away = (kind: 'readCharge' | 'chargesOfPayment'): ProcessorBooks => ({
     ...harness.processor,
     listCharges: async () => ({ charges: [] }),
@@ -104,7 +104,7 @@ describe('the mark', () => {
   });
   const mark = async () => Number(await harness.store.jobMarks.readMark('reconcile-recent'));
 
-  test('stays before a part with a payment that could not be compared, and the next run compares that payment', async () => {
+  test('stays before a part with an uncompared payment, and the next run compares that payment', async () => {
     await harness.recent();
     const before = await mark();
     harness.wait(20);
@@ -135,9 +135,9 @@ describe('the mark', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment }]);
   });
 
-  /** The outcome has its writer's time, so it appears five minutes later by the clock of the database. */
+  /** The outcome has its writer's time, so it appears five minutes late by the database's clock. */
   test.each([-5, 0, 5])(
-    'stays before an outcome of a writer whose clock is five minutes slow, with a worker whose clock is off by %d minutes',
+    'stays before an outcome from a writer five minutes slow, even if the worker’s clock is off by %d minutes',
     async (minutes) => {
       const payment = await harness.paid('k-1');
       await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
@@ -152,7 +152,7 @@ describe('the mark', () => {
     },
   );
 
-  test('stays before a part if the page’s deadline left one of its payments', async () => {
+  test('stays before a part if the page’s deadline left one of its payments uncompared', async () => {
     await harness.recent();
     const before = await mark();
     harness.wait(20);
@@ -170,7 +170,7 @@ describe('the mark', () => {
     expect(await mark()).toBe(before);
   });
 
-  test('does not pass a failed part when a later part succeeds, and a run starts at most a day and an hour back', async () => {
+  test('stays before a failed part even if later parts succeed, but for at most 25 hours', async () => {
     await harness.recent();
     harness.wait(20);
     const beginMs = harness.clock.nowMs();
@@ -199,7 +199,7 @@ describe('the mark', () => {
 });
 
 describe('a difference', () => {
-  test('is suspected by one comparison, confirmed by a second one, and removed by the first without a difference', async () => {
+  test('is suspected by the first comparison, confirmed by the second, and removed once the books agree', async () => {
     const payment = await harness.paid('k-1');
     const stray = await harness.makeStrayCharge(payment, 700);
     const firstSeen = harness.clock.nowMs();
@@ -241,7 +241,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('raises no alarm for a changing payment, and is gone at the next comparison', async () => {
+  test('raises no alarm while a payment is changing, and is gone at the next comparison', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     await harness.recent();
@@ -344,7 +344,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ status: 'suspected', subject: right }]);
   });
 
-  test('is found in the list of a later hour if that hour has a second charge of the same amount', async () => {
+  test('is found if a later hour lists a second charge of the same amount', async () => {
     const payment = await harness.paid('k-1');
     harness.wait(HOUR);
     await harness.recent();
@@ -384,7 +384,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('is found by the previous outcome if the payment’s newest outcome has an earlier time, outside the window', async () => {
+  test('is found by the previous outcome if the newest outcome’s time precedes the window', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     harness.wait(-10);
@@ -423,7 +423,7 @@ describe('a difference', () => {
 });
 
 describe('a charge without a payment', () => {
-  test('is listed for operators separately, with the payment id that it names, until it is refunded', async () => {
+  test('is listed separately for operators, with the payment id that it names, until it is refunded', async () => {
     invariant(UNKNOWN !== undefined, 'the payment id is malformed');
     const named = await harness.makeStrayCharge(UNKNOWN, 300);
     const { processor } = harness;
@@ -455,7 +455,7 @@ describe('a charge without a payment', () => {
     expect(harness.views.all()).toEqual([]);
   });
 
-  test('is a mismatch of the payment that it names, as soon as that payment exists', async () => {
+  test('becomes a mismatch of the payment that it names as soon as that payment exists', async () => {
     const { chargeId } = await harness.makeStrayCharge(paymentIdFor('k-1', 'ten_desk'), 700);
     await harness.recent();
     expect(harness.differences()).toMatchObject([{ subject: chargeId }]);
@@ -465,7 +465,7 @@ describe('a charge without a payment', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment, mismatch: { processorMinor: 1_700 } }]);
   });
 
-  test('is a mismatch of a payment at another account if it names that payment', async () => {
+  test('is a mismatch of the payment that it names, even if the payment belongs to another account', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
     const other: ProcessorBooks = { ...processor, account: 'acct_other' };
@@ -509,7 +509,7 @@ describe('a run', () => {
     ).toEqual(payments.toSorted());
   });
 
-  test('finds each charge at the borders of its lists, and each charge of a second that fills all pages of a list', async () => {
+  test('finds every charge at list boundaries, even if the charges of one second fill all pages of a list', async () => {
     invariant(UNKNOWN !== undefined, 'the payment id is malformed');
     for (let charge = 0; charge < 98; charge += 1) {
       await harness.makeStrayCharge(UNKNOWN, 100 + charge);
@@ -525,7 +525,6 @@ describe('a run', () => {
     for (let payment = 0; payment < 7; payment += 1) payments.push(await harness.paid(`k-${payment}`));
     harness.wait(10);
     const outcomes: RecentOutcomes = {
-      // Each page has two outcomes.
       outcomesAfter: (position, untilMs, limit) =>
         harness.store.ledger.outcomesAfter(position, untilMs, Math.min(limit, 2)),
     };
@@ -590,7 +589,7 @@ describe('a run', () => {
     expect(harness.changes).toEqual(['suspected 1600/1000']);
   });
 
-  test('leaves the rest at its deadline to a later run', async () => {
+  test('leaves the remaining work to a later run at its deadline', async () => {
     await harness.paid('k-1');
     expect(await harness.recent({}, { deadlineMs: 0 })).toMatchObject({ done: 0, left: 2 });
     expect(harness.counted).toEqual([]);

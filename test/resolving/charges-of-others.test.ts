@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const tools = () => ({ ...world.tools, alarm: (...alarm: string[]) => void alarms.push(alarm) });
 
-/** Runs the resolver and the return job once a minute. */
+/** Runs the resolver and the refund job for stray charges once a minute. */
 async function live(minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute += 1) {
     await resolveInquiries(tools());
@@ -74,13 +74,13 @@ function decideSucceeded(asked: Partial<Omit<AskedDecision, 'kind'>>) {
   );
 }
 
-describe('another payment’s charge that an operator named', () => {
+describe('another payment’s charge, named by an operator', () => {
   beforeEach(async () => {
     await inReview();
     await decideSucceeded({ chargeId: world.chargeOf(other) });
   });
 
-  test('does not become the payment’s own: its look-up is a contradiction and posts nothing', async () => {
+  test('is not taken over: its look-up reports a contradiction and posts nothing', async () => {
     await world.processor.inside.refund(world.chargeOf(other), 300);
     await live(3);
     expect(alarms).toContainEqual(['contradiction', mine.paymentId]);
@@ -88,7 +88,7 @@ describe('another payment’s charge that an operator named', () => {
     expect([...refunds.values()].filter(({ chargeId }) => chargeId === world.chargeOf(other))).toEqual([]);
   });
 
-  test('gets no refund for this payment', async () => {
+  test('is not refunded for this payment', async () => {
     const { paymentId } = mine;
     await world.change(change(mine, 'r', { kind: 'refund', amountMinor: 400 }));
     await live(60);
@@ -102,7 +102,7 @@ describe('a charge that names this payment and another payment’s operation', (
     await world.pay(mine);
   });
 
-  test('is a contradiction, and neither recorded as a stray charge nor returned', async () => {
+  test('is a contradiction, and neither recorded as a stray charge nor refunded', async () => {
     const charge = world.chargeOf(other);
     await edit(charge, { payment: mine.paymentId, operation: other.paymentId });
     const before = await typesOf(mine);
@@ -114,7 +114,7 @@ describe('a charge that names this payment and another payment’s operation', (
   });
 
   test.each(['captured', 'authorized'])(
-    'is not returned after it was recorded as a stray charge (%s)',
+    'is not refunded after it was recorded as a stray charge (%s)',
     async (status) => {
       const isHold = status === 'authorized';
       const { chargeId } = await world.processor.inside.charge({
@@ -133,7 +133,7 @@ describe('a charge that names this payment and another payment’s operation', (
   );
 });
 
-describe('the payment’s own charge whose metadata name the payment only by its charging operation', () => {
+describe('the payment’s own charge if its metadata names the payment only by its charging operation', () => {
   beforeEach(async () => {
     await world.pay(mine);
     await edit(world.chargeOf(mine), { operation: mine.paymentId });
@@ -148,14 +148,14 @@ describe('the payment’s own charge whose metadata name the payment only by its
   });
 });
 
-describe('the payment’s own charge, whatever operation its metadata names', () => {
+describe('the payment’s own charge with a changed operation in its metadata', () => {
   const RENAMED = { operation: 'renamed-by-hand' };
 
   test.each([
     ['as a voided hold', { capture: 'manual' }, { status: 'voided', void_reason: 'expired' }, 'canceled'],
     ['as a declined pending charge', { source: 'tok_async' }, { status: 'declined' }, 'failed'],
     ['as a charge that the payer refused', { source: 'tok_action' }, { status: 'declined' }, 'failed'],
-  ] as const)('%s, ends the payment', async (_what, asked, changes, status) => {
+  ] as const)('ends the payment %s', async (_what, asked, changes, status) => {
     mine = paymentRequest('mine', asked);
     await world.pay(mine);
     const charge = world.chargeOf(mine);
@@ -183,8 +183,8 @@ describe('the payment’s own charge, whatever operation its metadata names', ()
   });
 });
 
-describe('another user’s pending refund of a stray charge whose id looks like Payonce’s', () => {
-  test('is looked up, and its money is returned if it fails without a callback', async () => {
+describe('another user’s pending refund of a stray charge, with an id that looks like Payonce’s', () => {
+  test('is looked up, and Payonce refunds the money itself if it fails without a callback', async () => {
     const { inside } = world.processor;
     await world.pay(mine);
     const { paymentId } = mine;

@@ -5,15 +5,15 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 export interface HoldsUnderTest {
   readonly holds: DueQueue<Hold>;
-  /** Stores the hold with an effect. */
+  /** Records an effect that creates the hold. */
   readonly write: (hold: Hold) => Promise<void>;
 }
 
 const T0 = Date.UTC(2026, 2, 1, 12);
-/** The maximum number of pages: more rows than shards, with one row per page. */
+/** Maximum number of pages. Exceeds the number of shards, with one row per page. */
 const MAX_PAGES = 60;
 
-/** Describes the contract of every DueQueue, for the queue of holds. */
+/** Registers the contract tests of every DueQueue, using the queue of holds. */
 export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>): void {
   let made = 0;
   let holds: DueQueue<Hold>;
@@ -47,7 +47,6 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       .sort((left, right) => left.authorizedAtMs - right.authorizedAtMs);
   }
 
-  /** Returns the rows of the first pages. */
   async function firstRows(pages: number) {
     let page = await holds.dueBefore(T0 + 100_000, { limit: 100 });
     const rows = [...page.rows];
@@ -59,11 +58,11 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
   }
 
   describe(`the ${name} queue of holds`, () => {
-    test('has one page if nothing is due', async () => {
+    test('returns one empty page if nothing is due', async () => {
       expect(await holds.dueBefore(T0, { limit: 100 })).toEqual({ rows: [] });
     });
 
-    test('returns all earlier rows without duplicates, in pages of any size', async () => {
+    test('returns all earlier rows once, in pages of any size', async () => {
       expect(await before(T0 + 5_000, 100)).toEqual(own.slice(0, 5));
       expect(await before(T0 + 100_000, 2)).toEqual(own);
       expect(await before(T0, 100)).toEqual([]);
@@ -83,7 +82,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(behind).toEqual([]);
     });
 
-    test('shows the mark of a row, and a mark creates no row', async () => {
+    test('returns the mark of a row, and creates no row for a mark', async () => {
       const [marked, closed] = own;
       if (marked === undefined || closed === undefined) throw new Error('the queue has fewer than two holds');
       await holds.mark(marked, true);
@@ -94,7 +93,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(second).toEqual(own[2]);
     });
 
-    test('loses only closed rows', async () => {
+    test('removes only closed rows', async () => {
       const [closed, ...left] = own;
       if (closed === undefined) throw new Error('the queue has no hold');
       await holds.close(closed);

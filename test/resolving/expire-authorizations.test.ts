@@ -26,7 +26,7 @@ describe('a hold that is not captured', () => {
     expect(await world.expire()).toMatchObject(NOTHING);
   });
 
-  test('is kept for the validity of its own processor, even if another processor’s validity is shorter', async () => {
+  test('stays open for its own processor’s validity, even if another processor’s validity is shorter', async () => {
     await world.authorize();
     const { processor } = world;
     const shorter = { ...processor, name: 'other', abilities: { ...processor.abilities, holdValidityMs: DAY_MS } };
@@ -41,7 +41,7 @@ describe('a hold that is not captured', () => {
     expect(await expire()).toMatchObject({ done: 1, left: 0 });
   });
 
-  test('is found whether the answer, a callback or the resolver recorded it', async () => {
+  test('is found whether the response, a callback or the resolver recorded it', async () => {
     await world.authorize('tok_async');
     expect(world.store.holdsLeft()).toEqual([]);
     await world.processor.inside.approve(world.chargeId);
@@ -66,7 +66,7 @@ describe('a hold that is not captured', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is recorded as expired, without a void, if the processor has ended it and its callback was lost', async () => {
+  test('is recorded as expired, without a void, if the processor expired it and the callback was lost', async () => {
     await world.authorize();
     await world.processor.inside.expire(world.chargeId);
     overdue();
@@ -86,7 +86,7 @@ describe('a hold that is not captured', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('stays unchanged while a capture is in progress, whatever its outcome', async () => {
+  test('stays unchanged while a capture is in progress, regardless of the outcome', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     await world.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
@@ -99,7 +99,7 @@ describe('a hold that is not captured', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is left to the resolver if the outcome of its void is unknown, and nothing is sent twice', async () => {
+  test('is left to the resolver without a second void if the outcome of the first is unknown', async () => {
     await world.authorize();
     overdue();
     world.processor.inside.delayNext(2);
@@ -129,7 +129,7 @@ describe('a hold that is not captured', () => {
     expect(await status()).toMatchObject({ status: 'canceled' });
   });
 
-  test('is voided under a new key only after the previous void has provably failed, and a limited number of times', async () => {
+  test('is voided under a new key only after a proven failure, and only a limited number of times', async () => {
     await world.authorize();
     overdue();
     await world.processor.inside.failNextChange(1, 'tok_declined');
@@ -151,7 +151,7 @@ describe('a hold that is not captured', () => {
     expect(await stuck.violations(true)).toEqual([]);
   });
 
-  test('is not voided by the clock alone: nothing is sent unless the processor reports the hold', async () => {
+  test('is voided only if the processor reports the hold', async () => {
     await world.authorize();
     await world.processor.inside.correct(world.chargeId, { status: 'pending' });
     overdue();
@@ -160,7 +160,7 @@ describe('a hold that is not captured', () => {
     expect(world.processor.inside.applied).toEqual([]);
   });
 
-  test('stays and fails the run if the processor cannot be read', async () => {
+  test('stays open and fails the run if the processor cannot be read', async () => {
     await world.authorize();
     overdue();
     await world.processor.inside.goDown();
@@ -178,11 +178,11 @@ describe('a hold that is not captured', () => {
     expect(await status()).toMatchObject({ status: 'canceled', cancelReason: 'requested' });
   });
 
-  test('is left to the next run if a slow processor exceeds the time of the page', async () => {
+  test('is left to the next run if a slow processor exceeds the page’s time limit', async () => {
     await world.authorize();
     overdue();
     const began = world.clock.nowMs();
-    // Leaves as little time as a hold near the end of its page has.
+    // Simulates a hold near the end of its page, which has little time left.
     world.slowReadsMs = 61_000;
     expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
     expect(world.clock.nowMs() - began).toBeLessThan(90_000);

@@ -59,8 +59,8 @@ async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, riv
   return { calls, violations };
 }
 
-describe('a hold ends once, with the processor’s outcome', () => {
-  test('with every pair of faults at any two calls', async () => {
+describe('a hold', () => {
+  test('ends once, with the processor’s outcome, despite every pair of faults at any two calls', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(faults), {
       faults: 2,
       oneOf: 47,
@@ -69,13 +69,16 @@ describe('a hold ends once, with the processor’s outcome', () => {
     expect(histories).toBeGreaterThan(whole(500, { slice: 10 }));
   });
 
-  test.each(Object.entries(RIVALS))('with %s before every call, and every single fault', async (_name, rival) => {
-    const { histories, findings } = await surveyFaults((faults, { rivalAt }) => runHistory(faults, rivalAt, rival), {
-      faults: 1,
-      races: sliceOf(beforeEachCall(MAX_POINTS, [{}]), 13),
-      oneOf: 5,
-    });
-    expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(500, { slice: 5 }));
-  });
+  test.each(Object.entries(RIVALS))(
+    'ends once, with the processor’s outcome, despite %s before every call and every single fault',
+    async (_name, rival) => {
+      const { histories, findings } = await surveyFaults((faults, { rivalAt }) => runHistory(faults, rivalAt, rival), {
+        faults: 1,
+        races: sliceOf(beforeEachCall(MAX_POINTS, [{}]), 13),
+        oneOf: 5,
+      });
+      expect(findings.slice(0, 3)).toEqual([]);
+      expect(histories).toBeGreaterThan(whole(500, { slice: 5 }));
+    },
+  );
 });

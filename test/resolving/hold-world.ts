@@ -14,7 +14,7 @@ export const HOUR_MS = 60 * 60_000;
 export const DAY_MS = 24 * HOUR_MS;
 const MINUTE_MS = 60_000;
 
-/** An authorized payment, and the processes that may end its hold. */
+/** Simulates an authorized payment and the processes that can end its hold. */
 export class HoldWorld extends World {
   readonly request = paymentRequest('held', { capture: 'manual' });
   /** Duration of a read of the processor's books, in milliseconds. */
@@ -30,7 +30,6 @@ export class HoldWorld extends World {
     return { ...super.tools, books: [{ ...processor, readCharge }] };
   }
 
-  /** Authorizes the payment. */
   async authorize(source = this.request.source): Promise<void> {
     await this.pay({ ...this.request, source });
   }
@@ -41,13 +40,12 @@ export class HoldWorld extends World {
     return charge.chargeId;
   }
 
-  /** Runs the job once. */
   expire(actor?: Actor) {
     const job = expireAuthorizationsJob(actor === undefined ? this.tools : this.toolsOf(actor));
     return sweepJob(job, { nowMs: this.clock.nowMs() });
   }
 
-  /** Runs the job in a process that may crash. */
+  /** Runs the expiry job in a process that may crash. */
   async expireOrDie(actor: Actor): Promise<void> {
     await this.expire(actor).catch((error: unknown) => {
       if (!(error instanceof Crash) && !actor.crashed) this.reported.push(error);
@@ -71,13 +69,13 @@ export class HoldWorld extends World {
     await this.deliver(callback(`evt_${this.#events}`, this.chargeId));
   }
 
-  /** Runs the resolver for an hour, without the runs that would find an empty queue. */
+  /** Runs the resolver for one hour, and skips runs on an empty queue. */
   async resolveForAnHour(): Promise<void> {
     const { tools, store } = this;
     for (let half = 0; half < 2; half += 1) {
       this.clock.advance(30 * MINUTE_MS);
       if (store.openClaims() > 0) await this.resolveClaims();
-      // Each inquiry is due once in fifteen minutes.
+      // Each inquiry is due once every 15 minutes.
       for (let look = 0; look < 15 && store.queued('inquiry') > 0; look += 1)
         await resolveInquiries(tools, this.clock.nowMs() + look * MINUTE_MS);
       if (store.queued('return') > 0) await this.returnCharges();
@@ -88,7 +86,7 @@ export class HoldWorld extends World {
     return this.typesOf(this.request);
   }
 
-  /** Lists violations of the guarantees. If `quiet`, also lists work that has not ended. */
+  /** Lists violations of the guarantees. If `quiet`, also lists unfinished work. */
   async violations(quiet = false): Promise<readonly string[]> {
     const { transitions, state } = await this.chain(this.request);
     const { payment } = state;

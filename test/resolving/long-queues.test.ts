@@ -22,12 +22,12 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The number of entries in a queue, and of reads in one run. */
+/** Number of entries in a queue, and number of reads per run. */
 const { entries: ENTRIES, looks: LOOKS } = whole(
   { entries: 25_000, looks: 1_000 },
   { slice: { entries: 250, looks: 10 } },
 );
-/** Duration of one read, derived from a run's share of 11 seconds, in milliseconds. */
+/** Duration of one read, in milliseconds. All reads of a run together take 11 seconds. */
 const LOOK_MS = 11_000 / LOOKS;
 /** Time to read all entries once, in milliseconds. */
 const ALLOWANCE_MS = Math.ceil(ENTRIES / LOOKS) * MINUTE_MS;
@@ -46,7 +46,7 @@ beforeEach(() => {
 const put = (Item: Record<string, unknown>, TableName: string = TABLES.registry) =>
   harness.store.database.client.send(new PutCommand({ TableName, Item }));
 const names = (prefix: string, count = ENTRIES) => Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
-/** Returns a time for the entry, evenly distributed between two ages, in Unix milliseconds. */
+/** Returns a time for the entry, in Unix milliseconds, so that all entries are spread evenly between two ages. */
 const spread = (each: number, fromMs: number, toMs: number) =>
   startedAtMs - fromMs - Math.floor(((toMs - fromMs) * each) / ENTRIES);
 
@@ -249,7 +249,7 @@ test(
 );
 
 test(
-  'a stale claim is finished by the next run despite many claims that were released or have an owner',
+  'a stale claim is finished by the next run despite many released or owned claims',
   async () => {
     const claim = (name: string, changes: Parameters<typeof openRecord>[1]) =>
       put(openRecordItem(openRecord(paymentIdFor(name), changes)), TABLES.idempotency);

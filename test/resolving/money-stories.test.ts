@@ -61,7 +61,7 @@ async function live(days: number): Promise<void> {
   }
 }
 
-/** Returns the money of the charge that the processor holds, in minor units. */
+/** Returns the amount that the processor still holds for the payment, in minor units. */
 function heldAtProcessor(request: CreatePayment): number {
   const disputed = harness.processor
     .charges(request.paymentId)
@@ -78,7 +78,7 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
 }
 
 describe('a stray charge with a dispute', () => {
-  test('is not returned while the dispute withholds its money, even if the dispute is the charge’s first report', async () => {
+  test('is not refunded while a dispute withholds its money, even if the first callback reports the dispute', async () => {
     const { request, charge } = await succeedsLate('disputed');
     await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -87,7 +87,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is returned after the dispute is won, even if that callback is lost', async () => {
+  test('is refunded after the dispute is won, even if that callback is lost', async () => {
     const { request, charge } = await succeedsLate('won');
     const dispute = await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -99,7 +99,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is returned as far as a partial dispute permits', async () => {
+  test('is refunded up to the amount that a partial dispute leaves', async () => {
     const { request, charge } = await succeedsLate('partial');
     await harness.processor.inside.dispute(charge, 400);
     await sendCallback(charge);
@@ -108,7 +108,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is not returned if the callback of the dispute is lost', async () => {
+  test('is not refunded if the callback of the dispute is lost', async () => {
     const { request, charge } = await succeedsLate('unreported');
     await sendCallback(charge);
     await harness.processor.inside.dispute(charge, 1000);
@@ -121,22 +121,19 @@ describe('a stray charge with a dispute', () => {
 test.each([
   ['no money', { status: 'declined', amount_captured: 0 }],
   ['less money', { amount_captured: 999 }],
-] as const)(
-  'a stray charge for which the processor’s books now show %s is left to an operator',
-  async (_what, changes) => {
-    const { request, charge } = await succeedsLate('gone');
-    await sendCallback(charge);
-    await harness.processor.inside.correct(charge, changes);
-    expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
-    expect(harness.processor.inside.sent.filter(({ kind }) => kind === 'refund')).toEqual([]);
-    // The books show the money again.
-    await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
-    expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
-    await expectBooksToAgree(request);
-  },
-);
+] as const)('a stray charge is left to an operator if the processor’s books now show %s', async (_what, changes) => {
+  const { request, charge } = await succeedsLate('gone');
+  await sendCallback(charge);
+  await harness.processor.inside.correct(charge, changes);
+  expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
+  expect(harness.processor.inside.sent.filter(({ kind }) => kind === 'refund')).toEqual([]);
+  // The books show the money again.
+  await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
+  expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
+  await expectBooksToAgree(request);
+});
 
-test('a return that the bank fails three days after its success is repeated', async () => {
+test('the refund of a stray charge is retried if the bank fails it three days after its success', async () => {
   const { request, charge } = await succeedsLate('bounced');
   await sendCallback(charge);
   await live(1);
@@ -150,7 +147,7 @@ test('a return that the bank fails three days after its success is repeated', as
   await expectBooksToAgree(request);
 });
 
-describe('a refund whose owner crashed before the send', () => {
+describe('a refund whose owner crashed before sending it', () => {
   const diesBeforeSending = async (request: CreatePayment) => {
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await harness.dieBeforeChange(refund);
@@ -158,7 +155,7 @@ describe('a refund whose owner crashed before the send', () => {
   };
 
   test.each(['received', 'lost'])(
-    'is not sent after a dispute took the money, if the callback is %s',
+    'is not sent after a dispute took the money, if the dispute’s callback is %s',
     async (callback_) => {
       const { request, charge } = await paid('dead');
       const refund = await diesBeforeSending(request);
@@ -176,7 +173,7 @@ describe('a refund whose owner crashed before the send', () => {
     },
   );
 
-  test('is sent if a partial dispute leaves enough for it', async () => {
+  test('is sent if a partial dispute leaves enough money', async () => {
     const { request, charge } = await paid('enough');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 300 });
     await harness.dieBeforeChange(refund);
@@ -188,7 +185,7 @@ describe('a refund whose owner crashed before the send', () => {
   });
 });
 
-test('a refund is not sent a second time if a dispute takes the money between two sends of one request', async () => {
+test('a refund is not resent if a dispute takes the money between two attempts of one request', async () => {
   const { request, charge } = await paid('twice');
   let sends = 0;
   const processor: typeof harness.processor = {
@@ -212,7 +209,7 @@ test('a refund is not sent a second time if a dispute takes the money between tw
   await expectBooksToAgree(request);
 });
 
-test('a refund is not sent a second time while the payment cannot be read', async () => {
+test('a refund is not resent while the payment cannot be read', async () => {
   const { request } = await paid('unread');
   const { store } = harness;
   let sends = 0;
@@ -242,7 +239,7 @@ test('a refund is not sent a second time while the payment cannot be read', asyn
   expect(harness.refundedAtProcessor(request)).toBe(1000);
 });
 
-test('a refund made at the processor that fails later frees its reservation, although its callback is lost', async () => {
+test('a refund made at the processor releases its reservation if it fails later, even without a callback', async () => {
   const { request, charge } = await paid('foreign');
   const refundId = await harness.processor.inside.refund(charge, 1000, 'pending');
   await sendCallback(charge);
@@ -253,8 +250,7 @@ test('a refund made at the processor that fails later frees its reservation, alt
   expect(await harness.store.inquiries()).toEqual([]);
 });
 
-describe('a refund that another user made at the processor and whose metadata names an operation', () => {
-  /** Creates a refund at the processor that is pending at the bank, with an operation in its metadata. */
+describe('another user’s refund at the processor, with an operation in its metadata', () => {
   async function foreignRefund(charge: string, operation: string): Promise<string> {
     const id = await harness.processor.inside.refund(charge, 1000, 'pending');
     const refund = { id, object: 'refund', charge, amount: 1000, status: 'pending', metadata: { operation } } as const;
@@ -262,7 +258,7 @@ describe('a refund that another user made at the processor and whose metadata na
     return id;
   }
 
-  test.each(['another', 'this'])('is looked up if its operation, of %s payment, never began', async (whose) => {
+  test.each(['another', 'this'])('is looked up if its operation, of %s payment, never started', async (whose) => {
     const { request, charge } = await paid('named');
     const other = await paid('other');
     const { operationId } = change(whose === 'this' ? request : other.request, 'never', { kind: 'refund' });
@@ -276,7 +272,7 @@ describe('a refund that another user made at the processor and whose metadata na
     expect(await harness.store.inquiries()).toEqual([]);
   });
 
-  test('is recorded as a separate refund if another refund of the same charge has the operation', async () => {
+  test('is recorded as a separate refund if another refund of the charge already has that operation', async () => {
     const { request, charge } = await paid('copied');
     const ours = change(request, 'ours', { kind: 'refund', amountMinor: 400 });
     await harness.change(ours);
@@ -296,7 +292,7 @@ describe('a refund that another user made at the processor and whose metadata na
   });
 });
 
-test('a charge with more new facts than fit into one transaction is recorded by the run that returns it', async () => {
+test('a stray charge with more new facts than fit into one transaction is recorded by the run that refunds it', async () => {
   const { request, charge } = await succeedsLate('many');
   await sendCallback(charge);
   for (let refund = 0; refund < 120; refund += 1) await harness.processor.inside.refund(charge, 1);
@@ -305,7 +301,7 @@ test('a charge with more new facts than fit into one transaction is recorded by 
   await expectBooksToAgree(request);
 });
 
-test('a run that crashes after it recorded some of the new facts leaves the others to a later run', async () => {
+test('a run that crashes after recording some of the new facts leaves the rest to a later run', async () => {
   const request = paymentRequest('part', { source: 'tok_action' });
   await harness.pay(request);
   const charge = harness.chargeOf(request);
@@ -344,7 +340,7 @@ describe('a payment at a non-default processor', () => {
     expect(other.charges(request.paymentId)).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('is finished by a retry of its caller, although new payments use a processor whose breaker is open', async () => {
+  test('is finished by its caller’s retry, although new payments use a processor with an open breaker', async () => {
     const other = { ...createSandboxInProcess({ clock: harness.clock }), account: 'other' };
     const request = paymentRequest('retried');
     await harness.claimThenDie(request, false, other);
@@ -357,7 +353,7 @@ describe('a payment at a non-default processor', () => {
 test.each([
   ['a pending charge', 'tok_async'],
   ['a charge whose answer was lost', 'tok_timeout_charged'],
-])('%s that captured another amount is found in the books, although its callback is lost', async (_what, source) => {
+])('%s that captured another amount is found in the books, even if its callback is lost', async (_what, source) => {
   const request = paymentRequest('differs', { source });
   const { processor } = harness;
   const charging = harness.pay(request, {
@@ -383,14 +379,14 @@ test.each([
 /** Returns the tools of a deployment that no longer calls the harness's processor. */
 const moved = () => ({ ...harness.tools, processor: { ...harness.processor, account: 'acct_new' } });
 
-/** Expects a report with the payment: its processor cannot be called, so an operator must handle the item. */
+/** Expects a report that names the payment, because an operator must handle work of an uncallable processor. */
 function expectReported({ paymentId }: CreatePayment): void {
   const error = { code: 'processor_elsewhere', message: expect.stringContaining(paymentId) };
   expect(harness.reported).toContainEqual(expect.objectContaining(error));
 }
 
-describe('an operator handles work whose processor is no longer configured:', () => {
-  test('an open dispute', async () => {
+describe('work whose processor is no longer configured', () => {
+  test('an open dispute is left to an operator', async () => {
     const { request, charge } = await paid('disputed_elsewhere');
     await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -404,7 +400,7 @@ describe('an operator handles work whose processor is no longer configured:', ()
     expectReported(request);
   });
 
-  test('an unknown outcome raises one alarm each time its processor disappears, stays in the queue, and is finished afterwards', async () => {
+  test('an unknown outcome stays queued with one alarm each time its processor disappears, and is finished afterwards', async () => {
     const request = paymentRequest('unknown_elsewhere', { source: 'tok_async' });
     await harness.pay(request);
     const undecidable = async (tools: () => typeof harness.tools) => {
@@ -447,7 +443,7 @@ describe('an operator handles work whose processor is no longer configured:', ()
     expect(alarms).toEqual([['undecidable', request.paymentId]]);
   });
 
-  test('a stray charge to return raises one alarm, and is returned when its processor is configured again', async () => {
+  test('a stray charge raises one alarm, and is refunded when its processor is configured again', async () => {
     const { request, charge } = await succeedsLate('stray_elsewhere');
     await sendCallback(charge);
     const alarms: string[][] = [];
@@ -499,7 +495,7 @@ describe('an operator’s decision about a payment', () => {
     return { request, charge };
   }
 
-  test('returns the money at the processor if it says "failed"', async () => {
+  test('refunds the money at the processor if it says "failed"', async () => {
     const { request } = await inReview('wrong');
     expect(await decide(request, {})).toMatchObject({ kind: 'first' });
     await live(1);
@@ -508,7 +504,7 @@ describe('an operator’s decision about a payment', () => {
     expect(await harness.store.inquiries()).toEqual([]);
   });
 
-  test('includes refunds made at the processor in the meantime if it says "succeeded"', async () => {
+  test('includes earlier refunds made at the processor if it says "succeeded"', async () => {
     const { request, charge } = await inReview('refunded');
     await harness.processor.inside.refund(charge, 999);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
@@ -517,7 +513,7 @@ describe('an operator’s decision about a payment', () => {
     await expectBooksToAgree(request);
   });
 
-  test('may not name a stray charge, which is returned', async () => {
+  test('cannot name a stray charge, which is refunded instead', async () => {
     const { request } = await inReview('stray');
     const { chargeId } = await harness.processor.inside.charge({
       operationId: storedOperationId('other'),
@@ -530,7 +526,7 @@ describe('an operator’s decision about a payment', () => {
     });
   });
 
-  test('may not post more than the payment’s amount', async () => {
+  test('cannot post more than the payment’s amount', async () => {
     const { request } = await inReview('more', 1500);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 1500 })).toMatchObject({ kind: 'impossible' });
     await decide(request, {});
@@ -539,14 +535,14 @@ describe('an operator’s decision about a payment', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is reported if the processor whose books it needs is no longer configured', async () => {
+  test('is reported if it needs the books of a processor that is no longer configured', async () => {
     const { request } = await inReview('elsewhere');
     await decide(request, {});
     expect(await resolveInquiries(moved())).toMatchObject({ undecidable: 1, waiting: 0 });
     expectReported(request);
   });
 
-  test('waits for an unavailable processor, and is checked until its books are read', async () => {
+  test('waits for an unavailable processor, and is rechecked until the books can be read', async () => {
     const { request } = await inReview('away');
     await decide(request, {});
     const chargesOfPayment = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));

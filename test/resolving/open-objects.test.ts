@@ -78,7 +78,7 @@ const decideUnread = (payment: CreatePayment, { operationId }: ChangePayment) =>
     { ...world.processor, readCharge: unanswered },
   ]);
 
-/** Sends the change repeatedly, so that no send arrives or is answered. */
+/** Sends the change repeatedly. No request reaches the processor. */
 async function sendUnanswered(asked: ChangePayment): Promise<void> {
   const lost = { processor: { ...world.processor, change: unanswered } };
   await world.change(asked, lost);
@@ -88,7 +88,7 @@ async function sendUnanswered(asked: ChangePayment): Promise<void> {
   }
 }
 
-/** Returns the money of the payment's charges that the processor holds, and the posted amount, in minor units. */
+/** Returns the money of the payment's charges at the processor and the posted money, both in minor units. */
 async function held(payment: CreatePayment) {
   const charges = world.processor.charges(payment.paymentId);
   const there = charges.reduce((sum, { capturedMinor, refunds, disputes }) => {
@@ -101,7 +101,7 @@ async function held(payment: CreatePayment) {
   return { there, booked: netDebitMinor('processor_clearing', 'EUR', postings) };
 }
 
-/** Ends the object at the processor after nine days, without a callback, and expects the books to agree. */
+/** Completes the object at the processor after nine days, without a callback, and expects the books to agree. */
 async function endsWithoutCallback(
   payment: CreatePayment,
   end: () => Promise<void>,
@@ -118,7 +118,7 @@ async function endsWithoutCallback(
   expect(world.reported).toEqual([]);
 }
 
-describe('a pending refund that the chain shows as ended', () => {
+describe('a refund that is pending at the processor but final in the chain', () => {
   let payment: CreatePayment;
   let refund: ChangePayment;
   const refundId = () => String(world.processor.charges(payment.paymentId)[0]?.refunds[0]?.refundId);
@@ -156,7 +156,7 @@ describe('a pending refund that the chain shows as ended', () => {
     ]);
   });
 
-  test('is tracked if only the answer to its send shows it', async () => {
+  test('is tracked if only the response to its request shows it', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     const store = world.storeWithRival(async () => {
       world.clock.advance(50 * MINUTE_MS);
@@ -168,7 +168,7 @@ describe('a pending refund that the chain shows as ended', () => {
     await endsWithoutCallback(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
   });
 
-  test('is tracked if its owner crashed after the send and an operator decided before the takeover of its claim', async () => {
+  test('is tracked if its owner crashed after the send, and an operator decided before its claim was taken over', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     await world.dieAfterChange(refund);
     world.clock.advance(50 * MINUTE_MS);
@@ -192,7 +192,7 @@ describe('a pending charge that is not the payment’s own', () => {
     expect(world.refundedAtProcessor(payment)).toBe(1000);
   });
 
-  test('is tracked if no send of its owner was answered and another charge has ended the payment', async () => {
+  test('is tracked if its owner received no response and another charge has ended the payment', async () => {
     const payment = paymentRequest('no-answer', { source: 'tok_async' });
     const { processor } = world;
     const { paymentId } = payment;
@@ -370,7 +370,7 @@ const SHOWN: Readonly<Record<string, (payment: CreatePayment, chargeId: string) 
   },
 };
 
-/** The number of slices. It is coprime to the number of ways and of states, so that each slice covers all of them. */
+/** Number of slices. It is coprime to the numbers of ways and states, so that each slice covers all of them. */
 const PARTS = 5;
 const MATRIX = Object.entries(KINDS).flatMap(([kind, { courses }]) =>
   courses.flatMap((course) => Object.keys(SHOWN).map((way) => [kind, way, course] as const)),

@@ -29,7 +29,7 @@ async function runFor(harness: World, minutes: number, deployed: object): Promis
   return alarms;
 }
 
-test('an order whose shop was removed from the deployment raises one alarm, and its money is returned after an hour', async () => {
+test('an order whose shop was removed from the deployment raises one alarm, and is refunded after an hour', async () => {
   const { harness, request } = await paidOrder();
   expect(await runFor(harness, 2, {})).toEqual(['undecidable']);
   expect(await runFor(harness, 120, {})).toEqual([]);

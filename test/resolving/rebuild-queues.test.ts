@@ -44,7 +44,7 @@ function rebuild(begin = initialQueuesWalk(2), progress = async (_walk: QueuesWa
   return rebuildQueues({ store, orders: store, ledger: store.ledgerWalk, rows, commission }, begin, progress);
 }
 
-/** Lists the rows that the chains imply. */
+/** Lists the stored rows that a rebuild would write. */
 function queued(): readonly (readonly [string, Record<string, unknown>])[] {
   return KINDS.flatMap((kind) => world.store.database.items(TABLES.registry, RegistryRow[kind]))
     .map((row) => [`${row['pk'] as string} ${row['sk'] as string}`, row] as const)
@@ -100,7 +100,7 @@ async function unfinished() {
   const referrer = await pay('referrer', { metadata: { affiliate: 'aff_7', order: 'o1' } });
   await world.change(change(referrer, 'part', { kind: 'refund', amountMinor: 400 }));
   for (const event of await eventsOf(referrer)) await keepCommission(consumerTools(), event);
-  // These payments and orders have ended, and imply no row.
+  // These payments and orders are closed, so they imply no queue rows.
   await pay('declined', { source: 'tok_declined', reference: 'invoice-8' });
   const captured = await pay('captured', { capture: 'manual' });
   await world.change(change(captured, 'capture', { kind: 'capture', amountMinor: 1000 }));
@@ -108,7 +108,7 @@ async function unfinished() {
   return { pending, stray, refunded, captured, begunAtMs };
 }
 
-describe('after a restore of the Registry', () => {
+describe('the queue rebuild after a Registry restore', () => {
   test('every queue entry and reference that a chain implies is written again', async () => {
     const { stray, refunded, captured, begunAtMs } = await unfinished();
     // These rows are outdated: a charge that was answered 202 and then declined, a captured hold, and the reference of
@@ -180,7 +180,7 @@ describe('after a restore of the Registry', () => {
     expect(queued()).toEqual(expect.arrayContaining([...was]));
   });
 
-  test('the return of a stray charge is queued again while its refund is pending at the bank', async () => {
+  test('the refund of a stray charge is queued again while it is pending at the bank', async () => {
     const stray = await pay('stray-at-bank', { source: 'tok_async' });
     const charge = world.chargeOf(stray);
     await world.processor.inside.decline(charge);
@@ -247,7 +247,7 @@ describe('after a restore of the Registry', () => {
     expect(await world.typesOf(order)).toContain('order.reopened');
   });
 
-  test('a store that does not answer ends the walk, so that no payment is skipped', async () => {
+  test('a store that does not respond stops the walk, so that no payment is skipped', async () => {
     await pay('held', { capture: 'manual' });
     const { store } = world;
     const away = {
@@ -267,7 +267,7 @@ describe('after a restore of the Registry', () => {
     });
   });
 
-  test('unfinished work ends as it would have without the restore', async () => {
+  test('unfinished work has the same outcome as without the restore', async () => {
     const { pending, stray, refunded } = await unfinished();
     await lose();
     await rebuild();

@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 const alarm = (what: string): void => void alarms.push(what);
 
-/** Runs the resolver and the return job once a minute. */
+/** Runs the resolver and the refund job for stray charges once a minute. */
 async function live(minutes: number): Promise<void> {
   const tools = { ...world.tools, alarm };
   for (let minute = 0; minute < minutes; minute += 1) {
@@ -40,7 +40,8 @@ async function live(minutes: number): Promise<void> {
 }
 
 /**
- * Removes the metadata of the charge's only refund, as another user of the account. @returns the refund's processor id
+ * Removes the metadata of the charge's only refund, as another user of the account could.
+ * @returns the refund's processor id
  */
 async function removeMetadata(of: string): Promise<string> {
   const { refunds } = await world.processor.inside.read(of);
@@ -63,7 +64,7 @@ async function decideFailed(operationId: OperationId): Promise<void> {
   });
 }
 
-describe('a refund whose answer was lost and whose metadata is removed', () => {
+describe('a refund with a lost response and removed metadata', () => {
   const refund = () => change(mine, 'r', { kind: 'refund', amountMinor: 300 });
 
   test('is posted once, although a callback first shows it under the processor’s id', async () => {
@@ -91,7 +92,7 @@ describe('a refund whose answer was lost and whose metadata is removed', () => {
   });
 });
 
-describe('a refund that the processor accepted and whose metadata is removed while it is pending', () => {
+describe('an accepted refund whose metadata is removed while it is pending', () => {
   const refund = () => change(mine, 'r', { kind: 'refund', amountMinor: 300 });
 
   async function accepted(): Promise<string> {
@@ -100,7 +101,7 @@ describe('a refund that the processor accepted and whose metadata is removed whi
     return removeMetadata(charge);
   }
 
-  test('is not declared “not attempted”: an operator determines its outcome', async () => {
+  test('is left to an operator instead of being declared “not attempted”', async () => {
     const refundId = await accepted();
     await live(90);
     expect((await stateOf(mine)).refunds.get(refund().operationId)).toMatchObject({ status: 'pending' });
@@ -127,7 +128,7 @@ describe('a refund that the processor accepted and whose metadata is removed whi
 test.each([
   ['a refund by another user', 300],
   ['no other refund', 0],
-])('a refund that was never sent is declared “not attempted” in the presence of %s', async (_what, foreignMinor) => {
+])('an unsent refund is declared “not attempted” with %s at the processor', async (_what, foreignMinor) => {
   const refund = change(mine, 'r', { kind: 'refund', amountMinor: 300 });
   await world.dieBeforeChange(refund);
   if (foreignMinor > 0) {
@@ -154,7 +155,7 @@ test('a successful refund whose metadata is removed is not posted twice, and an 
   expect((await stateOf(mine)).payment).toMatchObject({ amountRefundedMinor: 600 });
 });
 
-test('a refund that only its look-up has shown as pending is not declared “not attempted” after its metadata is removed', async () => {
+test('a refund that only a look-up found pending is not declared “not attempted” after its metadata is removed', async () => {
   await world.processor.inside.failNextChange(1, 'tok_async');
   const refund = change(mine, 'r', { kind: 'refund', amountMinor: 300 });
   await world.dieAfterChange(refund);
@@ -165,7 +166,7 @@ test('a refund that only its look-up has shown as pending is not declared “not
   expect(alarms).toEqual(['undecidable']);
 });
 
-describe('the return of a stray charge whose metadata is removed while it is pending', () => {
+describe('a pending refund of a stray charge with removed metadata', () => {
   let stray: string;
   let refundId: string;
 
@@ -180,7 +181,7 @@ describe('the return of a stray charge whose metadata is removed while it is pen
     expect(alarms.splice(0)).toEqual(['late_success']);
   });
 
-  test.each(['failed', 'succeeded'] as const)('waits for an operator, who ends it after it has %s', async (status) => {
+  test.each(['failed', 'succeeded'] as const)('waits for an operator’s decision after it has %s', async (status) => {
     await world.processor.inside.endRefund(refundId, status);
     await deliver('evt_ended', stray);
     await live(DAY_MINUTES);

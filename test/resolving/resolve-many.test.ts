@@ -10,7 +10,7 @@ import { World } from '../world/world.ts';
 const MINUTE_MS = 60_000;
 const LATE = 'late@example.com';
 
-/** Creates a charged payment that was answered 202 and whose callback is lost. */
+/** Creates a charged payment with a 202 response and a lost callback. */
 async function lostCallback(harness: World) {
   const request = paymentRequest('lost');
   const blind = {
@@ -44,7 +44,7 @@ test('many payments that take days and fill every run do not block the outcome o
   expect((await harness.chain(lost)).state.payment.status).toBe('succeeded');
 });
 
-test('no outcome is requested after the deadline of the run', async () => {
+test('no look-up starts after the deadline of the run', async () => {
   const harness = new World();
   const lost = await lostCallback(harness);
   const deadlineMs = harness.clock.nowMs();
@@ -53,7 +53,7 @@ test('no outcome is requested after the deadline of the run', async () => {
   expect(await resolveInquiries({ ...harness.tools, deadlineMs: deadlineMs + 1 })).toMatchObject({ finished: 1 });
 });
 
-test('orders whose e-mail is delayed for days and that fill every run do not block a later order', async () => {
+test('orders with e-mails delayed for days do not block a later order, even if they fill every run', async () => {
   const harness = new World();
   const timeout = () => new AmbiguousError('postmark_timeout', 'no');
   const mailer = {

@@ -53,7 +53,7 @@ describe('a stray charge', () => {
     ['tok_timeout_charged', 'after it took effect'],
     ['tok_timeout_not_charged', 'before it took effect'],
     ['tok_flaky', 'with an error'],
-  ])('is refunded once if the processor fails %s (%s)', async (source) => {
+  ])('is refunded once if the first refund fails: %s (%s)', async (source) => {
     const { request } = await lateSuccess(source);
     await harness.processor.inside.failNextChange(1, source);
     await harness.returnCharges();
@@ -63,7 +63,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('is returned under a new key each time the bank fails its return, and is left to an operator after three failures', async () => {
+  test('is refunded under a new key each time the bank fails its refund, and left to an operator after three failures', async () => {
     const { request, charge } = await lateSuccess('slow');
     const refunds = () => harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
     for (const attempt of [1, 2, 3]) {
@@ -134,7 +134,7 @@ describe('a stray charge', () => {
     expect(await harness.deliver(callback('h_3', charge))).toMatchObject({ transitions: [] });
   });
 
-  test('stays queued if its hold is closed after a callback queued it for a refund', async () => {
+  test('stays queued for a refund if its void is closed late', async () => {
     const { request, charge } = await lateHold();
     const [hold] = await harness.store.chargesToReturn(ALL_DUE);
     await harness.processor.inside.capture(charge);
@@ -144,7 +144,7 @@ describe('a stray charge', () => {
     expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 
-  test('is refunded under a key other than the key of its refused void', async () => {
+  test('is refunded under a different key than its refused void', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
@@ -158,7 +158,7 @@ describe('a stray charge', () => {
 });
 
 describe('the resolver', () => {
-  test('finishes a payment whose owner crashed, with the answer that its caller receives', async () => {
+  test('finishes a payment whose owner crashed, with the response that the caller receives', async () => {
     const request = paymentRequest('dead');
     await harness.claimThenDie(request, true);
     expect(await harness.resolveClaims()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
@@ -168,11 +168,11 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  describe('with a released claim whose processor is no longer called', () => {
+  describe('a released claim whose processor is no longer called', () => {
     const refusing = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
     const moved = () => ({ ...harness.processor, account: 'acct_new' });
 
-    test('leaves it to its caller during the send window, and then ends the payment as never attempted', async () => {
+    test('is left to its caller during the send window, and then fails as never attempted', async () => {
       const request = paymentRequest('released');
       await expect(harness.pay(request, { processor: { ...harness.processor, charge: refusing } })).rejects.toThrow(
         '401',
@@ -188,7 +188,7 @@ describe('the resolver', () => {
       });
     });
 
-    test('frees the reservation of its refund', async () => {
+    test('releases the reservation of its refund', async () => {
       const request = paymentRequest('reserved');
       await harness.pay(request);
       const refund = change(request, 'r', { kind: 'refund' });
@@ -209,7 +209,7 @@ describe('the resolver', () => {
     });
   });
 
-  test('reports a claim that cannot be finished, with one alarm, and does not count it as finished', async () => {
+  test('raises one alarm for a claim that cannot be finished, and does not count it as finished', async () => {
     const request = paymentRequest('stuck');
     await harness.pay(request);
     let stuck: OpenRecord = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
@@ -229,7 +229,7 @@ describe('the resolver', () => {
   test.each([
     ['tok_timeout_charged', 'payment.completed'],
     ['tok_timeout_not_charged', 'payment.completed'],
-  ])('determines the outcome of %s, and the stored 202 stays', async (source, ending) => {
+  ])('determines the outcome of %s without changing the stored 202', async (source, ending) => {
     const request = paymentRequest(source);
     const blind = {
       ...harness.processor,
@@ -245,7 +245,7 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('asks an operator once about a refund of a charge that the processor does not know, and the decision frees the amount', async () => {
+  test('raises one alarm for a refund of a charge unknown to the processor, and the operator’s decision releases the amount', async () => {
     const request = paymentRequest('unknown', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -285,7 +285,7 @@ describe('the resolver', () => {
   });
 
   test.each(['tok_async', 'tok_action'])(
-    'continues to look up another charge of a payment that a read shows without a result: %s',
+    'keeps looking up another charge of the payment while it has no result: %s',
     async (source) => {
       const request = paymentRequest(`other-${source}`, { source });
       const { paymentId } = request;
@@ -332,7 +332,7 @@ describe('the resolver', () => {
     harness.clock.advance(3 * 60 * 60_000);
     const books = [away];
     asked = 0;
-    // After an hour, the resolver reads once in 15 minutes.
+    // After an hour, the resolver reads once every 15 minutes.
     const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
     for (let minute = 0; minute < 30; minute += 1) {
       harness.clock.advance(60_000);
@@ -344,7 +344,7 @@ describe('the resolver', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('repeats a charge with the return URL of its payment', async () => {
+  test('resends a charge with the return URL of its payment', async () => {
     const returnUrl = 'https://shop.example/done';
     const request = paymentRequest('back', { returnUrl });
     const silent = {
@@ -364,7 +364,7 @@ describe('the resolver', () => {
     expect(sent).toEqual([returnUrl]);
   });
 
-  test('does not charge an old checkout, which fails after it is proven absent', async () => {
+  test('fails an old checkout without charging it, once the charge is proven absent', async () => {
     const request = paymentRequest('long-ago');
     const silent = {
       ...harness.processor,
@@ -400,24 +400,21 @@ describe('the resolver', () => {
   test.each([
     ['finds the charge by key', {}],
     ['cannot look the charge up', { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 } }],
-  ])(
-    'ends with a charge that was voided while it was pending and had no callback, at a processor that %s',
-    async (_how, options) => {
-      const world = new World(options);
-      const request = paymentRequest('voided', { source: 'tok_async' });
-      await world.pay(request);
-      await world.processor.inside.correct(world.chargeOf(request), { status: 'voided' });
-      world.clock.advance(16 * 60_000);
-      expect(await world.resolveInquiries()).toMatchObject({ waiting: 1 });
-      world.clock.advance(30 * 60_000);
-      await world.resolveInquiries();
-      expect((await world.chain(request)).state.payment.status).toBe('canceled');
-      world.clock.advance(15 * 60_000);
-      expect(await world.resolveInquiries()).toMatchObject({ finished: 1 });
-    },
-  );
+  ])('finishes a pending charge that was voided without a callback, at a processor that %s', async (_how, options) => {
+    const world = new World(options);
+    const request = paymentRequest('voided', { source: 'tok_async' });
+    await world.pay(request);
+    await world.processor.inside.correct(world.chargeOf(request), { status: 'voided' });
+    world.clock.advance(16 * 60_000);
+    expect(await world.resolveInquiries()).toMatchObject({ waiting: 1 });
+    world.clock.advance(30 * 60_000);
+    await world.resolveInquiries();
+    expect((await world.chain(request)).state.payment.status).toBe('canceled');
+    world.clock.advance(15 * 60_000);
+    expect(await world.resolveInquiries()).toMatchObject({ finished: 1 });
+  });
 
-  test('looks up a payment that takes days at growing intervals, and ends when a callback settles it', async () => {
+  test('looks up a slow payment at growing intervals until a callback settles it', async () => {
     const request = paymentRequest('days', { source: 'tok_async' });
     await harness.pay(request);
     expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1 });
@@ -462,7 +459,7 @@ describe('the resolver', () => {
       expect(await harness.store.inquiries()).toEqual([]);
     });
 
-    test('finds an approval before a cancellation, which was therefore refused', async () => {
+    test('finds the approval that preceded a refused cancellation', async () => {
       const request = paymentRequest('too-late', { source: 'tok_action' });
       await harness.pay(request);
       await harness.processor.inside.approve(harness.chargeOf(request));
@@ -484,7 +481,7 @@ describe('the resolver', () => {
   });
 });
 
-test('a payment whose own charge is pending is finished, although another charge of the same operation is found first', async () => {
+test('a payment whose own charge is pending is finished, even if another charge of the operation is found first', async () => {
   const request = paymentRequest('two-charges');
   const { processor } = harness;
   const unanswered = async () => {

@@ -13,11 +13,12 @@ import { TABLES } from '../world/tables.ts';
 import { HISTORIES } from './restored-histories.ts';
 import { type Cut, type HistoryStep, RestoredWorld, type Transaction } from './restored-world.ts';
 
-/** The actor after the restore: the client repeats its request, or only the jobs run. */
+/** Actor after the restore: the client retries its request, or only the jobs run. */
 type Next = 'repeated' | 'left';
 
 /**
- * Runs a history until its tables are lost, restores and recovers them, runs the jobs, and repeats unanswered requests.
+ * Runs a history until its tables are lost, restores and recovers them, runs the jobs, and retries requests without a
+ * response.
  *
  * @returns the violations that remain
  */
@@ -56,29 +57,26 @@ async function transactionsOf(history: readonly HistoryStep[]): Promise<readonly
   return world.transactions;
 }
 
-describe('tables that were restored to a moment within a transaction', () => {
-  test.each(Object.entries(HISTORIES))(
-    '%s: all work ends, whichever rows the copy contains',
-    async (_name, history) => {
-      const transactions = await transactionsOf(history);
-      const cases = transactions.flatMap((transaction, place) =>
-        choicesOf(transaction).flatMap((kept) =>
-          (['repeated', 'left'] as const).map((next) => ({ cut: { transaction: place, kept }, next })),
-        ),
-      );
-      const found: string[] = [];
-      for (const { cut, next } of sliceOf(cases, 37)) {
-        const rows = transactions[cut.transaction]?.rows ?? [];
-        const copied = rows.map((row, place) => (cut.kept.includes(place) ? row : `no ${row}`));
-        const failures = await playRestored(history, cut, next).catch((error: Error) => [String(error.stack)]);
-        found.push(...new Set(failures.map((what) => `${cut.transaction}: ${copied.join(', ')}, ${next}: ${what}`)));
-      }
-      expect(found).toEqual([]);
-    },
-  );
+describe('tables restored to a moment within a transaction', () => {
+  test.each(Object.entries(HISTORIES))('%s: all work finishes with any rows in the copy', async (_name, history) => {
+    const transactions = await transactionsOf(history);
+    const cases = transactions.flatMap((transaction, place) =>
+      choicesOf(transaction).flatMap((kept) =>
+        (['repeated', 'left'] as const).map((next) => ({ cut: { transaction: place, kept }, next })),
+      ),
+    );
+    const found: string[] = [];
+    for (const { cut, next } of sliceOf(cases, 37)) {
+      const rows = transactions[cut.transaction]?.rows ?? [];
+      const copied = rows.map((row, place) => (cut.kept.includes(place) ? row : `no ${row}`));
+      const failures = await playRestored(history, cut, next).catch((error: Error) => [String(error.stack)]);
+      found.push(...new Set(failures.map((what) => `${cut.transaction}: ${copied.join(', ')}, ${next}: ${what}`)));
+    }
+    expect(found).toEqual([]);
+  });
 });
 
-/** Runs a history until its tables are lost. Of the transaction, the copy contains only the rows with these names. */
+/** Runs a history until its tables are lost. The copy contains only these rows of the given transaction. */
 async function restored(history: keyof typeof HISTORIES, transaction: number, has: readonly string[]) {
   const steps = HISTORIES[history] ?? [];
   const rows = (await transactionsOf(steps))[transaction]?.rows ?? [];
@@ -94,16 +92,19 @@ describe('before the recovery', () => {
     ['a payment', 0, 'pay'],
     ['a refund', 2, 'ref'],
     ['an order', 0, 'ord'],
-  ])('a claim without its transition is left, and its key is answered 503: %s', async (history, transaction, row) => {
-    const { world, last } = await restored(history, transaction, [row]);
-    world.adopt();
-    const sent = world.inside.sent.length;
-    await world.work(60);
-    expect(world.world.reported).toEqual([]);
-    expect(await last.act(world)).toMatchObject({ status: 503, body: { code: 'temporarily_unavailable' } });
-    expect(world.inside.sent).toHaveLength(sent);
-    expect(world.world.store.openClaims()).toBe(1);
-  });
+  ])(
+    'a claim without its transition stays, and requests with its key get 503: %s',
+    async (history, transaction, row) => {
+      const { world, last } = await restored(history, transaction, [row]);
+      world.adopt();
+      const sent = world.inside.sent.length;
+      await world.work(60);
+      expect(world.world.reported).toEqual([]);
+      expect(await last.act(world)).toMatchObject({ status: 503, body: { code: 'temporarily_unavailable' } });
+      expect(world.inside.sent).toHaveLength(sent);
+      expect(world.world.store.openClaims()).toBe(1);
+    },
+  );
 
   test('a read whose record has no transition is repeated', async () => {
     const { world } = await restored('a read of a payment', 2, ['inq']);
@@ -156,7 +157,7 @@ describe('the recovery', () => {
     ['a correction', 2, 'cor', 'effect', 201],
     ['an approved correction', 3, 'apr', 'effect', 200],
   ])(
-    'reports the key of %s, whose request is then a first request',
+    'reports the key of %s, and handles its retry as a first request',
     async (history, transaction, row, kind, status) => {
       const { world, last } = await restored(history, transaction, [row]);
       const lost = await world.recover();
@@ -176,7 +177,7 @@ describe('the recovery', () => {
     expect(await world.recover()).toEqual([]);
   });
 
-  test('finds an executed refund whose claim is lost in the processor’s books', async () => {
+  test('finds an executed refund with a lost claim by reading the processor’s books', async () => {
     const { world } = await restored('a refund', 3, []);
     const { store, processor } = world.world;
     const [refund] = processor.charges(world.paymentId).flatMap(({ refunds }) => refunds);
@@ -193,7 +194,7 @@ describe('the recovery', () => {
     expect(world.world.refundedAtProcessor({ paymentId: world.paymentId })).toBe(300);
   });
 
-  test('an order whose contacts are lost is completed without its e-mail and its credit', async () => {
+  test('completes an order whose contacts are lost, without its e-mail and credit', async () => {
     const { world, last } = await restored('an order', 0, ['ord', 'ORD']);
     await world.recover();
     expect(await last.act(world)).toMatchObject({

@@ -9,7 +9,7 @@ import { callback, paymentIdFor } from '../payments/payment-fixtures.ts';
 import type { Reply } from '../world/api.ts';
 import type { HistoryStep, RestoredWorld } from './restored-world.ts';
 
-/** Histories that contain every kind of transaction of the product. */
+/** Histories that cover every kind of transaction. */
 
 const BEN = { headers: { Authorization: 'Bearer ok_benbenbenbenbenbenbenben00' } };
 const PAYMENT = paymentIdFor('pay', 'ten_desk');
@@ -28,13 +28,13 @@ const asOperator = (what: string, path: (world: RestoredWorld) => string, body: 
     return world.api.write(path(world), what, body(world.paymentId), as);
   });
 
-/** Acts on the payment's charge at the processor, if there is one. */
+/** Returns a step that acts on the payment's charge at the processor, if the charge exists. */
 const bank = (what: string, act: (inside: RestoredWorld['inside'], charge: string) => Promise<unknown>) =>
   happens(what, async (world) => {
     const [charge] = world.world.processor.charges(world.paymentId);
     if (charge !== undefined) await act(world.inside, charge.chargeId);
   });
-/** Sends callbacks for all charges. The processor resends a callback that was not acknowledged. */
+/** Returns a step that sends callbacks for all charges. The processor resends unacknowledged callbacks. */
 const callbacks = (id: string) =>
   happens(`callbacks ${id}`, async ({ world, inside }) => {
     for (const { chargeId } of inside.all) await world.deliver(callback(`${id}-${chargeId}`, chargeId));

@@ -19,20 +19,22 @@ const MINUTE_MS = 60_000;
 /** Downtime of the functions while tables are restored, in milliseconds. */
 const STOPPED_MS = 10 * MINUTE_MS;
 
-/** One step of a history. */
 export interface HistoryStep {
   readonly what: string;
-  /** A request with a key, which its client repeats. @default the step happens once */
+  /**
+   * Whether the step is a request with a key, which its client retries.
+   * @default the step happens once
+   */
   readonly isKeyed?: true;
   readonly act: (world: RestoredWorld) => Promise<Reply | undefined | void>;
 }
 
-/** A transaction of a history, as its tables and the kinds of their rows. */
+/** Transaction of a history, as the tables and kinds of its rows. */
 export interface Transaction {
   readonly rows: readonly string[];
 }
 
-/** A transaction, and those of its rows that a restored copy contains. */
+/** Restore point: a transaction, and the rows of it that the restored copy contains. */
 export interface Cut {
   readonly transaction: number;
   readonly kept: readonly number[];
@@ -40,7 +42,7 @@ export interface Cut {
 
 const APPROVALS = { aboveMinor: { EUR: 5_000 }, lifetimeMs: 72 * 60 * MINUTE_MS };
 
-/** All APIs and jobs on tables that are restored to a moment within a transaction. */
+/** Runs all APIs and jobs on tables restored to a moment within a transaction. */
 export class RestoredWorld {
   api: Api;
   readonly transactions: Transaction[] = [];
@@ -75,14 +77,14 @@ export class RestoredWorld {
     this.api.registerOperator('ok_benbenbenbenbenbenbenben00', { operator: 'Ben Example', role: 'approver' });
   }
 
-  /** Returns the answer to an earlier step. */
+  /** Returns the response to an earlier step. */
   made(what: string): Reply {
     const reply = this.#made.get(what);
     if (reply === undefined) throw new Error(`the step ${what} has no answer`);
     return reply;
   }
 
-  /** The payment of the request under the key `pay`, even without an answer. */
+  /** Id of the payment requested with the key `pay`, even if that request got no response. */
   get paymentId(): PaymentId {
     return paymentIdFor('pay', 'ten_desk');
   }
@@ -102,7 +104,10 @@ export class RestoredWorld {
     return false;
   }
 
-  /** Repeats a request until it is answered, as its client does. @returns the violations in its answers */
+  /**
+   * Retries a request up to three times while it fails with a 5xx status, as its client does.
+   * @returns a violation if the last response is still a 5xx
+   */
   async repeat(step: HistoryStep): Promise<readonly string[]> {
     let reply = await step.act(this);
     for (let tries = 0; tries < 3 && reply !== undefined && reply !== null && reply.status >= 500; tries += 1) {
@@ -142,7 +147,7 @@ export class RestoredWorld {
     return remnants.lost;
   }
 
-  /** Runs the second half of the recovery. */
+  /** Rebuilds the queues, which is the second half of the recovery. */
   rebuild(): ReturnType<typeof rebuildQueues> {
     const { store, basics } = this.world;
     const { client } = store.database;
@@ -178,7 +183,7 @@ export class RestoredWorld {
     world.reported.push(...errors);
   }
 
-  /** Returns errors that the jobs report although nothing new happens. */
+  /** Returns the errors of jobs that keep failing although nothing new happens. */
   async endless(): Promise<readonly string[]> {
     this.world.reported.length = 0;
     await this.work(3);
@@ -186,14 +191,14 @@ export class RestoredWorld {
     return this.world.reported.map((error) => `a job fails in every run: ${(error as Error).message}`);
   }
 
-  /** Compares the books of two days, and stores the reported payments. */
+  /** Compares the books of two days, and stores the payments with reported mismatches. */
   async compare(): Promise<void> {
     if (this.inside.all.length === 0) return;
     const comparing = new ReconcileHarness({}, this.world);
     for (const { paymentId } of await comparing.mismatches()) if (paymentId !== undefined) this.#named.add(paymentId);
   }
 
-  /** Returns differences between books and processor that were not reported. */
+  /** Returns unreported differences between the chains and the processor. */
   async differences(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const charge of this.world.processor.inside.all) {
@@ -214,7 +219,7 @@ export class RestoredWorld {
     return found;
   }
 
-  /** Returns a violation if an operator's effect was answered but is not in the chain. */
+  /** Returns a violation if an operator's effect was acknowledged but is missing from the chain. */
   async unmade(): Promise<readonly string[]> {
     const effects = [...this.#made].filter(([what]) => /^(?:decision|correction|annotation|approval)$/.test(what));
     if (effects.length === 0) return [];

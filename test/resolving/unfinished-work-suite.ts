@@ -16,7 +16,7 @@ export interface UnfinishedWorkUnderTest {
   readonly work: UnfinishedWork;
 }
 
-/** Describes the contract of every UnfinishedWork. */
+/** Registers the contract tests of every UnfinishedWork. */
 export function describeUnfinishedWork(name: string, make: () => Promise<UnfinishedWorkUnderTest>): void {
   let made = 0;
   let payments: PaymentStore;
@@ -48,7 +48,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(leaseExpiresAtMs)).toEqual([]);
     });
 
-    test('show a released claim from the end of its send window, even if a new owner’s lease ended before', async () => {
+    test('show a released claim from the end of its send window, even if a new owner’s lease expired earlier', async () => {
       await claim();
       await payments.release(chargeOperation(id), ownerToken('owner-a'));
       const windowEndMs = claimedAtMs + SEND_WINDOW_MS;
@@ -61,7 +61,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(lease.leaseExpiresAtMs)).toMatchObject([{ owner: lease.owner, released: false }]);
     });
 
-    test('show a postponed claim from its new time on, with its mark', async () => {
+    test('show a postponed claim, with its mark, from its new due time on', async () => {
       await claim();
       const next = { dueAtMs: leaseExpiresAtMs + 60_000, undecidable: true };
       await work.postponeClaim(openRecord(id), next);
@@ -72,7 +72,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(next.dueAtMs)).toEqual([]);
     });
 
-    test('show an inquiry from the commit of its 202 answer until it is closed', async () => {
+    test('show an inquiry from the commit of its 202 response until it is closed', async () => {
       await claim();
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
@@ -110,7 +110,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).toContainEqual(books);
     });
 
-    test('keep a read of the books that was queued again if the earlier one is closed late', async () => {
+    test('keep a requeued read of the books if the earlier read is closed late', async () => {
       const first: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs, waitsFor: 'books' };
       await queueInquiry('first', first);
       const second = await queueInquiry('second', { ...first, claimedAtMs: claimedAtMs + 1 });
@@ -121,7 +121,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
     const lookAt = (inquiry: Inquiry, dueAtMs: number, undecidable = false) =>
       work.postponeInquiry(inquiry, { dueAtMs, undecidable });
 
-    test('return the longest due entries first, and no entry that is not due, in small pages', async () => {
+    test('return only due entries, longest due first, in small pages', async () => {
       const ids = [4, 2, 7, 1, 6, 3, 5].map((dueAtMs) => [dueAtMs, paymentIdFor(`due-${made}-${dueAtMs}`)] as const);
       const asked = new Map<number, Inquiry>();
       for (const [dueAtMs, paymentId] of ids) {
@@ -158,14 +158,14 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.unknownOutcomes(ALL_DUE)).toContainEqual({ ...unknown, undecidable: false });
     });
 
-    test('have no inquiry of a commit whose condition failed', async () => {
+    test('contain no inquiry from a commit whose condition failed', async () => {
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
       expect(outcome.kind).toBe('fenced');
       expect(await inquiries()).not.toContainEqual(inquiry);
     });
 
-    /** Queues a charge to return, found by one processor event. */
+    /** Queues a stray charge that one processor event found. */
     const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {
       const charge: ChargeToReturn = {
         paymentId: id,
@@ -184,7 +184,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       return charge;
     };
 
-    test('show a charge to return from the effect that found it until it is closed', async () => {
+    test('show a stray charge from the effect that found it until its return is closed', async () => {
       await claim();
       const charge = await find('found');
       expect(await work.chargesToReturn(ALL_DUE)).toContainEqual(charge);
@@ -192,7 +192,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.chargesToReturn(ALL_DUE)).not.toContainEqual(charge);
     });
 
-    test('keep a hold that was queued again for a refund if its void is closed late', async () => {
+    test('keep a requeued refund of a hold if the void is closed late', async () => {
       await claim();
       const hold = await find('held', { by: 'void' });
       const money = await find('taken', { by: 'refund', foundAtMs: claimedAtMs + 1 });

@@ -1,6 +1,6 @@
 /**
- * Implements `npm run commits`: checks the commit subjects that are not on the default branch; on that branch, the last
- * 50. With a file, checks the message in it, as the git hook `commit-msg` does.
+ * Implements `npm run commits`: checks the subjects of commits that are not on the default branch, or of the last 50
+ * commits on that branch. With a file, checks the commit message in that file, as the git hook `commit-msg` does.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const [file] = new Command('npm run commits --')
   .argument('[file]', 'file with the message of one commit; by default, the commits of this branch are checked')
   .parse().args;
 
-/** @returns undefined if git is missing or fails */
+/** Returns git's trimmed output, or undefined if git is missing or fails. */
 function git(...words: readonly string[]): string | undefined {
   try {
     return execFileSync('git', words, { cwd: PROJECT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

@@ -1,7 +1,7 @@
 /**
  * Generates one Jest test file ("entry") for each folder of `test`, and one for all small folders. An entry loads its
- * test files into one module registry. Loading the product separately for each of 370 files would take a fifth of the
- * time of all unit tests, and compiling it most of the rest.
+ * test files into one module registry. Without entries, loading production code for each of 370 files would take a
+ * fifth of the total unit-test time, and compiling it would take most of the rest.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
@@ -11,7 +11,8 @@ const TEST = join(import.meta.dirname, '..');
 const ENTRIES = join(TEST, 'entries');
 
 /**
- * Folders with fewer test files share an entry, because a separate entry would take longer to start than their tests.
+ * Minimum number of test files for a separate entry. Smaller folders share one, because a separate entry would take
+ * longer to start than their tests.
  */
 const FEWEST_FILES = 8;
 /** Folders with few files but much work, which get a separate entry. */
@@ -73,8 +74,8 @@ const textOf = (files: readonly string[], test: string): string =>
   files.map((file) => `await loadTestFile('test/${file}', () => import('${test}/${file}'));\n`).join('');
 
 /**
- * Returns the weight of an entry until Jest knows its duration: the size of its test files and of the stories next to
- * them. Bytes.
+ * Returns the weight of an entry, which applies until Jest knows its duration: the size of its test files and of the
+ * stories next to them, in bytes.
  */
 export function weightOf(entry: string): number {
   const name = relative(ENTRIES, entry).replace(/\.test\.js$/, '');

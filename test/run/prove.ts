@@ -17,7 +17,6 @@ import { unitFiles } from './entries.ts';
 import { commandOf, PROGRESS_REPORTER, type Step, StepRun } from './steps.ts';
 import { sliceOfTree } from './tree-slice.ts';
 
-/** Duration of the simulator, in minutes. */
 const SIMULATOR_MINUTES = 20;
 /** Estimated duration of a complete run on two cores, in minutes. */
 const WHOLE_MINUTES = 82;
@@ -28,7 +27,6 @@ interface Proof {
   /** A number derived from the content of the tree. */
   readonly tree: number;
   readonly seed: string;
-  /** The parts that passed. */
   readonly passed: readonly string[];
 }
 

@@ -9,7 +9,10 @@ export interface Step {
   /** Script of package.json, followed by its arguments. */
   readonly script: readonly [string, ...string[]];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Whether it runs at lower priority: it is CPU-bound, and the other steps mostly wait. @default false */
+  /**
+   * Whether the step runs at lower priority, because it is CPU-bound while the other steps mostly wait.
+   * @default false
+   */
   readonly yields?: boolean;
 }
 
@@ -17,7 +20,7 @@ interface EndedStep {
   readonly name: string;
   readonly seconds: number;
   readonly hasPassed: boolean;
-  /** The line of totals that a suite printed; empty without one. */
+  /** Line of totals that the suite printed, or an empty string. */
   readonly tests: string;
 }
 
@@ -48,7 +51,7 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, YIELDING);
   } catch {
-    // The child has ended.
+    // The child has already exited.
   }
 }
 
@@ -80,7 +83,7 @@ export class StepRun {
     }
   }
 
-  /** @returns whether the step passed */
+  /** Runs a step as an npm script, and reports whether it passed. */
   async run({ name, script: [script, ...values], environment = {}, yields = false }: Step): Promise<boolean> {
     const begunMs = performance.now();
     const child = spawn('npm', ['run', '--silent', script, ...(values.length === 0 ? [] : ['--', ...values])], {
@@ -117,7 +120,7 @@ export class StepRun {
     return hasPassed;
   }
 
-  /** Counts a step that could not begin as failed. */
+  /** Records a step that could not start as failed. */
   skip(name: string, reason: string): void {
     this.#say(name, reason);
     this.#end({ name, begunMs: performance.now(), hasPassed: false });

@@ -81,7 +81,7 @@ const NAMES: Readonly<Record<string, string>> = {
   whoever: 'any',
 };
 
-/** Allowed texts: a label of random draws, whose change would change the histories of all seeds. */
+/** Allowed texts. Changing this label of random draws would change the histories of all seeds. */
 const KEPT_TEXTS: ReadonlySet<string> = new Set(['course goes on']);
 
 /** Allowed names: stored attributes, fault codes and sample values, which must stay unchanged. */
@@ -97,7 +97,7 @@ const KEPT_NAMES: ReadonlySet<string> = new Set([
 interface Piece {
   readonly kind: 'comment' | 'text' | 'name';
   readonly text: string;
-  /** Line numbers by the offset at which each line begins in the text, in order. */
+  /** Offset in the text at which each line begins, with the line's number, in order. */
   readonly lines: readonly (readonly [offset: number, line: number])[];
 }
 

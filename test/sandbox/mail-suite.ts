@@ -16,7 +16,9 @@ const searchAnswer = z.strictObject({
   Messages: z.array(z.looseObject({ MessageID: z.string() })),
 });
 
-/** Tests the contract of the e-mail service, for every kind of books. Each test has its own recipient and order. */
+/**
+ * Registers the contract tests of the e-mail service for one kind of books. Each test has its own recipient and order.
+ */
 export function describeMail(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;
   let order: string;
@@ -49,7 +51,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
   const idOf = (answer: { readonly body: string }) => sentEmail.parse(JSON.parse(answer.body)).MessageID;
 
   describe(`the mail in ${booksKind} books`, () => {
-    test('a sent e-mail is answered with its id and found immediately, with its text', async () => {
+    test('a send request returns the id of the e-mail, which is found immediately with its text', async () => {
       const MessageID = idOf(await post());
       const outline = {
         MessageID,
@@ -79,12 +81,12 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       expect(await found({ recipient, tag: `${tag}x` })).toEqual({ TotalCount: 0, Messages: [] });
     });
 
-    test('two equal requests send two e-mails, because repeated requests are not recognized', async () => {
+    test('two equal requests send two e-mails, because duplicates are not detected', async () => {
       await Promise.all([post(), post()]);
       expect(await found()).toMatchObject({ TotalCount: 2 });
     });
 
-    test('pages are newest first, and contain the total count', async () => {
+    test('pages list the newest e-mail first, and contain the total count', async () => {
       const ids: string[] = [];
       for (let sent = 0; sent < 5; sent += 1) {
         ids.unshift(idOf(await post()));
@@ -101,15 +103,18 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       ['account', 422, 0, 200, 1],
       ['down', 503, 0, 503, 0],
       ['bounce', 422, 0, 422, 0],
-    ])('%s@ answers %i with %i sent, then %i with %i sent', async (name, first, afterFirst, second, afterSecond) => {
-      expect((await post(to(name))).status).toBe(first);
-      expect(await found()).toMatchObject({ TotalCount: afterFirst });
-      expect((await post(to(name))).status).toBe(second);
-      expect(await found()).toMatchObject({ TotalCount: afterSecond });
-      expect(sandbox.waits).toEqual(name === 'timeout' ? [15_000] : []);
-    });
+    ])(
+      '%s@ gets %i with %i e-mails sent, then %i with %i e-mails sent',
+      async (name, first, afterFirst, second, afterSecond) => {
+        expect((await post(to(name))).status).toBe(first);
+        expect(await found()).toMatchObject({ TotalCount: afterFirst });
+        expect((await post(to(name))).status).toBe(second);
+        expect(await found()).toMatchObject({ TotalCount: afterSecond });
+        expect(sandbox.waits).toEqual(name === 'timeout' ? [15_000] : []);
+      },
+    );
 
-    test('another e-mail to the same recipient counts its own sends', async () => {
+    test('each e-mail to the same recipient counts its own attempts', async () => {
       expect((await post(to('flaky'))).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: { payonce: `${order}x` } })).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: {} })).status).toBe(500);

@@ -57,7 +57,7 @@ describe('the sandbox refuses callers without its secret', () => {
   });
 
   test.each(['/actions/', '/actions/some/more', '/actions%2Fsome', '/x/../charges?payment=pay_1', '//actions/some'])(
-    'refuses a call of %s, which is not the payer’s page',
+    '%s is protected, because it is not the payer’s page',
     async (path) => {
       expect(await statusOf(path)).toBe(401);
     },
@@ -78,7 +78,7 @@ test('a sandbox with an empty secret refuses every caller', async () => {
   }
 });
 
-describe('the client of the sandbox', () => {
+describe('the sandbox client', () => {
   const send: SendRequest = async ({ url, method, headers, body }) => {
     const answer = await app.request(url, { method, headers, ...(body === undefined ? {} : { body }) });
     return { status: answer.status, retryAfter: null, headers: answer.headers, text: await answer.text() };
@@ -98,7 +98,7 @@ describe('the client of the sandbox', () => {
     expect(await books.chargesOfPayment(order.paymentId, LIMIT)).toHaveLength(1);
   });
 
-  test('treats a refusal of its secret as a call without an effect', async () => {
+  test('treats a rejected secret as a retryable error without an effect', async () => {
     const unauthorized = { name: 'RetryableError', code: 'processor_unauthorized' };
     await expect(createSandboxClient(access('secret-c')).charge(freshOrder(), LIMIT)).rejects.toMatchObject(
       unauthorized,

@@ -32,14 +32,14 @@ describe('a charge that requires an action of the payer', () => {
   const approve = (id: string) => form(id, 'decision=approve');
   const refuse = (id: string) => form(id, 'decision=refuse');
 
-  test('has the full action URL, under the base URL of the call', async () => {
+  test('has an absolute action URL under the base URL of the request', async () => {
     const charge = await asked();
     expect(charge).toMatchObject({ status: 'requires_action', amount_captured: 0, failure: null });
     expect(charge.action_url).toBe(`https://sandbox.example/actions/${charge.id}`);
     expect(await harness.types(charge.id)).toEqual(['charge.requires_action']);
   });
 
-  test('lets a browser name the origin of the page with its form, and send it only there', async () => {
+  test('lets browsers send the page’s origin with its form, but only to that origin', async () => {
     const { headers } = await page((await asked()).id);
     // With `no-referrer`, browsers send `Origin: null` with forms (Fetch, "append a request Origin header").
     expect(headers['referrer-policy']).toBe('same-origin');
@@ -202,14 +202,17 @@ describe('a charge that requires an action of the payer', () => {
     expect(await harness.types(id)).toHaveLength(2);
   });
 
-  test.each(['', 'decision=', 'decision=maybe', 'decision=approve&more=1'])('the form %p is 400', async (body) => {
-    const { id } = await asked();
-    const answer = await form(id, body);
-    expect([answer.status, errorIn(answer).code]).toEqual([400, 'invalid_request']);
-    expect((await harness.read(id)).status).toBe('requires_action');
-  });
+  test.each(['', 'decision=', 'decision=maybe', 'decision=approve&more=1'])(
+    'the form %p is rejected with 400',
+    async (body) => {
+      const { id } = await asked();
+      const answer = await form(id, body);
+      expect([answer.status, errorIn(answer).code]).toEqual([400, 'invalid_request']);
+      expect((await harness.read(id)).status).toBe('requires_action');
+    },
+  );
 
-  test('an unknown charge, or a charge that requires no action, has nothing to decide', async () => {
+  test('an unknown charge, or a charge that requires no action, gets 404 for its page and decisions', async () => {
     const { id } = chargeIn(await harness.charge('tok_ok'));
     for (const unknown of [id, 'ch_none']) {
       for (const answer of [await page(unknown), await approve(unknown), await refuse(unknown)]) {
@@ -255,7 +258,7 @@ describe('the base URL of the sandbox', () => {
     },
   );
 
-  test('equals the configured URL if the call does not contain it; without both, nothing is charged', async () => {
+  test('falls back to the configured URL, and without any URL nothing is charged', async () => {
     const books = emptyBooks();
     const world = {
       books,

@@ -77,7 +77,7 @@ describe('the URL and the signing secret of callbacks on AWS', () => {
     await expect(failing.address()).rejects.toThrow('AccessDenied');
   });
 
-  test('both are cached for exactly 30 seconds', async () => {
+  test('the URL and the secret are cached for exactly 30 seconds', async () => {
     await callbacks.address();
     await callbacks.secret();
     [parameter, secretText] = ['https://merchant.example/moved', '{"current":"rotated"}'];
@@ -105,7 +105,7 @@ describe('the URL and the signing secret of callbacks on AWS', () => {
     expect(looks).toEqual([{ SecretId: 'sandbox-secret' }]);
   });
 
-  test.each([[''], ['{}'], [undefined]])('an empty secret (%p) signs nothing', async (text) => {
+  test.each([[''], ['{}'], [undefined]])('an empty secret (%p) is rejected and signs nothing', async (text) => {
     secretText = text;
     await expect(callbacks.secret()).rejects.toThrow('empty');
   });
@@ -115,7 +115,7 @@ test('a task is sent as one message with its delay', async () => {
   const sent: object[] = [];
   const client = scripted(new SQSClient(OPTIONS), (input) => {
     sent.push(input);
-    // The client verifies the checksum in the answer of SQS.
+    // The client verifies the checksum in the SQS response.
     return {
       MD5OfMessageBody: createHash('md5')
         .update(JSON.stringify(delivery('evt_1')))

@@ -33,7 +33,7 @@ describe('magic sources whose charges change without a request', () => {
     await sandbox.runFor(60 * SECOND_MS);
   };
 
-  test('tok_async: pending, and charged after 2 seconds, once', async () => {
+  test('tok_async is pending, and charged once after 2 seconds', async () => {
     const charge = await made('tok_async');
     expect(charge).toMatchObject({ status: 'pending', amount_captured: 0, failure: null });
     await sandbox.runFor(2 * SECOND_MS - 1);
@@ -46,21 +46,21 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.types(charge.id)).toEqual(['charge.pending', 'charge.succeeded']);
   });
 
-  test('tok_async with manual capture: pending, then authorized', async () => {
+  test('tok_async with manual capture is pending, then authorized', async () => {
     const { id } = await made('tok_async', { capture: 'manual' });
     await sandbox.runFor(2 * SECOND_MS);
     expect(await harness.read(id)).toMatchObject({ status: 'authorized', amount_captured: 0 });
     expect(arrived()).toEqual(['charge.pending', 'charge.authorized']);
   });
 
-  test('tok_async_declined: pending, and declined after 2 seconds', async () => {
+  test('tok_async_declined is pending, and declined after 2 seconds', async () => {
     const { id } = await made('tok_async_declined');
     await sandbox.runFor(2 * SECOND_MS);
     expect(await harness.read(id)).toMatchObject({ status: 'declined', failure: { code: 'card_declined' } });
     expect(arrived()).toEqual(['charge.pending', 'charge.declined']);
   });
 
-  test('tok_async_short: pending, and half of it is charged after 2 seconds', async () => {
+  test('tok_async_short is pending, and half of it is charged after 2 seconds', async () => {
     const { id } = await made('tok_async_short');
     await sandbox.runFor(2 * SECOND_MS);
     const { amount, amount_captured: captured, status } = await harness.read(id);
@@ -68,7 +68,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(arrived()).toEqual(['charge.pending', 'charge.succeeded']);
   });
 
-  test('the same key answers with the current state of the charge', async () => {
+  test('a replay under the same key returns the current state of the charge', async () => {
     const answer = await harness.charge('tok_async', {}, 'k1');
     await sandbox.runFor(2 * SECOND_MS);
     const again = await harness.charge('tok_async', {}, 'k1');
@@ -89,7 +89,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.types(id)).toEqual(['charge.pending']);
   });
 
-  test('tok_callback_twice: its event arrives twice concurrently, under one id', async () => {
+  test('tok_callback_twice delivers its event twice concurrently, under one id', async () => {
     const bothHere = Promise.withResolvers<void>();
     receiver.onArrival = async () => {
       // Answers the first copy only after the second has arrived.
@@ -103,14 +103,14 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.events(id)).toMatchObject([{ attempts: 2, delivered: true }]);
   });
 
-  test('tok_callback_twice: delivered if one copy is accepted, otherwise both are sent again', async () => {
+  test('tok_callback_twice counts as delivered if one copy is accepted, and otherwise resends both copies', async () => {
     receiver.statuses.push(500, 500, 200, 500);
     const { id } = await made('tok_callback_twice');
     await sandbox.runFor(60 * SECOND_MS);
     expect(await harness.events(id)).toMatchObject([{ attempts: 4, delivered: true }]);
   });
 
-  test('tok_callback_first: its event arrives and is answered before the charge is answered', async () => {
+  test('tok_callback_first delivers its event and awaits the receiver before the charge response', async () => {
     const order: string[] = [];
     let readBefore: string | undefined;
     receiver.onArrival = async ({ event }) => {
@@ -127,7 +127,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.events(charge.id)).toMatchObject([{ attempts: 1, delivered: true }]);
   });
 
-  test('tok_callback_first: if the receiver fails, the charge is answered and the event is sent again', async () => {
+  test('tok_callback_first responds to the charge even if the receiver fails, and resends the event', async () => {
     receiver.statuses.push(500, 500);
     const { id } = await made('tok_callback_first');
     expect(await harness.events(id)).toMatchObject([{ attempts: 1, delivered: false }]);
@@ -135,19 +135,19 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.events(id)).toMatchObject([{ attempts: 3, delivered: true }]);
   });
 
-  test('tok_callback_first: without a callback URL, the charge is answered and the event waits', async () => {
+  test('tok_callback_first responds to the charge without a callback URL, and keeps the event waiting', async () => {
     sandbox.address = undefined;
     const { id } = await made('tok_callback_first');
     expect(await harness.events(id)).toMatchObject([{ attempts: 0, delivered: false }]);
   });
 
-  test('tok_callback_first: a repeated request with its key sends no callback', async () => {
+  test('tok_callback_first sends no callback for a replayed request', async () => {
     const first = await harness.charge('tok_callback_first', {}, 'k1');
     expect(await harness.charge('tok_callback_first', {}, 'k1')).toEqual(first);
     expect(arrived()).toEqual(['charge.succeeded']);
   });
 
-  test('tok_callback_out_of_order: the newest event arrives first', async () => {
+  test('tok_callback_out_of_order delivers the newest event first', async () => {
     const { id, status } = await made('tok_callback_out_of_order');
     expect(status).toBe('pending');
     await sandbox.runFor(SECOND_MS - 1);
@@ -160,21 +160,21 @@ describe('magic sources whose charges change without a request', () => {
     ]);
   });
 
-  test('tok_callback_out_of_order: the older event waits until the newest was accepted', async () => {
+  test('tok_callback_out_of_order holds the older event until the newest is accepted', async () => {
     receiver.statuses.push(500, 500);
     await made('tok_callback_out_of_order');
     await sandbox.runFor(60 * SECOND_MS);
     expect(arrived()).toEqual(['charge.succeeded', 'charge.succeeded', 'charge.succeeded', 'charge.pending']);
   });
 
-  test('tok_callback_out_of_order: the older event is finally sent, even if the newest is never accepted', async () => {
+  test('tok_callback_out_of_order finally sends the older event, even if the newest is never accepted', async () => {
     receiver.statuses.push(...Array<number>(20).fill(500));
     await made('tok_callback_out_of_order');
     await sandbox.runFor(24 * 3_600 * SECOND_MS);
     expect(arrived()).toEqual([...Array<string>(20).fill('charge.succeeded'), 'charge.pending']);
   });
 
-  test('tok_callback_late_success: declined, and nevertheless charged after 3 seconds', async () => {
+  test('tok_callback_late_success is declined, but charged after 3 seconds', async () => {
     const answer = await harness.charge('tok_callback_late_success', {}, 'k1');
     expect(answer.status).toBe(402);
     const { code, charge: id = '' } = errorIn(answer);
@@ -195,7 +195,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(arrived()).toEqual(['charge.declined']);
   });
 
-  test('tok_dispute: charged, and disputed in full after 2 seconds, once', async () => {
+  test('tok_dispute is charged, and disputed in full once after 2 seconds', async () => {
     const { id, status } = await made('tok_dispute');
     expect(status).toBe('succeeded');
     await sandbox.runFor(2 * SECOND_MS);
@@ -221,11 +221,11 @@ describe('magic sources whose charges change without a request', () => {
     [32, 31],
     [1, 1],
     [Number.MAX_SAFE_INTEGER, 261_208_778_387_489 + 30],
-  ])('tok_fee: %d minor units have a fee of %d', async (amount, fee) => {
+  ])('tok_fee on %d minor units has a fee of %d', async (amount, fee) => {
     expect((await made('tok_fee', { amount })).fee).toBe(fee);
   });
 
-  test('tok_fee: a partial capture has the fee of the captured amount', async () => {
+  test('tok_fee on a partial capture has the fee of the captured amount', async () => {
     const { id } = await made('tok_fee', { capture: 'manual' });
     expect(chargeIn(await harness.post(`/charges/${id}/capture`, { amount: 1_000 })).fee).toBe(59);
   });
@@ -235,7 +235,7 @@ describe('magic sources whose charges change without a request', () => {
     expect((await made('tok_async')).fee).toBeNull();
   });
 
-  test('a source that is switched on applies to the next call, regardless of the call’s source', async () => {
+  test('a switched-on source applies to the next request, regardless of that request’s source', async () => {
     const switched = { method: 'PUT', path: '/control/failures' };
     await callSandbox(sandbox.handler, { ...switched, body: JSON.stringify({ count: 1, source: 'tok_async' }) });
     expect((await made('tok_ok')).status).toBe('pending');

@@ -5,7 +5,7 @@ import { createTestSandbox, SANDBOX_SECRET, SANDBOX_START_MS, type TestSandbox }
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
-/** Waits between the twenty attempts: 1, 2, 4 and so on to 512 seconds, then 900 seconds. Seconds. */
+/** Waits between the 20 attempts, in seconds: doubled from 1 to 512, then 900. */
 const GROWING_WAITS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900, 900, 900, 900, 900, 900];
 
 describe('callbacks of the sandbox processor', () => {
@@ -55,7 +55,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await verifiedSeconds(forged, SANDBOX_SECRET)).toBeUndefined();
     });
 
-    test('has a new time under the same event id when repeated', async () => {
+    test('has a new timestamp under the same event id when resent', async () => {
       receiver.statuses.push(500, 503);
       await captured();
       await sandbox.runFor(3 * SECOND_MS);
@@ -70,7 +70,7 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('an event that is not accepted', () => {
-    test.each([[301], [400], [404], [409], [500], [503]])('is sent again after %d until accepted', async (status) => {
+    test.each([[301], [400], [404], [409], [500], [503]])('is resent after %d until accepted', async (status) => {
       receiver.statuses.push(status, status);
       const id = await captured();
       await sandbox.runFor(HOUR_MS);
@@ -79,7 +79,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(waits()).toEqual([0, 1, 2]);
     });
 
-    test('waits longer each time, up to 15 minutes, and stays undelivered after twenty attempts', async () => {
+    test('is resent at growing intervals of up to 15 minutes, and stays undelivered after 20 attempts', async () => {
       receiver.statuses.push(...Array<number>(30).fill(500));
       const id = await captured();
       await sandbox.runFor(24 * HOUR_MS);
@@ -110,7 +110,7 @@ describe('callbacks of the sandbox processor', () => {
       },
     );
 
-    test('is sent again if the receiver closed the connection', async () => {
+    test('is resent if the receiver closes the connection', async () => {
       let broken = false;
       receiver.onArrival = async () => {
         if (!broken) {
@@ -133,7 +133,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(receiver.arrivals).toHaveLength(1);
     });
 
-    test('is retried, and given up after half a minute, if its event is not in the books yet', async () => {
+    test('is retried for half a minute while its event is not in the books', async () => {
       const task = { kind: 'deliver', eventId: 'evt_1', attempt: 1, copies: 1, again: false, thenEventId: null };
       await sandbox.batch(JSON.stringify(task));
       await sandbox.runFor(HOUR_MS);
@@ -141,14 +141,14 @@ describe('callbacks of the sandbox processor', () => {
       expect(receiver.arrivals).toEqual([]);
     });
 
-    test('is retried, and given up after half a minute, if its charge is not in the books yet', async () => {
+    test('is retried for half a minute while its charge is not in the books', async () => {
       const task = { kind: 'advance', chargeId: 'ch_1', to: 'succeed', attempt: 1, partId: null, heldEventId: null };
       await sandbox.batch(JSON.stringify(task));
       await sandbox.runFor(HOUR_MS);
       expect(waits()).toEqual([1, 2, 4, 8, 16]);
     });
 
-    test('is logged and reported by itself if it fails, so that only it is redelivered', async () => {
+    test('is logged and reported individually if it fails, so that only it is redelivered', async () => {
       const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
       await captured();
       await captured();
@@ -164,7 +164,7 @@ describe('callbacks of the sandbox processor', () => {
     test('does not wait for the other tasks of its batch', async () => {
       await captured();
       await captured();
-      // Answers the first callback only after the second has arrived.
+      // Responds to the first callback only after the second has arrived.
       const bothHere = Promise.withResolvers<void>();
       receiver.onArrival = async () => {
         if (receiver.arrivals.length === 2) bothHere.resolve();
@@ -175,7 +175,7 @@ describe('callbacks of the sandbox processor', () => {
     });
   });
 
-  test('nothing changes without a queue, so that no event remains without a delivery', async () => {
+  test('no change is made while the queue is unavailable, so that every event has a delivery', async () => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const id = await captured();
     const before = await harness.read(id);
@@ -202,7 +202,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 2, delivered: true });
     });
 
-    test('is repeated until accepted, although it was accepted before', async () => {
+    test('is retried until accepted, although it was accepted before', async () => {
       const id = await captured();
       await sandbox.runDue();
       receiver.statuses.push(500);

@@ -81,7 +81,7 @@ describe('the sandbox books under a busy DynamoDB', () => {
     expect(inputs[1]).toMatchObject({ RequestItems: { books: { Keys: [other], ConsistentRead: true } } });
   });
 
-  test('keys that stay unprocessed are an error, never a shorter list', async () => {
+  test('keys that stay unprocessed cause an error instead of a shorter list', async () => {
     const key = { pk: 'a', sk: '1' };
     answers = Array.from({ length: 5 }, () => () => ({ UnprocessedKeys: { books: { Keys: [key] } } }));
     await expect(getAll(access, [key])).rejects.toThrow('unprocessed');

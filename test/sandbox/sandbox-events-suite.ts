@@ -7,7 +7,7 @@ import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from './sandbox
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Tests the contract of the books for events, later changes, and the list by time. */
+/** Registers the contract tests of the books for events, later changes, and the list by time. */
 export function describeSandboxEvents(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox's events in ${booksKind} books`, () => {
     let books: Books;
@@ -26,7 +26,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         .map(({ body }) => JSON.parse(body) as { eventId?: string })
         .flatMap(({ eventId }) => eventId ?? []);
 
-    describe('an event is in the books exactly when its change is', () => {
+    describe('atomic storage of changes and their events', () => {
       const id = () => `ch_${crypto.randomUUID().replaceAll('-', '')}`;
       const made = (chargeId: string): Charge =>
         newCharge({
@@ -47,7 +47,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         data: { charge: chargeId, payment: null },
       });
 
-      test('a new charge is written with its event; with a claimed key, neither is written', async () => {
+      test('a new charge is written with its event, and a claimed key prevents both writes', async () => {
         const request = { key: crypto.randomUUID(), fingerprint: 'f' };
         const [winner, loser] = [made(id()), made(id())];
         const [first, second] = [event(winner.id), event(loser.id)];
@@ -60,7 +60,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.eventsOfCharge(loser.id)).toEqual([]);
       });
 
-      test('a change is written with its events and pointers; a conflict writes nothing', async () => {
+      test('a change is written with its events and pointers, and a conflict prevents all writes', async () => {
         const charge = made(id());
         await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
         const seen = { charge, version: 1 };
@@ -96,7 +96,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.event(again.id)).toBeUndefined();
       });
 
-      test('twenty concurrent sends of one key create one event, and the other queued tasks find nothing', async () => {
+      test('twenty concurrent requests with one key create one event, and the other queued tasks find nothing', async () => {
         const key = crypto.randomUUID();
         const answers = await Promise.all(Array.from({ length: 20 }, () => harness.charge('tok_ok', {}, key)));
         const [{ id: chargeId } = { id: '' }] = answers.map(chargeIn);
@@ -108,7 +108,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         ]);
       });
 
-      test('stores one event for each applied refund out of four concurrent refunds, and none for a refused refund', async () => {
+      test('each applied refund of four concurrent refunds has one event, and a refused refund has none', async () => {
         const chargeId = await captured();
         const answers = await Promise.all(
           Array.from({ length: 4 }, () =>
@@ -134,7 +134,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('the content of events', () => {
-      test('an event names its payment, or null', async () => {
+      test('an event names its payment, or has null without a payment', async () => {
         const { id } = chargeIn(await harness.charge('tok_ok', { metadata: { payment: 'pay_7' } }));
         expect(await harness.events(id)).toEqual([
           {
@@ -152,7 +152,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect((await harness.events(other))[0]?.data).toEqual({ charge: other, payment: null });
       });
 
-      test('a decline, an authorization, its capture and its void', async () => {
+      test('a decline, an authorization, a capture and a void each create an event', async () => {
         const declined = errorIn(await harness.charge('tok_declined')).charge ?? '';
         expect(await harness.types(declined)).toEqual(['charge.declined']);
         const first = chargeIn(await harness.charge('tok_ok', { capture: 'manual' })).id;
@@ -185,8 +185,8 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
     });
 
-    describe('refunds that fail', () => {
-      test('return their amount to the charge once, and the amount can be refunded again', async () => {
+    describe('failed refunds', () => {
+      test('release their amount once, so that it can be refunded again', async () => {
         const id = await captured();
         const refund = refundIn(await harness.post(`/charges/${id}/refunds`, { amount: 1_500 }));
         await harness.post(`/charges/${id}/refunds`, { amount: 100 });
@@ -245,7 +245,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect((await harness.post(`/control/charges/${id}/dispute`, { amount: 500 })).status).toBe(201);
       });
 
-      test('are refused if nothing was captured, and 404 for an unknown charge', async () => {
+      test('are refused if nothing was captured, and get 404 for an unknown charge', async () => {
         const { id } = chargeIn(await harness.charge('tok_ok', { capture: 'manual' }));
         expect(errorIn(await harness.post(`/control/charges/${id}/dispute`)).code).toBe('charge_not_disputable');
         expect((await harness.post('/control/charges/ch_none/dispute')).status).toBe(404);
@@ -253,7 +253,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
     });
 
-    describe('sending an event again', () => {
+    describe('a resend of an event', () => {
       test('queues the event under the same id, and creates no new event', async () => {
         const id = await captured();
         const [event] = await harness.events(id);
@@ -264,7 +264,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await harness.events(id)).toHaveLength(1);
       });
 
-      test('creates an event with a new id and the same type and data, as the newest event', async () => {
+      test('appends an event with a new id and the same type and data', async () => {
         const id = await captured();
         await harness.post(`/charges/${id}/refunds`, { amount: 1 });
         const [, refunded] = await harness.events(id);
@@ -277,7 +277,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect((await harness.read(id)).refunds).toHaveLength(1);
       });
 
-      test.each([{ copies: 0 }, { copies: 11 }, { id: 'other' }, { extra: 1 }])('answers %j with 400', async (body) => {
+      test.each([{ copies: 0 }, { copies: 11 }, { id: 'other' }, { extra: 1 }])('rejects %j with 400', async (body) => {
         const [event] = await harness.events(await captured());
         expect((await harness.post(`/control/events/${event?.id}/resend`, body)).status).toBe(400);
       });

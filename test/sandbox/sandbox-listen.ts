@@ -11,7 +11,7 @@ export async function listenOnLoopback(server: Server): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** Closes the server. Open connections must have ended. */
+/** Closes the server. All connections must already be closed. */
 export async function stopListening(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => resolve());

@@ -24,7 +24,7 @@ describe('the mail service rejects invalid requests', () => {
     ['metadata with a value that is too long', { ...email, Metadata: { order: 'x'.repeat(81) } }, 'Metadata'],
     ['metadata with a name that is too long', { ...email, Metadata: { [`x${'y'.repeat(20)}`]: '' } }, 'Metadata'],
     ['more than ten metadata fields', { ...email, Metadata: eleven }, 'Metadata'],
-  ])('%s is 422 with the field’s name', async (_what, body, field) => {
+  ])('%s is rejected with 422 and the field’s name', async (_what, body, field) => {
     const call = { method: 'POST', path: '/email', headers, body: JSON.stringify(body) };
     const answer = await callSandbox(handler, call);
     expect(answer.status).toBe(422);

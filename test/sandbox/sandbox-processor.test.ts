@@ -24,7 +24,7 @@ describe('the sandbox processor rejects invalid requests', () => {
   const post = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
     call({ method: 'POST', path: '/charges', headers, body: JSON.stringify(body) });
 
-  test('the health route answers a read with "ok"', async () => {
+  test('GET /health returns the status "ok"', async () => {
     expect(await call({ method: 'GET', path: '/health' })).toMatchObject({ status: 200, body: { status: 'ok' } });
   });
 
@@ -41,7 +41,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     ['metadata that is not text', { ...good, metadata: { payment: 1 } }, 'metadata.payment'],
     ['an unknown field', { ...good, extra: 1 }, 'extra'],
     ['a body that is not an object', [good], ''],
-  ])('%s is 400 with the field’s name', async (_what, body, field) => {
+  ])('%s is rejected with 400 and the field’s name', async (_what, body, field) => {
     const answer = await post(body);
     expect(answer.status).toBe(400);
     expect(answer.body).toEqual({ error: { code: 'invalid_request', message: expect.stringContaining(field) } });
@@ -67,7 +67,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     expect(second.body).toEqual(first.body);
   });
 
-  test('a source of 255 characters is valid, and unknown', async () => {
+  test('a source of 255 characters has a valid length, but is unknown', async () => {
     const answer = await post({ ...good, source: 't'.repeat(255) });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_source' } } });
   });

@@ -7,13 +7,13 @@ export interface RawServer extends AsyncDisposable {
   readonly requests: readonly string[];
 }
 
-/** Starts a TCP server. For each request, the script writes the bytes of the answer. */
+/** Starts a TCP server whose script writes the raw response bytes for each request. */
 export async function serveRaw(script: (socket: Socket) => void): Promise<RawServer> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    // Some tests need a client that disconnects.
+    // Ignores errors, because some tests use a client that disconnects.
     socket.on('error', () => {});
     socket.on('data', (request) => {
       requests.push(request.toString('latin1'));
@@ -31,7 +31,7 @@ export async function serveRaw(script: (socket: Socket) => void): Promise<RawSer
   };
 }
 
-/** Returns a complete HTTP answer with the right length. */
+/** Returns a complete HTTP response with the correct content length. */
 export function httpAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): string {
   const fields = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -14,9 +14,9 @@ export interface Arrival {
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
-  /** Status codes of the next answers; 200 after the last of them. */
+  /** Status codes of the next responses. Later responses are 200. */
   readonly statuses: number[];
-  /** Called for each callback before it is answered. If it rejects, the connection ends without an answer. */
+  /** Called for each callback before the response. If it rejects, the connection closes without a response. */
   onArrival: (arrival: Arrival) => Promise<void>;
 }
 

@@ -33,7 +33,7 @@ describe('the shop rejects invalid requests', () => {
     ['a currency in lower case', '/referrals/credits', { ...credit, currency: 'eur' }, 'currency'],
     ['an unknown field of a credit', '/referrals/credits', { ...credit, extra: 1 }, 'extra'],
     ['a release with a body', '/stock/reservations/rsv_1/release', { quantity: 1 }, 'quantity'],
-  ])('%s is 400 with the field’s name', async (_what, path, body, field) => {
+  ])('%s is rejected with 400 and the field’s name', async (_what, path, body, field) => {
     const answer = await harness.post(path, body, 'k');
     expect(answer.status).toBe(400);
     expect(errorIn(answer)).toEqual({ code: 'invalid_request', message: expect.stringContaining(field) });

@@ -17,19 +17,17 @@ export interface TestSandbox {
   readonly queued: readonly QueuedTask[];
   /** The callback URL; undefined until set. */
   address: string | undefined;
-  /** Current time, in Unix milliseconds. */
   nowMs(): number;
   advance(milliseconds: number): void;
   /** Runs all due tasks, and the tasks that they make due, without advancing the time. */
   runDue(): Promise<void>;
-  /** Advances the time by this duration, from task to task. */
+  /** Advances the time by this duration, and runs each task when it is due. */
   runFor(milliseconds: number): Promise<void>;
   /** Invokes the function with these bodies as one batch of messages with the ids `m1`, `m2` and so on. */
   batch(...bodies: readonly string[]): Promise<SQSBatchResponse>;
 }
 
 interface QueuedTask {
-  /** The JSON body of the message. */
   readonly body: string;
   readonly delaySeconds: number;
   readonly dueMs: number;
@@ -40,13 +38,13 @@ export const SANDBOX_SECRET = 'sandbox-signing-secret';
 /** 2026-01-01T00:00:00Z */
 export const SANDBOX_START_MS = 1_767_225_600_000;
 
-/** Exceeds the tasks of any test, so that an endless chain of tasks is detected. */
+/** Maximum number of tasks in any test. It detects an endless chain of tasks. */
 const MAX_STEPS = 1_000;
 
 /**
  * Creates a sandbox. With `tasks`, tasks are enqueued there instead of in the queue that this sandbox runs.
  *
- * @param run part of every id that this sandbox creates; books on DynamoDB may be shared with other runs
+ * @param run part of every id that this sandbox creates, because books on DynamoDB may be shared with other runs
  */
 export function createTestSandbox(
   books: Books = emptyBooks(),
@@ -117,7 +115,6 @@ export function createTestSandbox(
   return sandbox;
 }
 
-/** Returns a message of an SQS event. */
 function message(body: string, index: number): SQSEvent['Records'][number] {
   const record: SQSRecord = {
     messageId: `m${index + 1}`,

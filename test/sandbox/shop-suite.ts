@@ -32,7 +32,9 @@ const SERVICES = [
 
 const idIn = (answer: SandboxAnswer) => (JSON.parse(answer.body) as { id: string }).id;
 
-/** Tests the contract of the shop's services, for every kind of books. Each test uses its own orders and keys. */
+/**
+ * Registers the contract tests of the shop's services for one kind of books. Each test uses its own orders and keys.
+ */
 export function describeShop(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;
   let harness: ReturnType<typeof sandboxHarness>;
@@ -52,7 +54,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe.each(SERVICES)(`$service in ${booksKind} books`, (of) => {
     const { path, body } = of;
 
-    test('a request is answered 201 and counted immediately', async () => {
+    test('a request gets 201 and is counted immediately', async () => {
       const answer = await harness.post(path, body(order), key);
       expect(answer.status).toBe(201);
       const made: unknown = JSON.parse(answer.body);
@@ -66,14 +68,14 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path, `${order}x`)).toEqual([]);
     });
 
-    test('the same key gets the same answer and counts once, even a year later', async () => {
+    test('the same key gets the same response and counts once, even a year later', async () => {
       const first = await harness.post(path, body(order), key);
       sandbox.advance(365 * 24 * 60 * 60 * 1_000);
       expect(await harness.post(path, body(order), key)).toEqual(first);
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('ten concurrent sends of one key count once, and all get the same answer', async () => {
+    test('ten concurrent requests with one key count once, and all get the same response', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => harness.post(path, body(order), key)));
       expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
       expect(new Set(answers.map((answer) => answer.body)).size).toBe(1);
@@ -87,7 +89,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('counts one of two concurrent bodies under one key, and answers the other with 422', async () => {
+    test('one of two concurrent bodies under one key counts, and the other gets 422', async () => {
       const answers = await Promise.all([
         harness.post(path, body(order), key),
         harness.post(path, of.other(order), key),
@@ -150,7 +152,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe(`the shop in ${booksKind} books`, () => {
     const [stock, credits] = SERVICES;
 
-    test('a reservation is released once, with the same answer to every repetition, and stays in the list', async () => {
+    test('a reservation is released once, returns the same response to replays, and stays in the list', async () => {
       const made = await harness.post(stock.path, stock.body(order), key);
       const releasing = () => harness.post(`${stock.path}/${idIn(made)}/release`);
       const [first, second] = await Promise.all([releasing(), releasing()]);
@@ -170,13 +172,13 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       }
     });
 
-    test('reserves nothing if one of several items is out of stock', async () => {
+    test('a request reserves nothing if one of its items is out of stock', async () => {
       const items = ['sku_flaky', 'sku_tea', 'sku_none'].map((sku) => ({ sku, quantity: 1 }));
       expect((await harness.post(stock.path, { order, items }, key)).status).toBe(409);
       expect(await listed(stock.path)).toEqual([]);
     });
 
-    test('ref_down: 503 every time, never counted', async () => {
+    test('ref_down gets 503 every time, and is never counted', async () => {
       for (let send = 1; send <= 3; send += 1) {
         expect((await harness.post(credits.path, credits.body(order, 'ref_down'), key)).status).toBe(503);
       }

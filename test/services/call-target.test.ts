@@ -105,8 +105,8 @@ function call(message: TargetCall, { address = url, allowLoopback = true, record
   );
 }
 
-describe('a call of a target', () => {
-  test('has the run id as its key, and a credential for this target, path, run and scope', async () => {
+describe('a request to a target', () => {
+  test('has the run id as its idempotency key, and a credential for this target, path, run and scope', async () => {
     expect(await call(CALL)).toBe('asked');
     const [headers] = asked;
     expect(headers?.['idempotency-key']).toBe(RUN_ID);
@@ -122,7 +122,7 @@ describe('a call of a target', () => {
     expect(await verifyJobCredential(mistaken, token, PATH)).toEqual({ kind: 'refused' });
   });
 
-  test('is not repeated for a second message of the run after the target accepted it', async () => {
+  test('is not resent for a second message of the run after the target accepted the run', async () => {
     expect(await call(CALL)).toBe('asked');
     expect(await call(CALL)).toBe('asked_before');
     expect(asked).toHaveLength(1);
@@ -137,7 +137,7 @@ describe('a call of a target', () => {
     [{ status: 429, headers: { 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' } }, 2.5, 5],
     [{ status: 429, headers: { 'retry-after': '120' } }, 120, 120],
     [{ status: 503, headers: { 'retry-after': 'Sun, 01 Mar 2026 12:01:00 GMT' } }, 60, 60],
-  ] as const)('is repeated if answered %j, after %d to %d seconds', async (answer, atLeast, atMost) => {
+  ] as const)('is retried after the response %j, with a delay of %d to %d seconds', async (answer, atLeast, atMost) => {
     answers = [answer];
     expect(await call(CALL)).toBe('waiting');
     const [next] = again;
@@ -156,7 +156,7 @@ describe('a call of a target', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is repeated without an answer', async () => {
+  test('is retried when no response arrives', async () => {
     expect(await call(CALL, { address: 'http://127.0.0.1:9' })).toBe('waiting');
     expect(again).toHaveLength(1);
   });
@@ -167,7 +167,7 @@ describe('a call of a target', () => {
     ['malformed_answer', AmbiguousError],
     ['connection_refused', RetryableError],
     ['name_not_resolved', RetryableError],
-  ])('may have been applied after %s, unless nothing was sent', async (error, fault) => {
+  ])('classifies %s as ambiguous only if the request may have been sent', async (error, fault) => {
     const routes = targetRoutes({
       target: 'membership',
       url,
@@ -179,7 +179,7 @@ describe('a call of a target', () => {
     await expect(routes.ask(run, { timeoutMs: 1_000 })).rejects.toBeInstanceOf(fault);
   });
 
-  test('is missed when its window ends before the next attempt, and raises an alarm', async () => {
+  test('is missed and raises an alarm if its window ends before the next attempt', async () => {
     answers = [{ status: 503 }, { status: 429, headers: { 'retry-after': '3000' } }];
     nowMs += (WINDOW_SECONDS - 1) * 1_000;
     expect(await call(CALL)).toBe('missed');
@@ -191,7 +191,7 @@ describe('a call of a target', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('is shown as a run in the list: running with the reason, then succeeded', async () => {
+  test('is listed as a run that is first running with a reason, and then succeeded', async () => {
     answers = [{ status: 503 }];
     await call(CALL);
     const run = { jobId: CALL.job, runId: RUN_ID, scheduledForMs: nowMs, startedAtMs: nowMs };
@@ -202,7 +202,7 @@ describe('a call of a target', () => {
     expect(await runs().of()).not.toHaveProperty('reason');
   });
 
-  test('is not missed when its message is redelivered after its window, if the target accepted the run', async () => {
+  test('is not missed if its message is redelivered after its window and the target has accepted the run', async () => {
     await call(CALL);
     // Simulates a crash of the function before it wrote the run's row.
     const { client } = api.world.store.database;
@@ -212,7 +212,7 @@ describe('a call of a target', () => {
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 
-  test('is not missed after its acceptance, even if this cannot be recorded before its window ends', async () => {
+  test('is not missed once accepted, even if the acceptance cannot be recorded before its window ends', async () => {
     const { consumed } = api.world.store;
     const records: ConsumerEffects = {
       readEffect: (id) => consumed.readEffect(id),
@@ -230,7 +230,7 @@ describe('a call of a target', () => {
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 
-  test('raises no alarm when refused, if the target accepted the run for another message', async () => {
+  test('raises no alarm for a refusal if the target accepted the run for another message', async () => {
     answers = [{ status: 422 }];
     const run = { ...acceptedRun(CALL.job, nowMs, nowMs), status: 'succeeded' as const, endedAtMs: nowMs };
     expect(await runs().note(run)).toBe(true);
@@ -239,7 +239,7 @@ describe('a call of a target', () => {
     expect(missed).toEqual([]);
   });
 
-  test.each([301, 400, 401, 403, 404, 410, 422])('is missed immediately if answered %d', async (status) => {
+  test.each([301, 400, 401, 403, 404, 410, 422])('is missed immediately after the response %d', async (status) => {
     answers = [{ status, headers: { location: url } }];
     expect(await call(CALL)).toBe('missed');
     expect(missed).toEqual([{ ...CALL, reason: `target_answered_${status}` }]);

@@ -13,9 +13,11 @@ const begun: ChildProcessByStdio<Writable, Readable, null>[] = [];
 
 export interface MembershipSettings {
   readonly table: string;
-  /** The secret of the target. */
   readonly secret: string;
-  /** The point at which the process pauses (membership-process.ts). @default none */
+  /**
+   * Point at which the process pauses, in the format of membership-process.ts.
+   * @default none
+   */
   readonly pause?: string;
   /** @default 25 */
   readonly leaseSeconds?: number;

@@ -56,7 +56,10 @@ async function sign(audience: string, runId: string, secret = SECRET): Promise<s
   return signJobCredential(tools, { path: audience, runId, scopes: ['membership:admin'] });
 }
 
-/** Calls the service until the lease of the earlier owner has ended. @returns the answer of that call */
+/**
+ * Calls the service until the lease of the earlier owner has expired.
+ * @returns the response to the last call
+ */
 async function answerAfterLease(service: Awaited<ReturnType<typeof start>>) {
   return until(async () => {
     const answer = await service.call();
@@ -109,7 +112,7 @@ async function targetCaller(name: string, url: string) {
   const receive = async (QueueUrl: string, WaitTimeSeconds: number) =>
     (await sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds }))).Messages ?? [];
   return {
-    /** Fires as the schedule does. */
+    /** Enqueues a call as the schedule does. */
     fire: (scheduledTime: string) => {
       const call = { target: 'membership', job: 'release-commission-locks', scheduledTime };
       return sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify(call) }));
@@ -138,7 +141,7 @@ async function targetCaller(name: string, url: string) {
 }
 
 describe('the membership service in a separate process', () => {
-  test('releases each lock once, and a repeated call of the run changes nothing and gets the same answer', async () => {
+  test('releases each lock once, and a replay of the run changes nothing and returns the same response', async () => {
     const table = await withLocks(45);
     const service = await start({ table });
     const first = await service.call();
@@ -150,7 +153,7 @@ describe('the membership service in a separate process', () => {
     expect(await effectsIn(table)).toMatchObject({ credits: 45, sum: 450, runs: 1 });
   });
 
-  test('a job releases the locks through the queue; a duplicate message or call changes nothing', async () => {
+  test('a job releases the locks through the queue, and duplicate messages or calls change nothing', async () => {
     const table = await withLocks(25);
     const service = await start({ table });
     const scheduledTime = new Date().toISOString().replace(/\.\d+Z/, 'Z');
@@ -165,7 +168,7 @@ describe('the membership service in a separate process', () => {
     await second.fire(scheduledTime);
     expect(await second.work()).toEqual(taken);
     expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 1, runs: 1 });
-    // A time far in the past is not called; it is kept for an operator.
+    // A run far in the past is not called. It is kept for an operator.
     await second.fire('2026-03-01T01:20:00Z');
     expect(await second.work()).toEqual(taken);
     expect(await second.missed()).toEqual([expect.objectContaining({ reason: 'window_ended' })]);
@@ -176,7 +179,7 @@ describe('the membership service in a separate process', () => {
     ]);
   });
 
-  test('refuses a credential of another target, and a body other than the first body of the key', async () => {
+  test('refuses another target’s credential, and a changed body under the same key', async () => {
     const table = await withLocks(1);
     const service = await start({ table });
     expect(await service.call({ target: 'loyalty' })).toMatchObject({ status: 401 });
@@ -186,7 +189,7 @@ describe('the membership service in a separate process', () => {
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_payload_mismatch' } });
   });
 
-  test('answers 409 while the first call is running', async () => {
+  test('returns 409 while the first call is running', async () => {
     const table = await withLocks(1);
     const service = await start({ table, pause: 'before commit 1' });
     const first = service.call();
@@ -197,7 +200,7 @@ describe('the membership service in a separate process', () => {
   });
 
   test.each(['after claim 1', 'before part 1', 'after part 1', 'before commit 1', 'after commit 1'])(
-    'completes the work after its lease if killed %s, and releases each lock once',
+    'completes the work after its lease expires if it was killed %s, and releases each lock once',
     async (pause) => {
       const table = await withLocks(25);
       const killed = await start({ table, pause, leaseSeconds: 1 });
@@ -240,7 +243,7 @@ describe('the membership service in a separate process', () => {
       const before = stopped.said().length;
       stopped.child.kill('SIGCONT');
       const late = await first;
-      // The process answers with the rival's stored answer, or asks its caller to retry.
+      // The process returns the rival's stored response, or asks its caller to retry.
       expect([200, 409]).toContain(late.status);
       if (late.status === 200) expect(late.body).toEqual(taken.body);
       expect(stopped.said().slice(before)).toMatch(/(part|commit) refused/);

@@ -32,7 +32,7 @@ async function totalOf(pk: string): Promise<number> {
   return Number(Item?.['points'] ?? 0);
 }
 
-/** Creates a route that adds to a row and answers with a status. */
+/** Creates a route that adds to a row and responds with each of the statuses in turn. */
 function routeOf(pk: string, statuses: readonly number[] = [201]) {
   const left = [...statuses];
   const app = new Hono<{ Variables: OnceVariables }>();
@@ -61,7 +61,7 @@ describe('a route of a service', () => {
     expect(await totalOf('bad')).toBe(0);
   });
 
-  test('takes effect once, and replays answer and headers for a body with reordered fields', async () => {
+  test('takes effect once, and replays the response and headers for a body with reordered fields', async () => {
     const post = routeOf('once');
     const first = await post({ 'idempotency-key': 'k1' });
     const second = await post({ 'idempotency-key': '"k1"' }, '{"b":2, "a":1}');
@@ -74,14 +74,14 @@ describe('a route of a service', () => {
     expect(await totalOf('once')).toBe(1);
   });
 
-  test('is free for the next request if it fails during a renewal of its lease', async () => {
+  test('releases its key if it fails during a renewal of its lease', async () => {
     const client = documentClient(dynamoDbClient());
     const send = client.send.bind(client) as (command: unknown) => Promise<unknown>;
     let renewals = 0;
     const released = Promise.withResolvers<void>();
     const renewed = Promise.withResolvers<void>();
-    // A renewal is a transaction with one update. It is delayed until the claim is released, which a correct service
-    // prevents by waiting for it.
+    // Delays the renewal, which is a transaction with one update, until the claim is released. A correct service waits
+    // for the renewal before it releases the claim.
     const late = async (command: unknown): Promise<unknown> => {
       const items = command instanceof TransactWriteCommand ? (command.input.TransactItems ?? []) : [];
       if (items.length !== 1 || items[0]?.Update === undefined || renewals++ > 0)
@@ -121,7 +121,7 @@ describe('a route of a service', () => {
   });
 
   test.each([503, 429, 0])(
-    'commits nothing when it answers %d, and the next request with the key runs it again',
+    'commits nothing when it returns %d, and runs again for the next request with the key',
     async (status) => {
       const pk = `again-${status}`;
       const post = routeOf(pk, [status, 200]);
@@ -132,7 +132,7 @@ describe('a route of a service', () => {
     },
   );
 
-  test('writes nothing if a condition of its write fails, and runs again with the next request', async () => {
+  test('writes nothing if a write condition fails, and runs again for the next request', async () => {
     const app = new Hono<{ Variables: OnceVariables }>();
     let version = 1;
     app.post('/row', once.idempotent({ scope: 'change-row' }), (c) => {
@@ -157,7 +157,7 @@ describe('a route of a service', () => {
     expect(await totalOf('row-count')).toBe(1);
   });
 
-  test('has a record that expires after the retention of its scope, and then refuses the key', async () => {
+  test('keeps its record for the retention of its scope, and then refuses the key', async () => {
     const kept = createOnce({
       table,
       client: documentClient(dynamoDbClient()),
@@ -182,7 +182,7 @@ describe('a route of a service', () => {
       await client.send(
         new UpdateCommand({ TableName: table, Key, UpdateExpression, ExpressionAttributeValues: past }),
       );
-      // This process does not have the answer in its cache.
+      // This process does not have the response in its cache.
       const cold = new Hono<{ Variables: OnceVariables }>();
       const other = createOnce({ table, client });
       cold.post('/', other.idempotent({ scope }), (c) => c.text('done'));
@@ -196,7 +196,7 @@ describe('a route of a service', () => {
     expect(hours[1]).toBeLessThan(5.6);
   });
 
-  test('refuses options that are not valid', () => {
+  test('refuses invalid options', () => {
     expect(() => once.idempotent({ scope: 'Add Points' })).toThrow('scope "Add Points" must be 2 to 50');
     expect(() => createOnce({ table, leaseSeconds: 0 })).toThrow('leaseSeconds 0 must be 1 to 3600');
     expect(() => createOnce({ table, retentionHours: { 'add-points': 0 } })).toThrow('retentionHours.add-points 0');
@@ -227,7 +227,7 @@ describe('a consumer of a service', () => {
       }),
     }) as SQSEvent;
 
-  test('writes once for each event, and an unreadable message does not stop the other messages', async () => {
+  test('writes once per event, and an unreadable message does not block the other messages', async () => {
     const handle = once.createEventHandler({ handler: 'event-points', handle: async () => [add('events')] });
     const batch = messages(['evt_1', 'o1'], ['evt_1', 'o1'], 'poison', ['evt_2', 'o2']);
     expect(await handle(batch)).toEqual({ batchItemFailures: [{ itemIdentifier: '2' }] });
@@ -235,7 +235,7 @@ describe('a consumer of a service', () => {
     expect(await totalOf('events')).toBe(2);
   });
 
-  test('writes once for a business key, for any number of events', async () => {
+  test('writes once per business key, regardless of the number of events', async () => {
     const handle = once.createEventHandler({
       handler: 'order-points',
       key: ({ event }) => (event.data.object as { id: string }).id,
@@ -245,7 +245,7 @@ describe('a consumer of a service', () => {
     expect(await totalOf('orders')).toBe(2);
   });
 
-  test('decides a second time when a row has changed', async () => {
+  test('decides again if a row has changed', async () => {
     const client = documentClient(dynamoDbClient());
     let reads = 0;
     const handle = once.createEventHandler({

@@ -41,9 +41,7 @@ export async function addLocks(table: string, count: number): Promise<void> {
   }
 }
 
-/**
- * Returns the effects of the service: the number of credits, their sum, the locks that remain, and the counted runs.
- */
+/** Returns the service's effects: the number and the sum of its credits, its remaining locks, and its counted runs. */
 export async function effectsIn(table: string) {
   const client = documentClient(dynamoDbClient());
   const { Items = [] } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));

@@ -15,10 +15,13 @@ export function adversarialTexts({ source, flags }: RegExp): readonly Adversaria
   );
 }
 
-/** @param length length of the repetition. Characters */
+/**
+ * Builds a text.
+ * @param length length of the repetition, in characters
+ */
 type AdversarialText = (length: number) => string;
 
-/** Returns whether a text can make the expression backtrack: a part repeats without a bound, or with a high bound. */
+/** Reports whether a text can make the expression backtrack: a part repeats without a bound, or with a high bound. */
 export function repeats(source: string): boolean {
   const outsideClasses = source.replaceAll(CLASS, 'c').replaceAll(/\\[^]/g, 'e');
   if (/[*+]|\{\d+,\}/.test(outsideClasses)) return true;
@@ -26,15 +29,18 @@ export function repeats(source: string): boolean {
   return bounds.reduce((product, bound) => product * Math.max(1, bound), 1) > LARGEST_BOUND;
 }
 
-/** Number of backtracking steps at one position that counts as constant. */
+/** Maximum number of backtracking steps at one position that counts as constant. */
 const LARGEST_BOUND = 300;
 /** Ends that do not match. Most character classes lack one of the last two characters. */
 const ENDS = ['', '\u0000\n'];
 /** Maximum number of parts of the expression that the repeated text matches. */
 const LONGEST_PUMP = 12;
-/** A longer repeated text uses only the first character of each part. */
+/**
+ * Maximum number of parts of a repeated text with varied characters. A longer text uses only the first character of
+ * each part.
+ */
 const LONGEST_VARIED = 4;
-/** Maximum number of characters for which pairs of characters are used. */
+/** Maximum number of characters that are also tried in pairs. */
 const MAX_PAIRED = 16;
 
 interface Part {

@@ -8,7 +8,6 @@ export interface ApiAnswer {
   readonly headers: Headers;
   /** Target of `Location`, as a path of the API. */
   readonly location: string | undefined;
-  /** The body as text. */
   readonly text: string;
   readonly json: Record<string, unknown>;
 }
@@ -19,10 +18,9 @@ export interface PaymentPost {
   readonly headers?: Record<string, string>;
 }
 
-/** Maximum retries of a client, one a second. Exceeds the lease. */
+/** Maximum number of a client's retries, one per second. They last longer than the lease. */
 const MAX_RETRIES = 60;
 
-/** Calls the deployed API as any client does. */
 export class ApiClient {
   readonly #aws: Pick<LocalAws, 'apiUrl'>;
   readonly #apiKey: string;
@@ -43,7 +41,7 @@ export class ApiClient {
     });
   }
 
-  /** Pays, and retries while the API requests a retry or does not answer. */
+  /** Pays, and retries while the API requests a retry or does not respond. */
   async payUntilAnswered(post: PaymentPost): Promise<ApiAnswer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await this.pay(post);
@@ -55,8 +53,8 @@ export class ApiClient {
   }
 
   /**
-   * Pays, and waits until the payment has succeeded. A machine too busy for the 20 seconds of a request answers 202,
-   * and the outcome follows.
+   * Pays, and waits until the payment has succeeded. On a machine too busy to finish within the 20 seconds of a
+   * request, the API returns 202, and the outcome follows.
    */
   async payUntilSucceeded(post: PaymentPost): Promise<ApiAnswer> {
     const answer = await this.payUntilAnswered(post);

@@ -37,7 +37,10 @@ export async function administratorOfS3(name: string): Promise<SessionCredential
   };
 }
 
-/** Calls a service that answers XML. @returns a function that reads the text of an element */
+/**
+ * Calls a service that responds with XML.
+ * @returns a function that returns the text of an element
+ */
 async function query(service: string, version: string, fields: Readonly<Record<string, string>>) {
   const { awsEndpoint, region } = localAws();
   const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');

@@ -21,7 +21,10 @@ const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
 /** Budget of the store tests, where each call reaches the emulator. */
 const CASES_PER_FILE_OF_STORES = 200;
 
-/** @param file path in the project: `test/<folder>/…` */
+/**
+ * Returns the maximum number of cases of a test file.
+ * @param file path in the project: `test/<folder>/…`
+ */
 export function casesPerFile(file: string): number {
   if (IS_PROOF_RUN) return Number.POSITIVE_INFINITY;
   if (file.endsWith('.stores.test.ts')) return CASES_PER_FILE_OF_STORES;

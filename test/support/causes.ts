@@ -21,7 +21,6 @@ export const BY_OPERATOR: OperatorCause = {
   requestId: BY_REQUEST.requestId,
 };
 
-/** The cause of a run of the resolver. */
 export const RUN = { runId: 'resolve:2026-03-01T12:00:00Z' } as const;
 export const BY_RUN: Cause = { by: 'run', ...RUN };
 

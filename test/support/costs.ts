@@ -6,7 +6,6 @@ import { existsSync, readFileSync } from 'node:fs';
  */
 export const COSTS = 'PAYONCE_TEST_COSTS';
 
-/** The costs of one test file. */
 interface FileCost {
   readonly file: string;
   /** CPU time of the worker while it loaded the file and ran its tests, in milliseconds. */
@@ -14,7 +13,7 @@ interface FileCost {
   readonly cases: number;
 }
 
-/** Returns the lines of a table of the files with the most CPU time. */
+/** Returns a table of the files with the most CPU time, as lines. */
 export function costliestFiles(path: string, most: number): readonly string[] {
   const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
   const costs = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as FileCost);

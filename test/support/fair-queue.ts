@@ -1,4 +1,4 @@
-/** Share of the messages in flight above which a group is noisy, if it also has at least the minimum number. */
+/** Share of the messages in flight above which a group is noisy, if the group also has at least `NOISY_MESSAGES`. */
 const NOISY_SHARE = 0.1;
 const NOISY_MESSAGES = 30;
 
@@ -8,10 +8,10 @@ export interface Grouped {
 }
 
 /**
- * Returns the message that an SQS standard queue delivers next: quiet groups before noisy groups, and of the noisy
+ * Returns the message that an SQS standard queue delivers next: quiet groups before noisy groups, and among noisy
  * groups the one with the fewest messages in flight (Amazon SQS developer guide, "How Amazon SQS fair queues work").
- * SQS also calls a group noisy by its share of the processing time. That measure is left out here, so SQS separates
- * groups earlier.
+ * SQS also considers a group noisy because of its share of the processing time. This function omits that measure, so
+ * SQS separates groups earlier.
  *
  * @param waiting oldest first
  */

@@ -2,7 +2,6 @@ import pMap, { pMapSkip } from 'p-map';
 import { FAULT_KINDS, type FaultKind, type PlannedFault } from './fault-plan.ts';
 import { sliceOf } from './slice.ts';
 
-/** The result of one run of a story. */
 export interface HistoryRun {
   /** All calls of all processes, in order. */
   readonly calls: readonly string[];
@@ -26,27 +25,31 @@ export type Story<Race = undefined> = (faults: readonly PlannedFault[], race: Ra
 export interface SurveyOptions<Race = undefined> {
   /** Maximum number of faults in one history: 1 for every single fault, 2 for every pair. */
   readonly faults: number;
-  /** Races in which the story is run with every fault. @default one undefined race */
+  /**
+   * Races that are combined with every fault.
+   * @default one undefined race
+   */
   readonly races?: readonly Race[];
   /** Number of concurrent histories, which must share nothing. @default 1 */
   readonly atOnce?: number;
   /** Returns the kinds of faults that a call can have, by the name of the call. @default every kind */
   readonly kindsOf?: (call: string) => readonly FaultKind[];
   /**
-   * `npm test` runs one in this many of the histories with the maximum number of faults; `npm run prove` runs all.
+   * Divisor of the histories with the maximum number of faults: `npm test` runs one in this many, and `npm run prove`
+   * runs all.
    * @default 1
    */
   readonly oneOf?: number;
   /**
-   * Text of a violation that ends the survey, for code in which a violation must be found. @default all histories are
-   * run
+   * Violation text that ends the survey, for code in which a violation must be found.
+   * @default all histories are run
    */
   readonly until?: string;
 }
 
 /**
- * Returns the kinds of faults with different effects. Whether a read was applied makes no difference, and leaving out
- * one kind saves time on the DynamoDB API.
+ * Returns the kinds of faults whose effects differ. For a read, it makes no difference whether it was applied, so those
+ * kinds are omitted to save time on the DynamoDB API.
  */
 export function faultKindsByEffect(call: string): readonly FaultKind[] {
   return /\.(?:GetItem|Query)Command$/.test(call) ? ['crash_before', 'throttle', 'ambiguous_lost'] : FAULT_KINDS;
@@ -90,7 +93,7 @@ export async function surveyFaults<Race = undefined>(
   return { histories, findings };
 }
 
-/** Returns the same faults with one more fault, at each call after the last fault. */
+/** Returns every extension of the faults by one fault at a later call. */
 function withOneMore(
   faults: readonly PlannedFault[],
   calls: readonly string[],
@@ -102,7 +105,7 @@ function withOneMore(
     .flatMap((call, index) => kindsOf(call).map((kind) => [...faults, { point: from + index + 1, kind }]));
 }
 
-/** Returns each of these rivals before each of the first `calls` calls. */
+/** Returns a race for each rival before each of the first `calls` calls. */
 export function beforeEachCall<Rival extends object>(
   calls: number,
   rivals: readonly Rival[],

@@ -25,7 +25,7 @@ export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
-/** The errors of a dependency: the call was not applied, or its outcome is unknown. */
+/** Creates a dependency's errors: `throttle` if the call was not applied, and `ambiguous` if its outcome is unknown. */
 export interface FaultErrors {
   readonly throttle: () => Error;
   readonly ambiguous: () => Error;
@@ -35,7 +35,7 @@ export class FaultPlan {
   readonly #faults: ReadonlyMap<number, FaultKind>;
   readonly calls: string[] = [];
   #held: { readonly point: number; readonly act: () => Promise<unknown> } | undefined;
-  /** False after all faults have ended. */
+  /** Whether faults are injected. False after `calm`. */
   active = true;
 
   constructor(faults: readonly PlannedFault[] = []) {
@@ -43,7 +43,7 @@ export class FaultPlan {
   }
 
   /**
-   * Holds the caller immediately before the call with this number, once, while a rival acts. Without a number, holds no
+   * Holds the caller once, immediately before the call with this number, while a rival acts. Without a number, holds no
    * call.
    */
   holdAt(point: number | undefined, act: () => Promise<unknown>): void {
@@ -58,7 +58,10 @@ export class FaultPlan {
     return act;
   }
 
-  /** Ends all faults. @returns the calls so far, to which the enumeration gives faults */
+  /**
+   * Stops injecting faults.
+   * @returns the calls so far, which the enumeration uses as fault points
+   */
   calm(): readonly string[] {
     this.active = false;
     return [...this.calls];
@@ -69,7 +72,7 @@ export class FaultPlan {
   }
 }
 
-/** The end of a process: with a result, or with the fault or crash that ended it. */
+/** Outcome of a process: its result, or the fault or crash that ended it. */
 export type Ended<Result> = { readonly result: Result } | { readonly error: Error };
 
 /** Simulates one process: its calls go through the plan, and have no effect after a crash. */
@@ -83,7 +86,10 @@ export class Actor {
     this.#plan = plan;
   }
 
-  /** @throws any error other than a fault or a crash, because it is a bug */
+  /**
+   * Runs the work in this process.
+   * @throws any error other than a fault or a crash, because it is a bug
+   */
   async run<Result>(work: () => Promise<Result>): Promise<Ended<Result>> {
     try {
       return { result: await work() };
@@ -131,7 +137,6 @@ export class Actor {
   }
 }
 
-/** Applies the call, and discards its result or error. */
 async function settled(apply: () => Promise<unknown>): Promise<void> {
   await apply().catch(() => undefined);
 }

@@ -12,7 +12,9 @@ const METADATA = { httpStatusCode: 400 };
 
 export const throttled = (): Error => new ThrottlingException({ message: 'injected', $metadata: METADATA });
 
-/** Two transactions conflicted on one item. Injected, because emulators never return this error. */
+/**
+ * Returns the error of two transactions that conflict on one item. Tests inject it, because emulators never return it.
+ */
 export const transactionConflict = (items: number, others = 'None'): Error =>
   new TransactionCanceledException({
     message: 'injected',
@@ -22,15 +24,15 @@ export const transactionConflict = (items: number, others = 'None'): Error =>
     })),
   });
 
-/** A transaction conflicted with a single write. */
+/** Returns the error of a transaction that conflicts with a single write. */
 export const writeConflict = (): Error =>
   new TransactionConflictException({ message: 'injected', $metadata: METADATA });
 
-/** The first request with the same client token is still in progress. */
+/** Returns the error for a request while the first request with the same client token is in progress. */
 export const transactionInProgress = (): Error =>
   new TransactionInProgressException({ message: 'injected', $metadata: METADATA });
 
-/** The SDK's own timeout error: without a status or service name, but with the number of attempts. */
+/** Returns the SDK's own timeout error, which has the number of attempts but no status or service name. */
 export const timedOut = (): Error =>
   Object.assign(new Error('injected'), { name: 'TimeoutError', $metadata: { attempts: 1 } });
 

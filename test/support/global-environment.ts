@@ -47,7 +47,7 @@ export default class PayonceEnvironment extends TestEnvironment {
     vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
     try {
       super(...given);
-      // Many tests rely on errors, and each error collects its frames.
+      // Limits the frames that each error collects, because many tests create errors.
       this.global.Error.stackTraceLimit = 20;
     } finally {
       vm.createContext = createContext;

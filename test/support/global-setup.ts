@@ -19,8 +19,8 @@ declare global {
 }
 
 /**
- * First port of each project, because projects and shards run concurrently. Differs from the default port, so that no
- * run takes that port from a person. Each shard of a project adds its index.
+ * First port of each project. Each shard adds its index, because projects and shards run concurrently. The ports differ
+ * from the default port, so that no run takes it from a developer.
  */
 const TEST_PORTS = new Map([
   ['stores', 14_566],

@@ -2,16 +2,17 @@ import { dirname } from 'node:path';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 
 /**
- * Returns whether a process belongs to this run, by the path of the run's directory. Other runs may exist on this
- * machine.
+ * Reports whether a process belongs to this run, by the run's directory in its command line. Other runs may exist on
+ * this machine.
  */
 function isOfThisRun(commandLine: string): boolean {
   return commandLine.includes(dirname(process.env['PAYONCE_TEST_LOCAL_JSON'] ?? '/nowhere/else'));
 }
 
 /**
- * Kills a worker of any function of a stack. @param pick chooses the worker, from 0 to 1 @returns whether there was a
- * worker
+ * Kills one worker of any function of a stack.
+ * @param pick position of the worker among all workers, from 0 to 1
+ * @returns whether there was a worker
  */
 export function killWorker(stack: string, pick: number): boolean {
   const workers = workersOf(stack);

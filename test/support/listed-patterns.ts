@@ -89,7 +89,10 @@ const FORMATS: Readonly<Record<string, RegExp | undefined>> = {
   uuid: regexes.uuid(),
 };
 
-/** @throws Error for a format that is not in {@link FORMATS} */
+/**
+ * Lists the expressions of zod's formats in a source.
+ * @throws Error for a format that is not in {@link FORMATS}
+ */
 function formatsIn({ file, text }: Source): readonly ListedPattern[] {
   return [...text.matchAll(FORMAT)].flatMap(([, format = '']) => {
     if (!Object.hasOwn(FORMATS, format)) throw new Error(`${file} uses z.${format}: list its regular expression`);

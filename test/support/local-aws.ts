@@ -65,7 +65,7 @@ export function clientWithFaults(actor: Pick<Actor, 'call'>): DynamoDBClient {
 
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 
-/** Returns the product's stores on the DynamoDB API: one without faults, and one per process with faults. */
+/** Returns production stores on the DynamoDB API: one without faults, and one per process with faults. */
 export function storesOn(tables: LocalAws['tables']) {
   const on = (client: DynamoDBClient, clock: Clock) => new Stores(clock, { client: documentClient(client) }, tables);
   return {
@@ -76,7 +76,7 @@ export function storesOn(tables: LocalAws['tables']) {
 
 let made = 0;
 
-/** Creates empty tables for one test, in the deployed shapes. */
+/** Creates empty tables with the deployed schemas for one test. */
 export async function createTables(prefix: string): Promise<LocalAws['tables']> {
   made += 1;
   const { tables } = emulatedAws();

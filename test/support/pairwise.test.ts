@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pairwise } from './pairwise.ts';
 
-test('few rows contain every pair of values', () => {
+test('pairwise covers every pair of values with few rows', () => {
   const rows = pairwise({ a: ['1', '2', '3'], b: ['1', '2'], c: ['1', '2'], d: ['1', '2'] });
   const has = (wanted: Record<string, string>) =>
     rows.some((row) => Object.entries(wanted).every(([name, value]) => row[name] === value));

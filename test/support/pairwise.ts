@@ -3,8 +3,8 @@ export type Parameters = Readonly<Record<string, readonly string[]>>;
 export type Row = Readonly<Record<string, string>>;
 
 /**
- * Returns few combinations in which every pair of values of two parameters occurs. Each row begins with a missing pair,
- * and takes for every other parameter the value with the most missing pairs.
+ * Returns a small set of combinations in which every pair of values of two parameters occurs. Each row begins with a
+ * missing pair and takes, for every other parameter, the value that covers the most missing pairs.
  */
 export function pairwise(parameters: Parameters): readonly Row[] {
   const names = Object.keys(parameters);

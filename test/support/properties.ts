@@ -7,7 +7,7 @@ function report<Drawn>(details: RunDetails<Drawn>): void {
   globalThis.spendCases?.(details.numRuns);
 }
 
-// Runs of one slice generate the same inputs, so that a failure can be repeated.
+// Runs of the same slice generate the same inputs, so that a failure can be reproduced.
 fc.configureGlobal({ seed: sliceOfRun(), reporter: report });
 
 /** fast-check, with inputs that depend on the slice of the run. */

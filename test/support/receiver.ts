@@ -1,7 +1,10 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { Late } from '../../lambdas/webhooks/use/webhooks.ts';
 
-/** Simulates a receiver that answers after this time, and notifies the sender of a late answer. */
+/**
+ * Simulates a receiver that responds after `takesMs`. Notifies the sender at each `afterMs` that passes before the
+ * response.
+ */
 export async function receiverTakes(
   clock: Pick<Clock, 'sleep'>,
   takesMs: number,

@@ -7,10 +7,10 @@ import {
 import { CREDENTIALS, localAws } from './local-aws.ts';
 
 /**
- * Redirects the deployed functions to servers on this machine, because settings accept only URLs with TLS and some
- * vendors' URLs are constants. Nothing else of the functions changes.
+ * Redirects the deployed functions to servers on this machine by changing URLs in their environment variables, and
+ * nothing else. Settings accept only URLs with TLS, and some vendors' URLs are constants.
  *
- * @param hosts hosts on this machine, by the hosts that the functions use
+ * @param hosts maps each host that the functions use to a host on this machine
  */
 export async function redirectFunctions(hosts: Readonly<Record<string, string>>): Promise<void> {
   const { awsEndpoint: endpoint, region } = localAws();

@@ -9,15 +9,15 @@ import { runningProcesses } from '../../local/processes.ts';
 const VARIABLES = ['TMPDIR', 'TMP', 'TEMP'] as const;
 
 /**
- * Processes that still run this long after they were asked to end count as left behind. Milliseconds, more than any
- * process needs to end on a busy machine.
+ * Time after which a process that was asked to end counts as left behind, in milliseconds. Any process needs less, even
+ * on a busy machine.
  */
 const PROCESSES_GONE_WITHIN_MS = 600_000;
 const POLL_MS = 200;
 
 /**
- * External resources of one run of Jest. Each project of the run opens the folder; the last project that closes it
- * checks for remains.
+ * Temporary resources of one Jest run. Each project of the run opens the folder; the last one that closes it checks for
+ * leftovers.
  */
 interface RunFolder {
   readonly path: string;
@@ -65,7 +65,7 @@ function bundles(): readonly string[] {
   return existsSync(dist) ? readdirSync(dist) : [];
 }
 
-/** Returns whether the process that created the bundle still runs, because another run may be active. */
+/** Reports whether the process that created the bundle still runs: another run may be active. */
 function isOfRunning(bundle: string): boolean {
   const pid = Number(/-(\d+)$/.exec(bundle)?.[1]);
   return runningProcesses().some((each) => each.pid === pid);

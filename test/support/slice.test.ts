@@ -7,12 +7,12 @@ import { inTurn, sliceOf } from './slice.ts';
 
 const CASES = Array.from({ length: 100 }, (_, index) => index);
 
-test.each([1, 2, 3, 7, 36, 100, 101])('%d slices run every case, and no case twice', (parts) => {
+test.each([1, 2, 3, 7, 36, 100, 101])('%d slices together run every case exactly once', (parts) => {
   const slices = Array.from({ length: parts }, (_, slice) => sliceOf(CASES, parts, { slice, proving: false }));
   expect(slices.flat().toSorted((left, right) => left - right)).toEqual(CASES);
 });
 
-test('a test in turn runs in one of its slices, and in each proof', () => {
+test('a test that takes turns runs in one of the slices and in every proof run', () => {
   const turns = [0, 1, 2, 3, 4, 5].map((slice) =>
     inTurn('played', { place: 1, of: 3, otherwise: '-' }, { slice, proving: false }),
   );
@@ -20,19 +20,18 @@ test('a test in turn runs in one of its slices, and in each proof', () => {
   expect(inTurn('played', { place: 1, of: 3, otherwise: '-' }, { slice: 0, proving: true })).toBe('played');
 });
 
-test('a slice number beyond the parts runs one of the parts', () => {
+test('a slice number beyond the number of parts wraps around', () => {
   const [first, other] = [3, 3 + 7 * 1_000_003].map((slice) => sliceOf(CASES, 7, { slice, proving: false }));
   expect(other).toEqual(first);
 });
 
-test('a proof runs every case, whatever the slice', () => {
+test('a proof run runs every case, regardless of the slice', () => {
   expect(sliceOf(CASES, 7, { slice: 3, proving: true })).toEqual(CASES);
 });
 
 /** Folders without sources of the project. */
 const FOREIGN = /^(?:node_modules|\.git|\.payonce|cdk\.out|dist|coverage|test\/entries)(?:\/|$)/;
 
-/** Lists every file that defines tests. */
 function testFiles(folder = ''): readonly string[] {
   return readdirSync(join(PROJECT, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;

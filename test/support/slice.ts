@@ -1,10 +1,10 @@
 /**
- * Environment variable with the part of each enumeration that this run covers, from 0 on. Set by hand, or from the
- * content of the tree.
+ * Environment variable with the number of the slice that this run covers of each enumeration, from 0 on. It is set by
+ * hand or derived from the content of the tree.
  */
 export const SLICE = 'PAYONCE_SLICE';
 
-/** Set by `npm run prove`: enumerations are run completely. */
+/** True in `npm run prove`, which runs enumerations completely. */
 export const IS_PROOF_RUN = process.env['PAYONCE_PROVE'] === '1';
 
 const PLAYED = { slice: sliceOfRun(), proving: IS_PROOF_RUN };
@@ -23,8 +23,8 @@ export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }
 }
 
 /**
- * Returns the test in each `npm run prove`, and in one of `of` runs of `npm test`; otherwise its replacement. Use it
- * for the costliest tests that are not an enumeration.
+ * Returns the test in every `npm run prove` and in one of `of` runs of `npm test`, and its replacement in the other
+ * runs. Use it for the costliest tests that are not an enumeration.
  *
  * @param place from 0 on; tests with the same `of` and different places take turns
  */
@@ -37,10 +37,11 @@ export function inTurn<Test>(
 }
 
 /**
- * Returns the cases that this run covers: all in `npm run prove`, and one of `parts` in `npm test`, evenly spread. The
- * runs of all slices together cover all cases.
+ * Returns the cases that this run covers: all of them in `npm run prove`, and one of `parts` evenly spread slices in
+ * `npm test`. All slices together cover all cases.
  *
- * @param parts has no common factor with the number of alternating kinds of cases; otherwise a slice has one kind only
+ * @param parts must have no common factor with the number of alternating kinds of cases; otherwise a slice contains
+ * only one kind
  */
 export function sliceOf<Case>(
   all: readonly Case[],

@@ -2,8 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Returns the size of the files that a function reads when it starts: its module, and the chunks imported statically.
- * Bytes.
+ * Returns the size in bytes of the files that a function reads when it starts: its module and the statically imported
+ * chunks.
  */
 export function startSize(folder: string): number {
   return startFiles(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);

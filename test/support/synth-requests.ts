@@ -6,7 +6,6 @@ export const SYNTH_URL = 'PAYONCE_TEST_SYNTH_URL';
 /** The templates of the stacks that a context selects. */
 export type Templates = Partial<Record<keyof typeof StackName, Record<string, unknown>>>;
 
-/** Requests templates from the synth server of the run. */
 export async function requestTemplates(context: Record<string, unknown>): Promise<Templates> {
   const url = process.env[SYNTH_URL];
   if (url === undefined) throw new Error('no synth server: templates are synthesized by the global setup of Jest');

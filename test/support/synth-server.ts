@@ -27,7 +27,7 @@ async function synthesize(context: Record<string, unknown>): Promise<Templates> 
 }
 
 const server = createServer((request, response) => {
-  // A kept connection would be closed as idle while a synth blocks this process.
+  // Without this header, a keep-alive connection would be closed as idle while a synth blocks this process.
   response.setHeader('connection', 'close');
   void (async () => {
     const asked = await text(request);

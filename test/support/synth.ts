@@ -3,8 +3,8 @@ import type { StackName } from '../../lambdas/kernel/contract/api.ts';
 import { requestTemplates } from './synth-requests.ts';
 
 /**
- * Returns the stacks as deployed with these context values, with the sandbox by default, and without their code.
- * Synthesized once in a run, and shared.
+ * Returns the templates of the stacks as deployed with these context values, but without their code. The sandbox is
+ * included by default. Each context is synthesized once per run and shared.
  */
 export async function synthesize(
   context: Record<string, unknown> = {},

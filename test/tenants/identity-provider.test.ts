@@ -8,8 +8,6 @@ import { byIdentityProvider } from '../../lambdas/tenants/identity-provider.ts';
 import type { IdentifyOperator } from '../../lambdas/tenants/operators.ts';
 import { Api } from '../world/api.ts';
 
-/** A certified OpenID Connect provider, inside this process. */
-
 const AUDIENCE = 'https://payonce.example';
 const OTHER_AUDIENCE = 'https://other.example';
 const systemClock = { nowMs: () => Date.now() };
@@ -89,7 +87,7 @@ afterAll(() => {
 });
 
 describe('a token of the identity provider', () => {
-  test('names the operator, with the role of the claim', async () => {
+  test('identifies the operator with the role from its claim', async () => {
     expect(await identify(bearer(await tokenOf('operator')))).toEqual({
       name: 'Ada operator',
       role: 'operator',
@@ -98,7 +96,7 @@ describe('a token of the identity provider', () => {
     });
   });
 
-  test('opens the routes of its role, and no others', async () => {
+  test('grants access only to the routes of its role', async () => {
     const api = new Api({ identify });
     const as = async (client: string) => ({ headers: { Authorization: `Bearer ${await tokenOf(client)}` } });
     expect((await api.get('/v1/admin/jobs', await as('viewer'))).status).toBe(200);
@@ -108,7 +106,7 @@ describe('a token of the identity provider', () => {
     expect((await api.get('/v1/payments', await as('owner'))).status).toBe(401);
   });
 
-  test('has the highest role that the settings map its claim values to, whatever their names', async () => {
+  test('has the highest role that the settings map its claim values to', async () => {
     const settings = { issuer, audience: AUDIENCE, roleClaim: 'roles' };
     const mapped = byIdentityProvider(
       { ...settings, roles: { staff: 'viewer', operator: 'approver', accountant: 'viewer' } },
@@ -129,7 +127,7 @@ describe('a token of the identity provider', () => {
     expect(await identify(bearer(await tokenOf('owner', OTHER_AUDIENCE)))).toBeUndefined();
   });
 
-  test('is refused if unsigned, of another issuer, or not signed with the issuer’s private key', async () => {
+  test('is refused if it is unsigned, names another issuer, or is signed with another key', async () => {
     const payload = { roles: ['owner'] };
     const forged = (by = issuer) =>
       new SignJWT(payload).setIssuer(by).setAudience(AUDIENCE).setSubject('eve').setIssuedAt().setExpirationTime('5m');
@@ -167,7 +165,7 @@ describe('a token of the identity provider', () => {
       expect(await identify(bearer(await signed(type, 20, 86_400)))).toMatchObject({ role: 'owner' });
   });
 
-  test('causes no request to the provider if the provider cannot have issued it, and otherwise one every five seconds in an outage', async () => {
+  test('causes no request to the provider if it is obviously forged, and one request every five seconds during an outage', async () => {
     const good = bearer(await tokenOf('owner'));
     const answering = server.listeners('request');
     let requests = 0;
@@ -212,7 +210,7 @@ describe('a token of the identity provider', () => {
     }
   });
 
-  test('is accepted with a new key of the provider, and refused with a removed key', async () => {
+  test('is accepted if it is signed with a new key of the provider, and refused if it is signed with a removed key', async () => {
     const before = await tokenOf('owner');
     expect(await identify(bearer(before))).toBeDefined();
     provider = providerWith([await key('second')]);
@@ -221,7 +219,7 @@ describe('a token of the identity provider', () => {
     provider = providerWith([first]);
   });
 
-  test('is verified with the known keys for an hour while the provider does not answer', async () => {
+  test('is verified with the cached keys for an hour during an outage of the provider', async () => {
     const signed = async (by: JWK, kid: string) =>
       new SignJWT({ roles: ['viewer'] })
         .setIssuer(issuer)
@@ -256,7 +254,7 @@ describe('a token of the identity provider', () => {
     }
   });
 
-  test('causes 503 if the provider does not answer a process without cached keys', async () => {
+  test('causes status 503 if the provider is unreachable and no keys are cached', async () => {
     const away = byIdentityProvider(
       { issuer: 'http://127.0.0.1:1', audience: AUDIENCE, roleClaim: 'roles' },
       systemClock,

@@ -8,7 +8,8 @@ import type { LimitRequest } from './limits.stores.test.ts';
 
 /**
  * Runs as a process that sends requests of one tenant at full speed, and prints how many were admitted. It prints
- * `ready`, begins with the first byte of standard input, and ends after its time, but not before it was refused once.
+ * `ready`, starts at the first byte of standard input, and ends when its time is over and at least one request was
+ * refused.
  */
 const { table, bucket, limit, seconds } = JSON.parse(process.argv[2] ?? '') as LimitRequest;
 const client = new DynamoDBClient({ maxAttempts: 1 });
@@ -16,7 +17,9 @@ const limits = new TenantLimits(new DynamoDbLimits(documentClient(client), table
 console.log('ready');
 await once(process.stdin, 'data');
 process.stdin.destroy();
-/** Far above the tokens of the test, so that each request is decided by the tenant's limit. */
+/**
+ * Maximum number of requests. It is far above the tokens of the test, so that the tenant's limit decides each request.
+ */
 const MAX_TENANTS = 10_000;
 const fromMs = Date.now();
 let admitted = 0;

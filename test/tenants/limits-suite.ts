@@ -38,9 +38,9 @@ const LIMITS: readonly RateLimit[] = [
 ];
 
 /**
- * Tests the limits of tenants on the DynamoDB API.
+ * Tests the tenants' rate limits on the DynamoDB API.
  *
- * @param limits limits of the test with many processes, which lasts `seconds` of simulated time
+ * @param limits limits for the test with many processes, which lasts `seconds` of simulated time
  */
 export function describeLimits(
   name: string,
@@ -69,7 +69,7 @@ export function describeLimits(
       return new TenantLimits({ take, takeWaitingPlace: store.takeWaitingPlace.bind(store) }, skewed(clock, offsetMs));
     };
 
-    test('admit the burst immediately, then the rate, and return the time to retry', async () => {
+    test('admit the burst immediately and later requests at the rate, and return the time to wait', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 5, burst: 10 });
@@ -83,7 +83,7 @@ export function describeLimits(
       expect((await one.admit(bucket)).kind).toBe('limited');
     });
 
-    test('do not affect other kinds and modes', async () => {
+    test('do not affect other kinds, modes and tenants', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 1, burst: 1 });
@@ -105,13 +105,14 @@ export function describeLimits(
         );
         let admitted = 0;
         for (let step = 0; step < seconds * 10; step += 1) {
-          // All processes ask at the same time, so that their writes interleave, and for more than the limit admits.
+          // All processes request at the same time, so that their writes interleave. Together they request more than
+          // the limit admits.
           const asked = processes.flatMap((each) => [each.admit(bucket), each.admit(bucket)]);
           admitted += count(await Promise.all(asked));
           clock.advance(100);
         }
         expect(admitted).toBeLessThanOrEqual(limit.rate * (seconds + (2 * skewMs) / 1000) + limit.burst);
-        // Processes reserved but did not use at most half.
+        // Processes leave at most half of their reserved tokens unused.
         expect(admitted).toBeGreaterThanOrEqual((limit.rate * (seconds - 1) + limit.burst) / 2);
       },
     );
@@ -120,7 +121,7 @@ export function describeLimits(
       { limit: { rate: 100, burst: 200 }, pausesMs: [0, 1, 700, 2_500] },
       { limit: { rate: 10_000, burst: 10_000 }, pausesMs: [0, 1, 2] },
     ])(
-      'refuse none of fifty concurrent cold processes that pause before each write, far from the limit: %j',
+      'admit fifty concurrent cold processes far from the limit, although each pauses before each write: %j',
       async ({ limit, pausesMs }) => {
         clock = new SimulatedClock();
         const bucket = freshBucket();
@@ -135,7 +136,7 @@ export function describeLimits(
       },
     );
 
-    test('cost a write for eight requests while a tenant is far from its limit', async () => {
+    test('cost one write per eight requests while a tenant is far from its limit', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 100, burst: 200 });
@@ -147,7 +148,7 @@ export function describeLimits(
       expect(writes).toBe(10);
     });
 
-    test('cost one write for each request if they are low', async () => {
+    test('cost one write per request if the limits are low', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 5, burst: 100 });
@@ -156,7 +157,7 @@ export function describeLimits(
       expect(writes).toBe(5);
     });
 
-    test('cost at most one write a second while requests are refused', async () => {
+    test('cost at most one write per second while requests are refused', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 1, burst: 1 });
@@ -169,14 +170,14 @@ export function describeLimits(
       expect(writes).toBe(1);
     });
 
-    test('are not set for a tenant that does not exist', async () => {
+    test('cannot be set for a tenant that does not exist', async () => {
       const bucket = freshBucket();
       const administration = new LimitAdministration(subject.client, subject.tables, 'test');
       await expect(administration.set(bucket, { rate: 1, burst: 1 })).rejects.toThrow(UnknownTenantError);
       expect(await administration.list(bucket)).toEqual(LIMIT_KINDS.map((kind) => ({ kind })));
     });
 
-    test('set for one tenant replace the limits of the deployment within a second, and can be removed', async () => {
+    test('replace the limits of the deployment within a second when set for one tenant, and can be removed', async () => {
       clock = new SimulatedClock();
       const tenants = new TenantAdministration(subject.client, subject.tables, 'test');
       const bucket = { ...freshBucket(), tenantId: await tenants.createTenant('Shop') };

@@ -15,7 +15,7 @@ describeLimits(
   { limits: [{ rate: 20, burst: 10 }], seconds: 2 },
 );
 
-/** The request that a process sends repeatedly, and for how long. */
+/** Request that a process sends repeatedly for `seconds`. */
 export interface LimitRequest {
   readonly table: string;
   readonly bucket: { readonly tenantId: string; readonly mode: string; readonly kind: string };
@@ -27,7 +27,11 @@ const PROCESSES = 6;
 
 type Seen = Record<'fromMs' | 'untilMs' | 'admitted' | 'asked', number>;
 
-/** Starts a process. @returns a function that lets it begin and returns its report */
+/**
+ * Starts a process.
+ *
+ * @returns a function that starts the process's requests and returns its report
+ */
 async function readyProcess(request: LimitRequest): Promise<() => Promise<Seen>> {
   const child = spawn(process.execPath, [join('test', 'tenants', 'limits-process.ts'), JSON.stringify(request)], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -44,7 +48,7 @@ async function readyProcess(request: LimitRequest): Promise<() => Promise<Seen>>
   };
 }
 
-test('operating-system processes that ask at the same time admit at most rate × time + burst together', async () => {
+test('concurrent operating-system processes together admit at most rate × time + burst', async () => {
   const limit = { rate: 20, burst: 10 };
   const { registry: table } = await createTables('processes');
   const bucket = { tenantId: 'ten_processes', mode: 'test', kind: 'payments' };
@@ -55,10 +59,10 @@ test('operating-system processes that ask at the same time admit at most rate ×
   const seconds =
     (Math.max(...seen.map((each) => each.untilMs)) - Math.min(...seen.map((each) => each.fromMs))) / 1_000;
   expect(sum('admitted')).toBeLessThanOrEqual(limit.rate * seconds + limit.burst);
-  // The processes overlap, and ask for more than the limit admits.
+  // The processes overlap, and request more than the limit admits.
   const [first, second] = seen.toSorted((left, right) => left.fromMs - right.fromMs);
   expect(second?.fromMs).toBeLessThan(first?.untilMs ?? 0);
   expect(sum('asked')).toBeGreaterThan(sum('admitted'));
-  // At most half of the tokens were reserved by a process but not used.
+  // Processes left at most half of their reserved tokens unused.
   expect(sum('admitted')).toBeGreaterThan((limit.rate * request.seconds) / 2);
 });

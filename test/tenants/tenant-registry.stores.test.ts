@@ -30,7 +30,7 @@ const find = (key: string) => registry.findByHash(createHash('sha256').update(ke
 const paymentsKey = (): Promise<string> =>
   administration.createApiKey({ name: 'Test', tenantId: shop, mode: 'test', scopes: ALL_SCOPES });
 
-test('a tenant is known as soon as it is created, and an unknown id is not', async () => {
+test('a tenant id is known only after the tenant is created', async () => {
   const isTenant = knownTenants(client, table, { clock: systemClock, entropy: systemEntropy });
   const local = tenantId('ten_local');
   expect([await isTenant(shop), await isTenant(local)]).toEqual([true, false]);
@@ -67,7 +67,7 @@ describe('an API key', () => {
     expect(stored).not.toContain(key.slice('sk_test_'.length, -4));
   });
 
-  test('is found as revoked after its revocation, and cannot be revoked a second time', async () => {
+  test('is found as revoked after its revocation, and cannot be revoked again', async () => {
     const key = await paymentsKey();
     expect(await administration.revokeKey(idOfApiKey(key))).toBe(true);
     const record = await find(key);
@@ -76,7 +76,7 @@ describe('an API key', () => {
     expect(await find(key)).toEqual(record);
   });
 
-  test('is listed by its id with its name, expiry and the day of its last use', async () => {
+  test('is listed by its id, with its name, expiry and day of last use', async () => {
     const tenant = await administration.createTenant('Listed');
     const expiresAtMs = Date.now() + 600_000;
     const key = await administration.createApiKey({
@@ -95,7 +95,7 @@ describe('an API key', () => {
     expect(await administration.listApiKeys(tenant)).toMatchObject([{ id, lastUsedOn: '2026-03-02' }]);
   });
 
-  test('gets a successor with its name, scopes and lifetime when rolled, and ends after the overlap', async () => {
+  test('gets a successor with the same name, scopes and lifetime when rolled, and expires after the overlap', async () => {
     const lifetimeMs = 24 * 60 * 60 * 1000;
     const expiresAtMs = Date.now() + lifetimeMs;
     const old = await administration.createApiKey({
@@ -118,7 +118,7 @@ describe('an API key', () => {
     expect(after?.expiresAtMs).toBeLessThanOrEqual(untilMs + lifetimeMs);
   });
 
-  test('cannot be rolled after its end or a roll, even concurrently, nor extended by a roll', async () => {
+  test('can be rolled only once, even concurrently, and a roll never extends its lifetime', async () => {
     const old = await administration.createApiKey({
       name: 'Web shop',
       tenantId: shop,
@@ -141,7 +141,7 @@ describe('an API key', () => {
     expect(await administration.rollKey(idOfApiKey('sk_test_none'), 0)).toBeUndefined();
   });
 
-  test('is not revoked if it does not exist, and nothing is stored for it', async () => {
+  test('cannot be revoked if it does not exist, and no row is stored for it', async () => {
     expect(await administration.revokeKey(idOfApiKey('sk_test_none'))).toBe(false);
     expect(await find('sk_test_none')).toBeUndefined();
   });
@@ -168,7 +168,7 @@ describe('an operator key', () => {
   const operators = () => new DynamoDbOperatorKeys(client, table, { clock: systemClock, entropy: systemEntropy });
   const findOperator = (key: string) => operators().findOperator(createHash('sha256').update(key).digest('hex'));
 
-  test("is found with its name and role, is rolled and revoked by its id, and is not a tenant's key", async () => {
+  test('is found with its name and role, is rolled and revoked by its id, and is not accepted as a tenant key', async () => {
     const key = await administration.createOperatorKey({ operator: 'Ada Example', role: 'approver' });
     expect(key).toMatch(/^ok_[\w-]{43}$/);
     expect(await findOperator(key)).toEqual({ operator: 'Ada Example', role: 'approver' });
@@ -186,7 +186,7 @@ describe('an operator key', () => {
 });
 
 describe('a tenant', () => {
-  test('has a list of its own keys only, without the secrets', async () => {
+  test('lists only its own keys, without the secrets', async () => {
     const mine = await administration.createTenant('Mine');
     const other = await administration.createTenant('Mine');
     expect(mine).not.toBe(other);

@@ -14,7 +14,7 @@ export const OWNERS: readonly BooksOwner[] = (['ten_a', 'ten_b'] as const).flatM
   (['test', 'live'] as const satisfies readonly Mode[]).map((mode) => ({ tenantId: tenantId(tenant), mode })),
 );
 
-/** Returns the payments in the lists of all payments, of each status, and of each reference. */
+/** Returns the payments as listed in the Views: in the list of all payments, of each status and of each reference. */
 function listed(views: MemoryViews): readonly string[] {
   return views
     .all()
@@ -27,7 +27,7 @@ function listed(views: MemoryViews): readonly string[] {
     .sort();
 }
 
-/** Returns the same payments, computed by a plain scan of the Ledger. */
+/** Returns the same list entries, computed by a plain scan of the Ledger. */
 function expected(chains: readonly (readonly Transition[])[]): readonly string[] {
   return chains
     .flatMap((chain) => {
@@ -89,7 +89,7 @@ function expectedVolumes(chains: readonly (readonly Transition[])[], { tenantId:
   return volumes;
 }
 
-/** @param chains set the range of days */
+/** @param chains transitions that determine the range of days */
 async function shownVolumes(
   views: MemoryViews,
   owner: BooksOwner,

@@ -44,7 +44,7 @@ const closedDays = (owner: ViewOwner) =>
   views.all().filter((row) => row.partition === totalsPartition(owner) && closedSums(row) !== undefined).length;
 
 describe('the days of all owners', () => {
-  test('are closed in every mode of every tenant, including days without entries, and only once', async () => {
+  test('are closed exactly once in every mode of every tenant, including days without entries', async () => {
     for (const [index, owner] of ALL.entries()) if (index !== 3) await paid(owner, index + 1);
 
     expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 1 + 2 + 3 + 5 + 6, left: 0, failed: 0, pages: 4 });
@@ -52,7 +52,7 @@ describe('the days of all owners', () => {
     expect(await finishJob(job(), TONIGHT, { limit: 50 })).toMatchObject({ done: 0, left: 0, pages: 1 });
   });
 
-  test('that do not fit into a page’s time are closed by the next run', async () => {
+  test('are closed by the next run if a page runs out of time', async () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 12);
@@ -72,7 +72,7 @@ describe('the days of all owners', () => {
     expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 7, left: 0 });
   });
 
-  test('are left after one attempt when a rival deletes every mark', async () => {
+  test('stay open after one attempt if a rival deletes every mark', async () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 2);

@@ -34,7 +34,7 @@ const project = async (key: string, atMs: number, store = views): Promise<void> 
 const close = (store = views, atMost = 10) =>
   closeDays({ views: store, clock, entropy: countingEntropy() }, owner, atMost);
 
-/** Returns the merchant's balance, and the number of sets of postings read for it. */
+/** Returns the merchant's balance, and the number of posting sets read to compute it. */
 async function payableAndReads(): Promise<{ readonly payable: number; readonly read: number }> {
   let read = 0;
   const counting = {
@@ -77,7 +77,7 @@ describe('a closed day', () => {
     expect(await close()).toEqual({ closed: 0, more: false });
   });
 
-  test('ended at least an hour ago', async () => {
+  test('is closed an hour after its end at the earliest', async () => {
     await project('a', MONDAY_MS);
     clock.advance(-1);
     expect((await close()).closed).toBe(0);
@@ -85,7 +85,7 @@ describe('a closed day', () => {
     expect((await close()).closed).toBe(1);
   });
 
-  test('is reopened by a late entry, which counts immediately, and closed again with the entry', async () => {
+  test('is reopened by a late entry, which counts immediately, and is closed again with this entry', async () => {
     await project('a', MONDAY_MS);
     await close();
     await project('late', MONDAY_MS + HOUR_MS);
@@ -105,7 +105,7 @@ describe('a closed day', () => {
     expect((await payableAndReads()).read).toBe(0);
   });
 
-  test('is not closed when an entry arrives during its summation', async () => {
+  test('is not closed if an entry arrives while its total is computed', async () => {
     const interrupted: Interrupted = new Interrupted(() => project('rival', MONDAY_MS + HOUR_MS, interrupted));
     views = interrupted;
     await project('a', MONDAY_MS);
@@ -116,7 +116,7 @@ describe('a closed day', () => {
     expect((await payableAndReads()).payable).toBe(2000);
   });
 
-  test('is left to its current closer for a limited time, so that concurrent closers finish', async () => {
+  test('is not closed by a rival while its current closer may still be at work', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       expect(await close(interrupted)).toEqual({ closed: 0, more: true });
     });
@@ -139,7 +139,7 @@ describe('a closed day', () => {
     expect(await payableAndReads()).toEqual({ payable: 1000, read: 0 });
   });
 
-  test('closes at most the requested number of days per call, oldest first', async () => {
+  test('a call closes at most the requested number of days, oldest first', async () => {
     await project('a', MONDAY_MS - 4 * DAY_MS);
     await project('b', MONDAY_MS);
 

@@ -8,7 +8,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import type { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** Returns hashes under these keys, in the format of the secret. */
+/** Returns e-mail hashes with these keys, which a simulated secret contains. */
 export function hashesUnder(keys: Readonly<Record<string, string>>, clock = new SimulatedClock()): EmailHashes {
   const client = { send: async () => ({ SecretString: JSON.stringify(keys) }) } as unknown as SecretsManagerClient;
   const secretsManager = async () => client;

@@ -23,7 +23,7 @@ async function projected(written: readonly Transition[]): Promise<ProjectedViews
 }
 
 describe('the events of a time range', () => {
-  test('are exactly the tenant’s events, each once, with any page size', async () => {
+  test('are exactly the tenant’s events without duplicates, for any page size', async () => {
     const ranges = fc.record({
       plans: paymentPlans,
       limit: fc.integer({ min: 1, max: 3 }),

@@ -11,10 +11,10 @@ import { Api, dataOf } from '../world/api.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** All APIs on one simulated system, with a record of their answers. */
+/** All APIs on one simulated system, with a record of their responses. */
 class Asking {
   readonly api = new Api();
-  /** All answers, and the bodies of webhooks. */
+  /** All responses and webhook bodies. */
   readonly shown: unknown[] = [];
 
   async ask(path: string, body?: Json): Promise<Json> {
@@ -134,10 +134,10 @@ const PATHS: Readonly<Record<string, string>> = {
   mis: '/v1/admin/mismatches',
   we: '/v1/webhook_endpoints',
 };
-/** Ids of other systems, and ids of things without a route: API keys and requests. */
+/** Ids from other systems, and ids without a read route: API keys and requests. */
 const FOREIGN = /^(ch_|key_|req-|rsv_|tok_|ref_friend$)/;
 
-/** @returns the read path for an id, or undefined when the text is not an id */
+/** Returns the read path for an id, or undefined if the text is not an id. */
 function pathOf(text: string, within: Json, field: string): string | undefined {
   if (FOREIGN.test(text)) return undefined;
   const [, prefix = ''] = /^([a-z]+)_[A-Za-z0-9]/.exec(text) ?? [];
@@ -167,7 +167,7 @@ function idsIn(value: unknown, within: Json = {}, field = ''): readonly (readonl
   return Object.entries(value).flatMap(([name, inner]) => idsIn(inner, value as Json, name));
 }
 
-test('every id in an answer, an event or a webhook can be read by GET', async () => {
+test('every id in a response, an event or a webhook can be read by GET', async () => {
   const world = await history();
   for (const path of LISTS) await world.ask(path);
   for (const payment of dataOf({ body: await world.ask('/v1/payments?limit=100') })) {
@@ -179,7 +179,7 @@ test('every id in an answer, an event or a webhook can be read by GET', async ()
     await world.ask(`/v1/webhook_endpoints/${String(endpoint['id'])}/deliveries`);
 
   const followed = new Map<string, unknown>();
-  // Answers contain further ids; a few rounds reach all of them.
+  // Responses contain further ids; a few rounds reach all of them.
   for (let round = 0; round < 10; round += 1) {
     const next = new Map(idsIn(world.shown.splice(0)).filter(([path]) => !followed.has(path)));
     if (next.size === 0) break;

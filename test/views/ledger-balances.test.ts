@@ -54,7 +54,7 @@ describe('the balances', () => {
     });
   });
 
-  test('below zero show that an account is on the side opposite to its normal side', async () => {
+  test('are negative for an account on the side opposite to its normal side', async () => {
     const payment = await harness.paid('k-1');
     await harness.correct('c-1', {
       payment,
@@ -102,7 +102,7 @@ describe('the balances', () => {
     expect((await harness.get('/v1/balances')).body).toEqual({ object: 'list', data: [], has_more: false });
   });
 
-  test('are refused beyond the exact integers of JSON, never rounded', async () => {
+  test('are refused if they exceed the exact integers of JSON, and never rounded', async () => {
     const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
     const huge = (key: string) => takenAt(owner, key, 1, { amountMinor: 9_007_199_254_740_991, feeMinor: 0 });
     const withSum = (...keys: readonly string[]) =>

@@ -104,14 +104,14 @@ describe('the entries of the Ledger', () => {
     ['starting_after=ent_', 'starting_after', 'invalid_request'],
     ['starting_after=2', 'starting_after', 'invalid_request'],
     ['tenant=ten_other', 'tenant', 'unknown_parameter'],
-  ])('are refused for %s, naming %s', async (search, param, code) => {
+  ])('are refused for %s with an error that names %s', async (search, param, code) => {
     const reply = await harness.get(`${PATH}?${search}`);
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code, param });
   });
 
-  test('are refused in a rare currency of a large book, with the parameters to narrow the search', async () => {
+  test('are refused for a rare currency in a large book, with the parameters that narrow the search', async () => {
     const entries = () => Promise.reject(new TerminalError('currency_too_rare', 'none within the first rows'));
     const ledger = { entries, balances: () => Promise.resolve([]) };
 
@@ -125,7 +125,7 @@ describe('the entries of the Ledger', () => {
     });
   });
 
-  test('are not listed after an invented cursor', async () => {
+  test('are refused for a forged cursor', async () => {
     await harness.paid('k-1');
     const [good = ''] = idsOf(await harness.get(PATH));
     const spelled = Buffer.from(good.slice(4), 'base64url').toString('utf8');
@@ -149,7 +149,7 @@ describe('the entries of the Ledger', () => {
     }
   });
 
-  test('are answered 503 if they cannot be read now', async () => {
+  test('cause status 503 while they cannot be read', async () => {
     const away = new Api({
       ledger: {
         entries: () => Promise.reject(new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 2 })),
@@ -172,7 +172,7 @@ describe("another tenant's entries", () => {
   test.each([
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', 'sk_live_0123456789abcdefghijkl', { mode: 'live' as const }],
-  ])('are not visible to %s: by payment, by cursor and by account', async (_who, key, record) => {
+  ])('are not visible to %s by payment, cursor or account', async (_who, key, record) => {
     harness.registerKey(key, record);
     const payment = await harness.paid('k-1');
     const [cursor = ''] = idsOf(await harness.get(PATH));
@@ -212,7 +212,7 @@ describe('a route of the Ledger', () => {
   test.each([
     ['POST', PATH, 'GET, HEAD'],
     ['GET', '/v1/admin/corrections', 'POST'],
-  ])('answers an unsupported method with the allowed methods: %s %s', async (method, path, allow) => {
+  ])('rejects an unsupported method and names the allowed methods: %s %s', async (method, path, allow) => {
     const reply = await harness.ask(method, path);
 
     expect(reply.status).toBe(405);

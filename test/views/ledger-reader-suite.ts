@@ -17,8 +17,8 @@ export interface ReaderUnderTest {
 const NOON = Date.UTC(2026, 2, 1, 12);
 
 /**
- * Returns the transitions of a payment of 10.00 EUR captured at `atMs` with a fee of 0.59, unless the changes override
- * these.
+ * Returns the transitions of a payment of 10.00 EUR with a fee of 0.59, captured at `atMs`. The changes override these
+ * values.
  */
 export function takenAt(
   owner: BooksOwner,
@@ -39,7 +39,7 @@ export function takenAt(
   return [created, nextTransition(systemDigest, created, decision.draft, requestedAt(atMs))];
 }
 
-/** Describes the contract of every LedgerReader, including the in-memory reference. */
+/** Tests the contract of every LedgerReader, including the in-memory reference. */
 export function describeLedgerReader(name: string, make: () => Promise<ReaderUnderTest>): void {
   let made = 0;
   let reader: LedgerReader;
@@ -61,7 +61,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
   const idOf = (key: string): PaymentId => paymentIdFor(key, owner.tenantId);
 
   describe(`${name}: entries`, () => {
-    test('are the postings of each transition, one for each leg', async () => {
+    test('contain each posting of a transition once', async () => {
       await write(takenAt(owner, 'a', NOON));
 
       const found = await entries();
@@ -85,7 +85,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       ]);
     });
 
-    test('are sorted by time, then payment, sequence and leg, for any order of the writes', async () => {
+    test('are sorted by time, payment, sequence and leg, regardless of the order of the writes', async () => {
       const written = { late: NOON + 2, x: NOON, y: NOON, z: NOON, early: 1 };
       for (const [key, atMs] of Object.entries(written)) await write(takenAt(owner, key, atMs));
 
@@ -124,7 +124,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(paged).toEqual(all);
     });
 
-    test('in one currency are found among entries of other currencies, page by page', async () => {
+    test('can be filtered by currency among entries of other currencies, page by page', async () => {
       await write(takenAt(owner, 'a', NOON));
       await write(takenAt(owner, 'b', NOON + 1, { currency: 'JPY' }));
       await write(takenAt(owner, 'c', NOON + 2));
@@ -141,7 +141,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(await entries({ currency: 'CHF' })).toEqual([]);
     });
 
-    test('of another tenant or mode are never shown, for any query', async () => {
+    test('never include entries of another tenant or mode', async () => {
       const live: BooksOwner = { ...owner, mode: 'live' };
       await write(takenAt(other, 'theirs', NOON));
       await write(takenAt(live, 'live', NOON));
@@ -174,7 +174,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       );
     });
 
-    test('at a time are the sums of the entries before it, on each side of the ends of days', async () => {
+    test('include only the entries before the requested time, also near the end of a day', async () => {
       const HOUR = 60 * 60 * 1000;
       const times = [NOON - 30 * HOUR, NOON - 12 * HOUR, NOON, NOON + 11 * HOUR, NOON + 12 * HOUR, NOON + 40 * HOUR];
       for (const [index, atMs] of times.entries()) await write(takenAt(owner, `p${index}`, atMs, { feeMinor: 0 }));
@@ -187,7 +187,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       }
     });
 
-    test('of a tenant without entries are empty', async () => {
+    test('are empty for a tenant without entries', async () => {
       await write(takenAt(other, 'theirs', NOON));
 
       expect(await reader.balances(owner)).toEqual([]);

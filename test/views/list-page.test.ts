@@ -48,7 +48,7 @@ async function walked(
 }
 
 describe('a page of a filtered list', () => {
-  test('is full while there are more, and reading all pages finds each match once, in both directions', async () => {
+  test('is full unless it is the last page, and all pages together contain each match once, in both directions', async () => {
     const lists = fc.record({
       bodies: fc.array(fc.constantFrom('wanted', 'other'), { maxLength: 80 }),
       limit: fc.integer({ min: 1, max: 7 }),
@@ -60,7 +60,7 @@ describe('a page of a filtered list', () => {
         const { pages, ids } = await walked(await listOf(bodies), limit, { upwards });
         expect(ids).toEqual(expected);
         for (const { rows, hasMore } of pages) expect(hasMore ? rows.length : limit).toBe(limit);
-        // The first page without a successor ends the loop.
+        // No empty page follows the page with the last match.
         expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)));
       }),
       { numRuns: 200 },
@@ -91,7 +91,7 @@ describe('a page of a filtered list', () => {
     },
   );
 
-  test('examines a bounded number of rows; the next page continues after the last of them, until the end', async () => {
+  test('examines a limited number of rows, and the next page continues after them', async () => {
     const bodies = Array.from({ length: 2 * MAX_EXAMINED + 500 }, (_, index) => (index === 7 ? 'wanted' : 'other'));
     const views = await listOf(bodies);
     let read = 0;

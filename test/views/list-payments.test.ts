@@ -15,7 +15,7 @@ import { chainFor } from './view-histories.ts';
 
 const OWNER = { tenantId: 'ten_list' as never, mode: 'test' } as const;
 
-/** A payment that is pending and then succeeds: two events that change its status. */
+/** Payment with two events that change its status: authorized, then succeeded. */
 const chain = chainFor({
   key: 'moving',
   tenant: OWNER.tenantId,
@@ -31,7 +31,7 @@ const chain = chainFor({
 });
 const [before, after] = eventsOf(systemDigest, chain);
 
-/** Requests a list while the status changes just after the store's read number `reads`. */
+/** Lists the payments of a reference. The status changes just after query number `reads`. */
 async function listedWhileMoving(reads: number, filters: { readonly status?: PaymentStatus } = {}) {
   if (before === undefined || after === undefined) throw new Error('there are fewer than two events');
   const views = new MemoryViews();
@@ -60,11 +60,11 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
 }
 
 describe('the payments of a reference', () => {
-  test.each([1, 2, 3, 4, 5, 6, 7])('list each payment once when its status changes after read %i', async (reads) => {
+  test.each([1, 2, 3, 4, 5, 6, 7])('are each listed once if a status changes after read %i', async (reads) => {
     expect(await listedWhileMoving(reads)).toEqual([chain[0]?.payment.id]);
   });
 
-  test('are also listed by status', async () => {
+  test('can also be filtered by status', async () => {
     expect(await listedWhileMoving(0, { status: 'requires_capture' })).toHaveLength(1);
     expect(await listedWhileMoving(0, { status: 'succeeded' })).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe('the payments of a reference', () => {
 test.each<[string, { readonly status?: PaymentStatus }]>([
   ['all payments', {}],
   ['the payments with a status', { status: 'succeeded' }],
-])('a page of ten takes at most four queries in the list of %s', async (_which, filter) => {
+])('a page of ten from the list of %s takes at most four queries', async (_which, filter) => {
   const views = new MemoryViews();
   const chains = Array.from({ length: 40 }, (_, index) => takenAt(OWNER, `k-${index}`, Date.UTC(2026, 2, 1) + index));
   for (const event of eventsOf(systemDigest, chains.flat()))

@@ -6,7 +6,7 @@ import type { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** The product's Views over an in-memory table. */
+/** Production Views on an in-memory table. */
 export class MemoryViews extends DynamoDbViews {
   readonly #database: MemoryDynamoDb;
 

@@ -11,7 +11,7 @@ import { ProjectedViews } from './projected-views.ts';
 
 const lists = (api: Api, path: string) => async (search: string) => idsOf(await api.get(`${path}?${search}`));
 
-/** Returns the ids on all pages, of two objects each. */
+/** Returns the ids on all pages, with two objects per page. */
 async function walked(api: Api, path: string, cursor: 'starting_after' | 'ending_before', start: string) {
   const ids: string[] = [];
   let next = start;
@@ -51,13 +51,13 @@ describe('the list of orders', () => {
     return { api, ids, list: lists(api, PATH) };
   }
 
-  test('shows each order with the same bytes as its read by id, newest first', async () => {
+  test('shows orders newest first, each with the same bytes as a read by id', async () => {
     const { api, ids } = await ordered();
     const shown = await Promise.all(ids.map(async (id) => (await api.get(`${PATH}/${id}`)).text));
     expect((await api.get(PATH)).text).toBe(`{"object":"list","data":[${shown.join(',')}],"has_more":false}`);
   });
 
-  test('is filtered by status and time, and follows changes of status', async () => {
+  test('can be filtered by status and time, and follows status changes', async () => {
     const { api, ids, list } = await ordered();
     const [last, waiting, declined, second, first] = ids;
     expect(await list('status=completed')).toEqual([last, second, first]);
@@ -96,7 +96,7 @@ describe('the list of orders', () => {
     expect(await list('status=canceled')).toEqual(ids);
   });
 
-  test('cannot be searched by an address without the hash keys, but a retry of an order that has begun gets its answer', async () => {
+  test('a new order is refused with 503 without the hash keys, but a retried order gets its stored response', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = new Api();
     const first = await api.order('k-begun');
@@ -125,7 +125,7 @@ describe('the list of orders', () => {
     expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
   });
 
-  test('shows nothing of another tenant or mode', async () => {
+  test('shows nothing from another tenant or mode', async () => {
     const { api, ids } = await ordered();
     await isHiddenFromOthers(api, PATH, ids[0] ?? '');
   });
@@ -161,7 +161,7 @@ describe('the list of disputes', () => {
     return { api, payments, opened, ids, close, list: lists(api, PATH) };
   }
 
-  test('shows the disputes of all payments, newest first, equal to their reads by id', async () => {
+  test('shows the disputes of all payments newest first, each as a read by id shows it', async () => {
     const { api, ids, opened, payments } = await disputed();
     const shown = await Promise.all(ids.map(async (id) => (await api.get(`${PATH}/${id}`)).body));
     expect(dataOf(await api.get(PATH))).toEqual(shown);
@@ -169,7 +169,7 @@ describe('the list of disputes', () => {
     expect(shown.map(({ payment }) => payment)).toEqual([payments[0], payments[1], payments[0]]);
   });
 
-  test('is filtered by status and time, and follows changes of status', async () => {
+  test('can be filtered by status and time, and follows status changes', async () => {
     const { api, ids, close, list } = await disputed();
     const [third, second, first] = ids;
     expect(await list('status=open')).toEqual(ids);
@@ -188,12 +188,12 @@ describe('the list of disputes', () => {
     expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
   });
 
-  test('shows nothing of another tenant or mode', async () => {
+  test('shows nothing from another tenant or mode', async () => {
     const { api, ids } = await disputed();
     await isHiddenFromOthers(api, PATH, ids[0] ?? '');
   });
 
-  test('has rows that the Ledger implies, so that a rebuild restores them', async () => {
+  test('has only rows that a rebuild can restore from the Ledger', async () => {
     const { api, payments, close } = await disputed();
     await close(0, 'won');
     const views = new ProjectedViews(api.store);
@@ -203,7 +203,7 @@ describe('the list of disputes', () => {
     const said = await readChainViews(tools, id as never);
     const rows = views.all().filter(({ partition, chainId }) => partition.startsWith('DISPUTE#') && chainId === id);
     const heads = said?.events.flatMap(({ heads: all }) => all.slice(1)) ?? [];
-    // The opened state of the won dispute is implied, too; the newest row is stored.
+    // The Ledger also implies the row for the open state of the won dispute, but only the newest row is stored.
     expect(heads).toHaveLength(3);
     expect(rows).toHaveLength(2);
     for (const row of rows) expect(heads).toContainEqual(row);

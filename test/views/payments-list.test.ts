@@ -29,7 +29,7 @@ async function many(count: number): Promise<readonly string[]> {
 }
 
 describe('the list of payments', () => {
-  test('shows each payment with the same bytes as its read by id, newest first', async () => {
+  test('shows payments newest first, each with the same bytes as a read by id', async () => {
     const bodies = [
       { reference: 'order-1', metadata: { b: '2', a: '1', 10: 'x' }, description: 'Two “shirts”' },
       { capture: 'manual' },
@@ -48,7 +48,7 @@ describe('the list of payments', () => {
     expect(list.text).toBe(`{"object":"list","data":[${shown.toReversed().join(',')}],"has_more":false}`);
   });
 
-  test('has ten payments by default and up to a hundred on request, and reports whether there are more', async () => {
+  test('contains ten payments by default and up to a hundred on request, and reports whether there are more', async () => {
     const ids = (await many(12)).toReversed();
     const ten = await harness.get(PATH);
     const all = await harness.get(`${PATH}?limit=12`);
@@ -82,7 +82,7 @@ describe('the list of payments', () => {
     expect(up).toEqual(all.slice(0, -1));
   });
 
-  test('is filtered by status, reference and time, and follows changes of status', async () => {
+  test('can be filtered by status, reference and time, and follows status changes', async () => {
     const held = await harness.paid('k-1', { capture: 'manual', reference: 'order-1' });
     const failed = await harness.paid('k-2', { source: 'tok_declined', reference: 'order-2' });
     const again = await harness.paid('k-3', { reference: 'order-2' });
@@ -104,7 +104,7 @@ describe('the list of payments', () => {
     expect(await listed('reference=order-1')).toEqual([held]);
   });
 
-  test('is filtered by the id of a charge, which the processor’s books assign to a payment', async () => {
+  test('can be filtered by a charge id, which the processor’s books assign to a payment', async () => {
     const [first, second] = [await harness.paid('k-1'), await harness.paid('k-2', { source: 'tok_declined' })];
     const chargeOf = (id: string) => harness.processor.charges(id)[0]?.chargeId;
 
@@ -117,7 +117,7 @@ describe('the list of payments', () => {
     expect(idsOf(await harness.get(`${PATH}?charge_id=${chargeOf(first)}`, as(OTHER_KEY)))).toEqual([]);
   });
 
-  test('by the id of a charge is refused with 503 while the processor is unavailable', async () => {
+  test('cannot be filtered by charge id while the processor is unavailable, and responds with 503', async () => {
     const down = {
       ...harness.processor,
       readCharge: () => Promise.reject(new RetryableError('processor_unreachable', 'down')),
@@ -126,7 +126,7 @@ describe('the list of payments', () => {
     expect([reply.status, reply.body['code']]).toEqual([503, 'processor_unavailable']);
   });
 
-  test('is filtered by the requested amount within 31 days, together with a status or a reference', async () => {
+  test('can be filtered by the requested amount within 31 days, together with a status or a reference', async () => {
     const ids: string[] = [];
     for (const [index, amount] of [700, 1000, 700, 900, 700].entries()) {
       const source = index === 2 ? 'tok_declined' : 'tok_ok';
@@ -143,7 +143,7 @@ describe('the list of payments', () => {
     expect(await listed(`amount=700&reference=order-1&${range}`)).toEqual([]);
   });
 
-  test('is filtered by the exact receipt_email, and by no part of it', async () => {
+  test('can be filtered by the complete receipt_email, but not by a part of it', async () => {
     const to = (receipt_email: string) => ({ metadata: { receipt_email } });
     const first = await harness.paid('k-1', to('Ada@example.com'));
     await harness.paid('k-2', to('grace@example.com'));
@@ -161,7 +161,7 @@ describe('the list of payments', () => {
     expect(await listed('email=a@example.com')).toEqual([]);
   });
 
-  test('by an address is the same while the hash uses both a new key and an old key', async () => {
+  test('can be filtered by an address while the hash uses both a new and an old key', async () => {
     const current = { current: 'a-key-of-the-deployment-000000002' };
     const payOf = async (key: string, keys: Record<string, string>) => {
       const api = harness.with({ emailHashes: hashesUnder(keys) });
@@ -176,7 +176,7 @@ describe('the list of payments', () => {
     expect(idsOf(await later.get(`${PATH}?email=ada@example.com`))).toEqual([newer.body['id']]);
   });
 
-  test('by an address takes four queries for any number of payments, and none after an erasure', async () => {
+  test('needs four queries to filter by an address, and omits payments whose details were erased', async () => {
     const erased = await harness.paid('erased', { metadata: { receipt_email: 'ada@example.com' } });
     const others = await many(40);
     const ids = await Promise.all(
@@ -204,7 +204,7 @@ describe('the list of payments', () => {
     expect(found.filter((row) => RegistryTable.emailIndex.partitionKey in row)).toHaveLength(12);
   });
 
-  test('by an address, and a new payment with an address, are refused with 503 while the hash keys cannot be read', async () => {
+  test('cannot be filtered by an address without the hash keys, and a new payment with an address is refused with 503', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = harness.with({ emailHashes: away });
     expect((await api.get(`${PATH}?email=ada@example.com`)).status).toBe(503);
@@ -212,7 +212,7 @@ describe('the list of payments', () => {
     expect([(await api.pay('k-2')).status, api.processor.inside.all.length]).toEqual([201, 1]);
   });
 
-  test('cannot be searched by an address without the hash keys, but a retry of a request that has begun gets its answer', async () => {
+  test('a retried payment request with an address gets its stored response without the hash keys', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const body = { metadata: { receipt_email: 'ada@example.com' } };
     const first = await harness.pay('k-1', body);
@@ -220,7 +220,7 @@ describe('the list of payments', () => {
     expect([again.status, again.body]).toEqual([201, first.body]);
   });
 
-  test('of a rare status does not read the payments of other statuses', async () => {
+  test('can be filtered by a rare status without reading the payments of other statuses', async () => {
     const ids = await many(40);
     const rare = await harness.paid('rare', { capture: 'manual' });
     const page = await harness.get(`${PATH}?status=requires_capture&limit=5`);
@@ -245,7 +245,7 @@ describe('the list of payments', () => {
     ['charge_id=a%20b', 'charge_id', 'invalid_request'],
     ['charge_id=ch_1&reference=x', 'charge_id', 'invalid_request'],
     ['customer=x', 'customer', 'unknown_parameter'],
-  ])('is refused for %s, naming %s', async (search, param, code) => {
+  ])('is refused for %s with an error that names %s', async (search, param, code) => {
     const reply = await harness.get(`${PATH}?${search}`);
 
     expect(reply.status).toBe(400);
@@ -258,7 +258,7 @@ describe("another tenant's payments", () => {
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
   ])(
-    'are not visible to %s, by filter or by cursor, and the answer reveals nothing about them',
+    'are not visible to %s by filter or by cursor, and the response does not reveal whether they exist',
     async (_who, key, record) => {
       harness.registerKey(key, record);
       const theirs = await harness.paid('k-1', { reference: 'order-1' });

@@ -66,7 +66,7 @@ describe('a rebuild', () => {
         const chains = payments.map(chainFor);
         const all = chains.flat().sort((left, right) => left.occurredAtMs - right.occurredAtMs);
         const early = all.filter((_, index) => index < (all.length * known) / 100);
-        // Earlier events may have been projected or not, but the first transitions must exist for their events.
+        // The events of a payment can be computed only with its first transition.
         const firsts = all.filter(({ sequence }) => sequence === 1);
         const harness = new RebuildWorld(NOW_MS, early);
         const { views } = harness;

@@ -31,7 +31,7 @@ async function projectAll(): Promise<void> {
 }
 
 describe('a rebuild of the views', () => {
-  test('of an empty table writes all rows except the publication records, and closes the days', async () => {
+  test('fills an empty table with all rows except the publication records, and closes the days', async () => {
     const { counts, differences } = await harness.rebuild();
     const rebuilt = harness.views.all();
     await harness.views.clear();
@@ -48,7 +48,7 @@ describe('a rebuild of the views', () => {
     expect(rebuilt.filter(({ partition }) => partition.startsWith(ViewsRow.projected))).toEqual([]);
   });
 
-  test('removes rows that the Ledger does not imply, also from the totals', async () => {
+  test('removes rows that the Ledger does not imply, and corrects the totals', async () => {
     await projectAll();
     const stray = takenAt(owner, 'never-happened', TODAY_MS - 2 * DAY_MS);
     for (const event of eventsOf(systemDigest, stray))
@@ -66,7 +66,7 @@ describe('a rebuild of the views', () => {
     expect(harness.views.all().filter(({ chainId }) => chainId === stray[0]?.payment.id)).toEqual([]);
   });
 
-  test('reads the whole chain once per pass over the Ledger, and one transition at a time for each row of the Views', async () => {
+  test('reads each chain once per pass over the Ledger, and one transition for each row of the Views', async () => {
     await projectAll();
     const { store } = harness;
     const limits: number[] = [];
@@ -83,7 +83,7 @@ describe('a rebuild of the views', () => {
     expect(limits.filter((limit) => limit === 1).length).toBeGreaterThan(2 * 3);
   });
 
-  test('names a payment that this code cannot read, keeps its rows, and rebuilds all others', async () => {
+  test('reports a payment that this code cannot read, keeps its rows, and rebuilds all others', async () => {
     await projectAll();
     const unreadable = harness.written[0]?.payment.id;
     const { store } = harness;
@@ -102,7 +102,7 @@ describe('a rebuild of the views', () => {
     expect(rowsOf(harness.views.all())).toEqual(rowsOf(before));
   });
 
-  test('changes the format of payments without removing any from its list, even for a moment', async () => {
+  test('changes the row format of payments without ever removing one from its list', async () => {
     await projectAll();
     const shown = () =>
       harness.views.all().filter(({ partition }) => partition.startsWith('PAYMENT#ten_rebuild#test#'));
@@ -163,7 +163,7 @@ describe('a rebuild of the views', () => {
 });
 
 describe('a comparison', () => {
-  test('finds nothing in correct views', async () => {
+  test('finds no difference in correct views', async () => {
     await projectAll();
     expect((await harness.compare()).differences).toEqual([]);
   });
@@ -190,7 +190,7 @@ describe('a comparison', () => {
     );
   });
 
-  test('waits for late events, for a limited time', async () => {
+  test('waits a limited time for late events', async () => {
     await projectAll();
     const late = takenAt(owner, 'late', TODAY_MS);
     harness.write(late);

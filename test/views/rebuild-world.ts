@@ -11,10 +11,9 @@ import { World } from '../world/world.ts';
 /** Page size in bytes, for two or three rows. */
 const PAGE_BYTES = 2_000;
 
-/** A growing Ledger, and rebuilds of its Views. */
+/** World with a growing Ledger whose Views can be rebuilt. */
 export class RebuildWorld extends World {
   readonly written: Transition[] = [];
-  /** Reported states of the rebuilds. */
   readonly states: RebuildState[] = [];
 
   constructor(nowMs: number, written: readonly Transition[] = []) {

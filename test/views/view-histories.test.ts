@@ -17,7 +17,7 @@ import { ScheduledViews } from './scheduled-views.ts';
 import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** An event arrives at least once. Any delivery except the last can crash at any call. */
+/** Delivery of an event, which arrives at least once. Any delivery except the last can crash at any call. */
 interface Delivery {
   readonly event: PayonceEvent;
   readonly diesAt: number | undefined;
@@ -41,7 +41,7 @@ const deliveriesOf = (events: readonly PayonceEvent[]): fc.Arbitrary<readonly De
       return fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length });
     });
 
-describe('the views, for any order, redelivery and crash', () => {
+describe('the views, with events in any order, redeliveries and crashes', () => {
   test('equal a fold of the Ledger, while days are closed and reopened', async () => {
     const histories = paymentPlans
       .map((plans) => plans.map(chainFor))

@@ -16,7 +16,11 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeLedgerReader } from './ledger-reader-suite.ts';
 import { MemoryViews } from './memory-views.ts';
 
-/** Describes the views. @param clockMs the closer's time; days that ended before it are closed after every write */
+/**
+ * Tests the Views as a LedgerReader.
+ *
+ * @param clockMs the closer's time; days that ended before it are closed after every write
+ */
 function describeViews(name: string, clockMs?: number): void {
   describeLedgerReader(name, async () => {
     const written: Transition[] = [];
@@ -39,7 +43,7 @@ function describeViews(name: string, clockMs?: number): void {
 describeViews('the views');
 describeViews('the views, with their days closed', Date.UTC(2026, 2, 5));
 
-test('an entry of an account is found behind thousands of sets of postings without the account', async () => {
+test('an entry of an account is found behind thousands of posting sets without this account', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
   const views = new MemoryViews();
   const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
@@ -57,7 +61,7 @@ test('an entry of an account is found behind thousands of sets of postings witho
   expect(entries).toMatchObject([{ occurredAtMs: SETS - 1, account: 'processor_clearing' }]);
 });
 
-test('a currency that a large book does not have is refused after a bounded number of rows', async () => {
+test('a query for a currency that a large book lacks is refused after a bounded number of rows', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
   const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
   let read = 0;

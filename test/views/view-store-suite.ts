@@ -5,7 +5,7 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 const MAX_STEPS = 100;
 
-/** Describes the contract of the ViewStore, for DynamoDB in memory and for its API. */
+/** Tests the contract of the ViewStore on in-memory DynamoDB and on the DynamoDB API. */
 export function describeViewStore(name: string, make: () => Promise<ViewStore & ViewWalk>): void {
   let made = 0;
   let store: ViewStore & ViewWalk;
@@ -38,7 +38,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(row('3'))).toBeUndefined();
     });
 
-    test('that has no payment is read without a payment', async () => {
+    test('is read without a payment if it was written without one', async () => {
       const { chainId: _, ...total } = row('1', { sequence: 0 });
       await store.put([total]);
 
@@ -60,7 +60,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(old)).toBeUndefined();
     });
 
-    test('is replaced together with other rows, or all stay unchanged', async () => {
+    test('is replaced atomically with other rows', async () => {
       await store.put([row('1'), row('2')]);
       const changes = [
         { key: row('1'), from: row('1'), to: row('1', { body: 'new' }) },
@@ -91,7 +91,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await sorts({ from: '40', until: '20' })).toEqual([]);
     });
 
-    test('has the requested length, with any rows after it', async () => {
+    test('ends at its limit or at its end, whichever is reached first', async () => {
       await store.put(['1', '2', '3'].map((sort) => row(sort)));
 
       expect(await sorts({ limit: 2 })).toEqual(['1', '2']);

@@ -23,7 +23,7 @@ import { takenAt } from './ledger-reader-suite.ts';
 const DAY_MS = Date.UTC(2026, 2, 1);
 let processes = 0;
 /**
- * A clock after the end of the day. Waits take no time, and each process starts after the previous one must have
+ * Clock set after the end of the day. Waits take no time, and each process starts after the previous one must have
  * stopped.
  */
 const LATER: Clock = {
@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 const calm = () => new DynamoDbViews(documentClient(dynamoDbClient()), table, pacing);
 
-/** Returns DynamoDB as one process sees it, with faults in its SDK calls. */
+/** Returns the Views of one process, with faults in its SDK calls. */
 function faulty(actor: Actor): ViewStore {
   const { awsEndpoint: endpoint } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
@@ -110,7 +110,7 @@ describe.each([
   ['projecting an event into a closed day', projectLate],
   ['closing a day', closeDay],
 ])('%s on the DynamoDB API', (_what, history) => {
-  test('leaves complete and correct views with every single fault at every call of the SDK', async () => {
+  test('leaves complete and correct views despite any single fault at any SDK call', async () => {
     const { histories, findings } = await surveyFaults(history, { faults: 1, kindsOf: faultKindsByEffect, oneOf: 4 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(30, { slice: 7 }));

@@ -22,7 +22,7 @@ class Unlistable extends MemoryViews {
   }
 }
 
-/** Views that count their list reads, and whose days a rival changes at every attempt to close them. */
+/** Views that count their list reads. While `refuses` is true, a rival wins every attempt to close a day. */
 class Counted extends MemoryViews {
   ranges = 0;
   refuses = false;
@@ -63,7 +63,7 @@ const daysClosed = async (views: MemoryViews) =>
   (await views.range({ partition: totalsPartition(owner), from: '0', until: ':', limit: 99 })).length;
 
 describe('the projector', () => {
-  test('closes the ended days when the next event arrives, a few at a time', async () => {
+  test('closes a few of the ended days with each event that arrives', async () => {
     const views = new MemoryViews();
     const projector = projectorOn(views);
     await take(projector, 'k-1');
@@ -79,7 +79,7 @@ describe('the projector', () => {
     expect(faults).toEqual([]);
   });
 
-  test('leaves a day that a rival is closing, and does not check it at every event', async () => {
+  test('leaves a day that a rival is closing, and does not check it again with every event', async () => {
     const views = new Counted();
     await take(projectorOn(views), 'k-1');
     clock.advance(2 * DAY_MS);

@@ -65,7 +65,7 @@ function rebuild(...options: readonly string[]): Promise<{ readonly code: number
   });
 }
 
-/** Deletes the tenant's payments from the list, directly in the table. */
+/** Deletes the tenant's rows of the payment list directly in the table. */
 async function loseList(tenantId: string): Promise<number> {
   const client = documentClient(dynamoDbClient());
   let lost = 0;
@@ -86,7 +86,7 @@ async function loseList(tenantId: string): Promise<number> {
 }
 
 describe('a payment on the deployed stack', () => {
-  test('appears in list, entries, balances and events exactly as in its read by id, and follows its refund', async () => {
+  test('appears in the list, entries, balances and events as in a read by id, also after a refund', async () => {
     const metadata = { z: '1', a: '2', receipt_email: 'views@example.com' };
     const paid = await api.pay({ key: 'views-1', body: { reference: 'views', metadata } });
     const id = String(paid.json['id']);

@@ -60,7 +60,7 @@ describe('the volume report', () => {
     });
   });
 
-  test('shows nothing of other tenants and of the other mode', async () => {
+  test('shows nothing from other tenants or the other mode', async () => {
     const api = await traded();
     api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     api.registerKey(LIVE_KEY, { mode: 'live' });
@@ -69,7 +69,7 @@ describe('the volume report', () => {
     }
   });
 
-  test('is the same after every event was redelivered in reverse order, and after its days are closed', async () => {
+  test('does not change when every event is redelivered in reverse order, or when its days are closed', async () => {
     const api = await traded();
     const { store, clock } = api.world;
     const tools = { transitions: store.ledger, digest: systemDigest };
@@ -89,7 +89,7 @@ describe('the volume report', () => {
     expect(await shown(api)).toEqual(VOLUMES);
   });
 
-  test('is the same after the Views were lost and rebuilt from the Ledger', async () => {
+  test('does not change when the Views are lost and rebuilt from the Ledger', async () => {
     const api = await traded();
     expect(await shown(api)).toEqual(VOLUMES);
     const { store, clock } = api.world;

@@ -30,7 +30,7 @@ async function delivered() {
   return { world, deliveries, erase: () => eraseAnswers(tools, OWNER, places), eventId: places[0]?.eventId };
 }
 
-test('an erasure deletes only the answers of all receivers to the events of the erased payment', async () => {
+test('an erasure deletes the responses of all receivers to the events of the erased payment, and no others', async () => {
   const { deliveries, erase, eventId } = await delivered();
   const before = await deliveries();
   expect(before).toHaveLength(4);
@@ -42,7 +42,7 @@ test('an erasure deletes only the answers of all receivers to the events of the 
   expect(await deliveries()).toEqual(expected);
 });
 
-test('the answers of an endpoint that was deleted since are also deleted', async () => {
+test('the responses of an endpoint that no longer exists are also deleted', async () => {
   const { world, deliveries, erase, eventId } = await delivered();
   const { webhooks } = world.store;
   const [deleted] = ENDPOINTS;
@@ -65,7 +65,7 @@ test('the answers of an endpoint that was deleted since are also deleted', async
   expect(left).toEqual([]);
 });
 
-test('the answer of an attempt that runs during the erasure is not recorded', async () => {
+test('the response to an attempt that runs during the erasure is not recorded', async () => {
   const { world, deliveries, erase, eventId } = await delivered();
   const { webhooks } = world.store;
   const [was] = (await deliveries()).filter((delivery) => delivery.eventId === eventId);

@@ -8,7 +8,7 @@ import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
-test('resends during an outage of minutes do not use up the attempts of three days', async () => {
+test('resends during a short outage do not use up the attempts of the three-day schedule', async () => {
   const world = new WebhookWorld();
   await world.addEndpoints([ENDPOINT]);
   world.answer = () => ({ kind: 'answered', status: 503, excerpt: '' });

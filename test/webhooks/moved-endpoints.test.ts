@@ -11,8 +11,9 @@ const ENDPOINT = endpointNamed('orders');
 const NEW_URL = 'https://moved.shop.com/hooks';
 
 /**
- * Moves the receiver while an attempt at its old URL is in progress. @param answer answer of the old server after the
- * move
+ * Moves the receiver while an attempt at its old URL is in progress.
+ *
+ * @param answer response of the old server after the move
  */
 async function movedDuringAttempt(world: WebhookWorld, answer: AttemptResult): Promise<void> {
   const { webhooks } = world.store;
@@ -39,7 +40,7 @@ async function arrivedAtNew(world: WebhookWorld): Promise<number> {
 }
 
 describe('an endpoint that has moved during an attempt', () => {
-  test('is not disabled because the old URL is gone, and gets its events at the new URL', async () => {
+  test('stays enabled although the old URL is gone, and gets its events at the new URL', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(eventNamed('first'));
@@ -49,7 +50,7 @@ describe('an endpoint that has moved during an attempt', () => {
     expect(await arrivedAtNew(world)).toBe(2);
   });
 
-  test('is not disabled because the last attempt at the old URL failed', async () => {
+  test('stays enabled although the last attempt at the old URL failed', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(eventNamed('first'));

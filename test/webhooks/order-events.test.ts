@@ -25,7 +25,7 @@ import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('shop', { events: ['order.placed', 'order.completed', 'order.canceled'] });
 
-/** Returns the record of a transition as Lambda delivers it. */
+/** Returns a transition's stream record as Lambda delivers it. */
 function recordOf(transition: OrderTransition): unknown {
   const NewImage = marshall(orderTransitionRow(transition), { convertClassInstanceToMap: false });
   const { pk: Keys } = NewImage;
@@ -89,7 +89,7 @@ async function canceledLate(): Promise<CreateOrder> {
   return request;
 }
 
-test('a merchant learns by webhook that an order was canceled after its 202', async () => {
+test('a merchant learns by webhook that an order was canceled after its 202 response', async () => {
   const request = await canceledLate();
   const owner = { tenantId: request.tenantId, mode: request.mode };
   await webhooks.addEndpoints([ENDPOINT], owner);
@@ -105,7 +105,7 @@ test('a merchant learns by webhook that an order was canceled after its 202', as
 });
 
 describe('the events of an order', () => {
-  test('are listed, and read by their ids with the same content, only by their owner', async () => {
+  test('can be listed and read by id only by their owner, with the same content', async () => {
     const request = await canceledLate();
     const own = { ...tools(), runner: idempotentRunner };
     const events = await relayed(request);
@@ -123,7 +123,7 @@ describe('the events of an order', () => {
     expect(canceled).toMatchObject({ kind: 'found', rows: [{ chainId: request.orderId }] });
   });
 
-  test('are published again if they were lost, and not if the projector has seen them', async () => {
+  test('are published again if they were lost, but not if the projector has seen them', async () => {
     const request = await canceledLate();
     const transitions = await orders.transitions(request.orderId);
     const own = tools();
@@ -137,7 +137,7 @@ describe('the events of an order', () => {
     expect(types.filter((type) => type.startsWith('order.'))).toEqual(['order.canceled']);
   });
 
-  test('are among the rows that the Ledger implies, so that a rebuild restores them', async () => {
+  test('have only rows that a rebuild can restore from the Ledger', async () => {
     const request = await canceledLate();
     const own = tools();
     const events = await relayed(request);

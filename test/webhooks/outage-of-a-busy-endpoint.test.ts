@@ -20,7 +20,8 @@ test('one event that is never accepted does not disable a working endpoint after
   const poison = async () => (await webhooks.listDeliveries(ENDPOINT.id, { limit: 500 })).filter(isPoison);
   await world.drain();
   for (let waits = 1; waits < RETRY_WAITS_SECONDS.length; waits += 1) await world.jump(poison);
-  // On the last day, the endpoint accepts other events until two hours before the last attempt.
+  // On the last day, the endpoint accepts other events until two hours before the last attempt to deliver the poison
+  // event.
   const [{ sweepAtMs: lastAtMs = 0 } = {}] = await poison();
   world.clock.advance(lastAtMs - world.clock.nowMs() - 120 * 60_000);
   for (let index = 0; index < 10; index += 1) {
@@ -43,7 +44,7 @@ test('one event that is never accepted does not disable a working endpoint after
   expect(waiting.filter(({ status }) => status !== 'delivered')).toEqual([]);
 });
 
-test('an endpoint that accepted webhooks 60 hours ago is not disabled, whatever its backlog', async () => {
+test('an endpoint that accepted webhooks 60 hours ago is not disabled, regardless of its backlog', async () => {
   const world = new WebhookWorld();
   await world.addEndpoints([ENDPOINT]);
   const { webhooks } = world.store;

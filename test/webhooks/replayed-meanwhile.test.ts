@@ -14,7 +14,7 @@ const DOWN: AttemptResult = { kind: 'answered', status: 503, excerpt: '' };
 const UP: AttemptResult = { kind: 'answered', status: 200, excerpt: '' };
 const KEYED = { caller: OWNER, fingerprint: { version: 1, sha256: new Uint8Array(32) }, cause: BY_REQUEST };
 
-/** Runs a complete replay of the range during an attempt of its one event, which then fails. */
+/** Replays the range completely while an attempt to deliver its only event is in progress. The attempt then fails. */
 async function replayedDuringAttempt(world: WebhookWorld, deliveryId: string): Promise<void> {
   const tools = world.webhookTools(world.actor('sender'));
   world.past = [EVENT];
@@ -38,7 +38,7 @@ async function replayedDuringAttempt(world: WebhookWorld, deliveryId: string): P
   expect(await world.store.webhooks.readReplay('rpl_one')).toMatchObject({ status: 'completed' });
 }
 
-describe('an event that is replayed during an attempt that fails', () => {
+describe('an event replayed during a failing attempt', () => {
   test('is delivered by the replay if the attempt is a resend, which has no retry', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
@@ -47,7 +47,7 @@ describe('an event that is replayed during an attempt that fails', () => {
     const [delivery] = await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });
     const deliveryId = String(delivery?.id);
     expect([delivery?.status, world.arrivals.length]).toEqual(['delivered', 1]);
-    // The merchant has lost the data of the processed event.
+    // The merchant lost the data of the processed event.
     await resendWebhook(world.webhookTools(world.actor('api')), {
       ...KEYED,
       operationId: storedOperationId('wh_resend'),

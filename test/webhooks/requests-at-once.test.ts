@@ -49,8 +49,11 @@ test.each<[string, Ask, number]>([
   ['a replay', (api, id) => api.send('POST', `/${id}/replay`, 'k', { created_from: 1, created_to: 2 }), 0],
   ['a deletion', (api, id) => api.send('DELETE', `/${id}`, 'k'), 0],
   ['the last endpoint', (api) => api.create('k'), MAX_ENDPOINTS - 2],
-])('a second concurrent request for %s with the same key gets the answer of the first', async (_what, ask, others) => {
-  const [first, second] = await atOnce(ask, others);
-  expect(first.status).toBeLessThan(300);
-  expect([second.status, second.text]).toEqual([first.status, first.text]);
-});
+])(
+  'a concurrent request for %s with the same key gets the response of the first request',
+  async (_what, ask, others) => {
+    const [first, second] = await atOnce(ask, others);
+    expect(first.status).toBeLessThan(300);
+    expect([second.status, second.text]).toEqual([first.status, first.text]);
+  },
+);

@@ -1,6 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** Key and certificate in PEM, as TLS requires them. */
 export interface SelfMadeCertificate {
   readonly key: string;
   readonly cert: string;

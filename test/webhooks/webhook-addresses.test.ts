@@ -51,7 +51,7 @@ describe('an IP address', () => {
   });
 });
 
-describe('a URL by its text', () => {
+describe('the text check of a URL', () => {
   test.each([
     'https://example.com/hooks',
     'https://shop.co.uk:443/hooks?tenant=1',
@@ -150,7 +150,7 @@ describe('the host name of a new URL', () => {
     },
   );
 
-  test('is accepted if it cannot be resolved now, because every call checks it again', async () => {
+  test('is accepted if it cannot be resolved, because each attempt checks it again', async () => {
     const unknown: Resolve = async () => {
       throw new Error('ENOTFOUND');
     };

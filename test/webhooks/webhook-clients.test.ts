@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { configuredTasks } from '../../lambdas/webhooks/transport/webhook-clients.ts';
 
-test('a task is sent to its queue with the group of its owner', async () => {
+test('each task is sent to the queue of its kind, with its message group', async () => {
   const sent: unknown[] = [];
   const sqs = { send: async ({ input }: SendMessageCommand) => void sent.push(input) } as unknown as SQSClient;
   const tasks = configuredTasks({ sqs: () => sqs }, { tasksQueueUrl: 'tasks', lanesQueueUrl: 'lanes' });
@@ -22,7 +22,7 @@ test('a task is sent to its queue with the group of its owner', async () => {
   ]);
 });
 
-test('a message that failed is sent again in its group', async () => {
+test('a failed message is sent again with its message group', async () => {
   const sent: unknown[] = [];
   const client = {
     send: async ({ input }: SendMessageCommand | GetQueueUrlCommand) => {

@@ -35,7 +35,7 @@ const deliveriesOf =
   () =>
     world.store.webhooks.listDeliveries(endpoint.id, { limit: 100 });
 
-test('the waits of the schedule total three days, and each is longer than the previous wait', () => {
+test('the waits of the schedule increase and total three days', () => {
   expect(RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0)).toBe(72 * 60 * 60);
   expect([...RETRY_WAITS_SECONDS].sort((left, right) => left - right)).toEqual(RETRY_WAITS_SECONDS);
 });
@@ -46,7 +46,7 @@ test.each([
   ['1', 0],
   ['+40', 0],
 ])(
-  'an endpoint that answers with Retry-After: %s is called again after the longer of this time and its schedule',
+  'an endpoint that responds with Retry-After: %s gets the next attempt after this time or the scheduled wait, whichever is longer',
   async (retryAfter, seconds) => {
     const world = await worldWith(ENDPOINT);
     world.answer = () => ({ kind: 'answered', status: 503, excerpt: '', retryAfter });
@@ -59,7 +59,7 @@ test.each([
   },
 );
 
-describe('an endpoint that accepts no event', () => {
+describe('an endpoint that rejects an event', () => {
   test('gets ten attempts in three days and is then disabled, and the other endpoints are notified', async () => {
     const world = await worldWith(ENDPOINT, OTHER);
     world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
@@ -121,7 +121,7 @@ describe('an endpoint that accepts no event', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test('gets no request that begins late in its lease, when a rival may take over', async () => {
+  test('gets no request late in the lease, when a rival may take over', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('late'));
     const [delivery] = await deliveriesOf(world)();
@@ -152,7 +152,7 @@ describe('an endpoint that accepts no event', () => {
     expect(await world.store.webhooks.due(Number.MAX_SAFE_INTEGER - 1, 10)).toEqual([]);
   });
 
-  test('is disabled immediately when it answers 410', async () => {
+  test('is disabled immediately when it responds with 410', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(410);
     await world.publish(eventNamed('gone'));
@@ -163,7 +163,7 @@ describe('an endpoint that accepts no event', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test.each([301, 302, 307, 308, 400, 404, 429, 500])('is called again if it answers %i', async (status) => {
+  test.each([301, 302, 307, 308, 400, 404, 429, 500])('gets another attempt if it responds with %i', async (status) => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(status);
     await world.publish(eventNamed('again'));
@@ -196,7 +196,7 @@ describe('a failure of Payonce', () => {
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('leaves the same number of attempts when the merchant requests a resend', async () => {
+  test('uses none of the ten attempts, even if the merchant requests a resend', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('lost'));
     // The process crashes after it has claimed the attempt.
@@ -217,7 +217,7 @@ describe('a failure of Payonce', () => {
   });
 });
 
-test('an event reaches the endpoints that subscribe to its type, and no other tenant or mode', async () => {
+test('an event reaches only the endpoints of its tenant and mode that subscribe to its type', async () => {
   const world = await worldWith(ENDPOINT, endpointNamed('failures', { events: ['payment.failed'] }));
   await world.addEndpoints([endpointNamed('live')], { ...OWNER, mode: 'live' });
   await world.publish(eventNamed('one'));
@@ -250,7 +250,7 @@ describe('a test event', () => {
       },
     );
 
-  test('arrives once per idempotency key, with its own kind of body', async () => {
+  test('arrives once per idempotency key, with its own event type', async () => {
     const world = await worldWith(ENDPOINT);
     expect([(await sendTest(world)).kind, (await sendTest(world)).kind]).toEqual(['first', 'replay']);
     await world.drain();
@@ -301,7 +301,7 @@ describe('a resend', () => {
     });
   };
 
-  test('makes one attempt per key, and the delivery stays delivered whatever the result', async () => {
+  test('makes one attempt per key, and the delivery stays delivered even if the attempt fails', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('again'));
     await world.drain();
@@ -316,7 +316,7 @@ describe('a resend', () => {
     expect([...world.successes.values()]).toEqual([1]);
   });
 
-  test('moves a waiting attempt forward', async () => {
+  test('makes a scheduled attempt immediately', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(500);
     await world.publish(eventNamed('waits'));
@@ -369,7 +369,7 @@ describe('a range replay', () => {
     expect((await deliveriesOf(world)())[0]?.status).toBe('delivered');
   });
 
-  test('is refused while another replay of the endpoint runs, and then accepted under the same key', async () => {
+  test('is refused while another replay of the endpoint runs, and accepted later with the same key', async () => {
     const world = await worldWith(ENDPOINT);
     const fromMs = world.clock.nowMs();
     world.past = [eventNamed('past', fromMs)];
@@ -391,7 +391,7 @@ describe('a range replay', () => {
     expect((await ask('b')).kind).toBe('first');
   });
 
-  test('delivers each event once, whichever process crashes', async () => {
+  test('delivers every event, even if a process pauses at any call', async () => {
     for (const point of Array.from({ length: 40 }, (_, index) => index + 1)) {
       const world = await worldWith(ENDPOINT);
       const beganAtMs = world.clock.nowMs();

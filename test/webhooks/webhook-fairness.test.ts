@@ -11,7 +11,9 @@ import { HANGING, NORMAL, ownerOf, SECOND_MS, Site, START_MS } from './webhook-s
 
 const STEADY = Array.from({ length: 16 }, (_, index) => endpointNamed(`steady-${index}`));
 
-/** Returns the ages of another tenant's deliveries while 16 endpoints of one tenant answer slowly, in milliseconds. */
+/**
+ * Returns the ages of another tenant's deliveries, in milliseconds, while 16 endpoints of one tenant respond slowly.
+ */
 async function agesUnderLoad(
   answersIn: number,
   isFair: boolean,
@@ -41,7 +43,7 @@ async function agesUnderLoad(
   return { mean: ages.reduce((sum, age) => sum + age, 0) / ages.length, oldest: Math.max(...ages) };
 }
 
-describe('16 endpoints of a tenant that answer as slowly as allowed', () => {
+describe('16 endpoints of one tenant that respond as slowly as allowed', () => {
   inTurn(test, { place: 0, of: 3, otherwise: test.skip })(
     'delay another tenant once, by at most one call',
     async () => {

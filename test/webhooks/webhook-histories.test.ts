@@ -36,7 +36,7 @@ async function history(faults: readonly PlannedFault[], answers: readonly number
   const bodies = new Set(world.arrivals.map(({ body, headers }) => `${headers['webhook-id']} ${body}`));
   if (bodies.size !== 1) violations.push(`${bodies.size} different ids or bodies`);
   const accepted = world.arrivals.length - answers.length;
-  // A second call is allowed only if the result of the first was lost or could not be recorded.
+  // A second attempt is allowed only if the result of the first was lost or could not be recorded.
   const posted = 1 + plan.calls.findIndex((call) => call.endsWith('.post'));
   const mayRepeat = faults.some(({ point }) => point >= posted);
   if (accepted < 1 || (accepted > 1 && !mayRepeat)) violations.push(`accepted ${accepted} times`);
@@ -45,20 +45,20 @@ async function history(faults: readonly PlannedFault[], answers: readonly number
   return { calls, violations };
 }
 
-describe('an event reaches a merchant, its success is recorded once, and nothing is sent after it', () => {
-  test('with every single fault at every call', async () => {
+describe('the delivery of an event to a merchant', () => {
+  test('succeeds and is recorded once, despite any single fault at any call', async () => {
     const { histories, findings } = await surveyFaults(history, { faults: 1 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(50);
   });
 
-  test('with every pair of faults at any two calls', async () => {
+  test('succeeds and is recorded once, despite any pair of faults at any two calls', async () => {
     const { histories, findings } = await surveyFaults(history, { faults: 2, oneOf: 7 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(1_000, { slice: 150 }));
   });
 
-  test('with a 500 and a redirect as the first answers', async () => {
+  test('succeeds and is recorded once if the first responses are a 500 and a redirect', async () => {
     const { findings } = await surveyFaults((faults) => history(faults, [500, 302]), { faults: 1 });
     expect(findings.slice(0, 3)).toEqual([]);
   });
@@ -76,7 +76,7 @@ describe('faults of the queue', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test('two concurrent messages make one attempt', async () => {
+  test('two concurrent messages cause only one attempt', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(EVENT);
@@ -87,7 +87,7 @@ describe('faults of the queue', () => {
   });
 });
 
-test('an owner whose lease has ended cannot overwrite the record of its rival', async () => {
+test('an owner whose lease has expired cannot overwrite the record of its rival', async () => {
   const world = new WebhookWorld();
   await world.addEndpoints([ENDPOINT]);
   await world.publish(EVENT);
@@ -96,7 +96,7 @@ test('an owner whose lease has ended cannot overwrite the record of its rival', 
     calls += 1;
     return { kind: 'answered', status: calls === 1 ? 500 : 204, excerpt: '' };
   };
-  // Delays the write of the first attempt until its lease has ended and a second attempt has succeeded.
+  // Delays the write of the first attempt until its lease has expired and a second attempt has succeeded.
   world.plan.holdAt(6 + world.plan.calls.length, () => world.pass(2));
   await world.drain();
   const [delivery] = await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });

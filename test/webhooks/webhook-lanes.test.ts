@@ -28,7 +28,7 @@ import { HANGING, MINUTE_MS, NORMAL, ownerOf, SECOND_MS, Site, START_MS, WORK_MS
 const LONE = endpointNamed('lone');
 const FINGERPRINT = { version: 1, sha256: new Uint8Array(32) };
 
-/** Measures the slowest delivery of each other endpoint, in milliseconds. */
+/** Returns the time of the slowest delivery to each other endpoint, in milliseconds. */
 async function slowest(hangingDue: number): Promise<{ lone: number; normal: number; site: Site }> {
   const site = new Site();
   await site.add(HANGING, 'hangs');
@@ -54,23 +54,23 @@ async function slowest(hangingDue: number): Promise<{ lone: number; normal: numb
   return { lone: Math.max(...at(LONE).map(({ atMs }) => atMs)) - START_MS, normal: Math.max(...normal), site };
 }
 
-/** Number of due deliveries, more than the lane can call during the measurement. */
+/** Number of due deliveries. The lane cannot attempt all of them during the measurement. */
 const DUE = whole(20_000, { slice: 1_000 });
 
-describe('an endpoint that does not answer', () => {
-  test('delays neither a lone nor a normal endpoint with its thousands of due deliveries', async () => {
+describe('an endpoint that does not respond', () => {
+  test('does not delay other endpoints by its thousands of due deliveries', async () => {
     const without = await slowest(0);
     const loaded = await slowest(DUE);
     expect(loaded.normal).toBeLessThanOrEqual(without.normal + SECOND_MS);
     expect(loaded.lone).toBeLessThanOrEqual(without.lone + SECOND_MS);
-    // The endpoint is called occasionally, and its deliveries are not queued in the meantime.
+    // The endpoint gets occasional attempts. Its other deliveries are not queued.
     expect(loaded.site.calls).toBeLessThan(1_300 + 150);
     expect(loaded.site.mostMessages).toBeLessThan(500);
     const { endpoints } = await loaded.site.store.readBook(ownerOf(HANGING));
     expect(endpoints[0]?.slow).toBeDefined();
   }, 300_000);
 
-  test('is isolated while its first call still waits, so that later deliveries block no sender', async () => {
+  test('is isolated during its first attempt, so that later deliveries block no sender', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.publish(HANGING, 'first');
@@ -92,13 +92,13 @@ describe('an endpoint that does not answer', () => {
     ['its tenant repeatedly sets its URL', { url: HANGING.url }],
   ];
   test.each(sliceOf(pressures, 3))(
-    'occupies all senders for the time of at most one call, when %s',
+    'occupies all senders for at most the duration of one request when %s',
     async (_what, change) => {
       const site = new Site();
       await site.add(HANGING, 'hangs');
       await site.add(NORMAL, 80);
       const published = new Map<string, number>();
-      // All executions wait for the endpoint after a second.
+      // After one second, all executions wait for the endpoint.
       for (let tick = 0; tick < 60; tick += 1) {
         for (let made = 0; made < 10; made += 1) await site.publish(HANGING, `hanging-${tick}-${made}`);
         published.set(eventNamed(`normal-${tick}`).event.id, site.clock.nowMs());
@@ -121,7 +121,7 @@ describe('an endpoint that does not answer', () => {
     ['deletes during its calls and recreates', 'delete early'],
   ] as const;
   test.each(sliceOf(endings, 3))(
-    'delays another tenant twice and then once in half an hour if it hangs each minute and its tenant %s it',
+    'delays another tenant twice, and then once per half hour, if it hangs every minute and its tenant %s it',
     async (_what, how) => {
       const site = new Site();
       await site.add(NORMAL, 80);
@@ -162,7 +162,7 @@ describe('an endpoint that does not answer', () => {
       const minutes = new Set(
         late.map(({ eventId }) => Math.floor(((published.get(eventId) ?? 0) - START_MS) / MINUTE_MS)),
       );
-      // All its deliveries go to lanes for half an hour after the second time, and after each later time.
+      // All its deliveries go to lanes for half an hour after the second delay and after each later delay.
       expect([...minutes].filter((minute) => minute > 1 && minute < 31)).toEqual([]);
       expect(minutes.size).toBeLessThanOrEqual(3);
       expect(minutes.size).toBeGreaterThan(0);
@@ -170,7 +170,7 @@ describe('an endpoint that does not answer', () => {
     120_000,
   );
 
-  test('gets its backlog once when it recovers, and then has no lane', async () => {
+  test('gets each delivery of its backlog once after it recovers, and then has no lane', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 500);
@@ -220,7 +220,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   }, 120_000);
 
-  test('gets its other deliveries if Payonce cannot send one delivery, which gets a dead letter', async () => {
+  test('gets its other deliveries if Payonce cannot read one delivery, which becomes a dead letter', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 30);
@@ -271,7 +271,7 @@ describe('an endpoint that does not answer', () => {
     expect({ parked, again: failedMessages.length, waits: batchItemFailures.length }).toEqual(expected);
   });
 
-  test('counts as slow from its first attempt on, although a rival changes an endpoint at that moment', async () => {
+  test('counts as slow after its first attempt, even if a rival changes the endpoint list at that moment', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     const write = site.store.write.bind(site.store);
@@ -300,7 +300,7 @@ describe('an endpoint that does not answer', () => {
     );
   });
 
-  test('gets a delivery that could not be read in its lane after its dead letter is redriven after a fix', async () => {
+  test('gets a formerly unreadable delivery of its lane when the dead letter is redriven after a fix', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -322,7 +322,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.arrivals).toHaveLength(3);
   });
 
-  test('has a dead letter for an unreadable delivery, although the queue is unavailable when it is found', async () => {
+  test('has a dead letter for an unreadable delivery, even if the queue is unavailable at first', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -348,7 +348,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.failedMessages).toContainEqual(letter);
   });
 
-  test('gets a retry from its lane on time, although another delivery is due only in hours', async () => {
+  test('gets a retry from its lane on time, even if another delivery is due hours later', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     const far = newDelivery(
@@ -368,7 +368,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('gets a delivery written to its lane after a run that found only a delivery due in hours', async () => {
+  test('gets a delivery written to its lane after a run that found nothing due for hours', async () => {
     const site = new Site();
     await site.add(HANGING, 50);
     const endpoint = { ...HANGING, slow: { sinceMs: START_MS } };
@@ -395,7 +395,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('a single slow answer delays its next deliveries by no more than moments', async () => {
+  test('a single slow response delays the next deliveries only for a moment', async () => {
     const site = new Site();
     await site.add(NORMAL, 6 * SECOND_MS);
     await site.publish(NORMAL, 'slow');
@@ -407,7 +407,7 @@ describe('an endpoint that does not answer', () => {
   });
 });
 
-test('deliveries that no sender receives are counted after half an hour, in each round', async () => {
+test('deliveries that no sender receives are counted after half an hour in each sweep round', async () => {
   const site = new Site();
   await site.add(NORMAL, 50);
   await site.addDue(NORMAL, 90);
@@ -419,7 +419,7 @@ test('deliveries that no sender receives are counted after half an hour, in each
   expect(site.waiting).toEqual([90]);
 });
 
-test('two overlapping sweeps queue a row once, and the row is queued again only in a later round', async () => {
+test('two overlapping sweeps queue each delivery once, and only a later round queues it again', async () => {
   const site = new Site();
   await site.add(NORMAL, 50);
   await site.addDue(NORMAL, 90);
@@ -436,7 +436,7 @@ test('two overlapping sweeps queue a row once, and the row is queued again only 
   expect(queued).toHaveLength(180);
 });
 
-test('a lane whose run could attempt nothing keeps its count of slow attempts', () => {
+test('a lane run without attempts keeps the count of slow attempts', () => {
   const lane = { ...OWNER, endpointId: 'we_1', revision: 1, hung: 3, wokenAtMs: 0 };
   const run = { hung: false, tried: 0, isSlow: true };
   expect(afterRun(lane, lane, run, 1_000).hung).toBe(3);

@@ -12,8 +12,8 @@ import { WebhookWorld } from './webhook-world.ts';
 const ENDPOINT = endpointNamed('orders');
 
 /**
- * Replays a range with two events per page. The first event was delivered when it occurred. The client retries until
- * answered.
+ * Replays a range with two events per page. The first event was delivered when it occurred. The client retries until it
+ * gets a response.
  */
 async function history(count: number, faults: readonly PlannedFault[]): Promise<HistoryRun> {
   const calm = new WebhookWorld();
@@ -47,7 +47,7 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
   if (replay?.status !== 'completed') violations.push(`the replay is ${replay?.status ?? 'missing'}`);
   const times = events.map(({ event }) => world.arrivals.filter(({ headers }) => headers['webhook-id'] === event.id));
   if (times.some((arrivals) => arrivals.length === 0)) violations.push('an event is missing');
-  // A second call is allowed only if the result of the first was lost or could not be recorded.
+  // A second attempt is allowed only if the result of the first was lost or could not be recorded.
   const mayRepeat = faults.some(({ point }) => {
     const call = plan.calls[point - 1] ?? '';
     return call.endsWith('.post') || call.startsWith('sender');
@@ -56,21 +56,21 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
   const deliveries = await store.listDeliveries(ENDPOINT.id, { limit: 10 });
   if (deliveries.some(({ status }) => status !== 'delivered')) violations.push('a delivery is not delivered');
   if (deliveries.length !== count) violations.push(`${deliveries.length} deliveries`);
-  // The lane remains for some minutes, for writers that know of it.
+  // The lane remains for some minutes, because writers may still rely on it.
   const due = await store.due(Number.MAX_SAFE_INTEGER - 1, 10);
   if (due.some(({ task }) => task.kind !== 'lane')) violations.push('a task other than a lane is still due');
   if ((await store.dueInLane(ENDPOINT.id, 10)).length > 0) violations.push('a delivery is still in the lane');
   return { calls: plan.calls.slice(0, calls), violations };
 }
 
-describe('a range replay is complete, and delivers each event once', () => {
-  test('with every single fault at every call of every page and every attempt', async () => {
+describe('a range replay', () => {
+  test('is complete and delivers each event once, despite any single fault at any call of any page or attempt', async () => {
     const { histories, findings } = await surveyFaults((faults) => history(3, faults), { faults: 1 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(150);
   });
 
-  test('with every pair of faults at any two calls of a page and its attempt', async () => {
+  test('is complete and delivers each event once, despite any pair of faults at any two calls of a page and its attempt', async () => {
     const { histories, findings } = await surveyFaults((faults) => history(1, faults), {
       faults: 2,
       oneOf: 37,

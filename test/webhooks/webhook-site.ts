@@ -21,7 +21,7 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 
-/** A clock that advances when every process waits. */
+/** Clock that advances when all processes wait. */
 class Timeline implements Clock {
   #nowMs = START_MS;
   readonly #waits: { readonly atMs: number; readonly go: () => void }[] = [];
@@ -54,7 +54,7 @@ class Timeline implements Clock {
 /** The deployed batch size and number of concurrent executions. */
 const TASKS = { batch: 10, atOnce: 20 };
 const LANES = { batch: 1, atOnce: 20 };
-/** Time of an execution in addition to its calls, in milliseconds. */
+/** Duration of an execution in addition to its requests, in milliseconds. */
 export const WORK_MS = 30;
 
 /** Simulates the sweep, the senders with their two queues, and receivers with configurable delays. */
@@ -63,15 +63,18 @@ export class Site {
   readonly store = new Stores(this.clock).webhooks;
   readonly failed: unknown[] = [];
   readonly failedMessages: unknown[] = [];
-  /** Answer time of each endpoint's receiver, in milliseconds, by URL. The sender ends `hangs` after ten seconds. */
+  /**
+   * Response time of each receiver in milliseconds, by URL. A request to a receiver that `hangs` times out after ten
+   * seconds.
+   */
   readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
   readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
-  /** Numbers of overdue deliveries, one for each sweep that found any. */
+  /** Number of overdue deliveries in each sweep that found any. */
   readonly waiting: number[] = [];
   calls = 0;
   readonly parked: string[] = [];
   mostMessages = 0;
-  /** Whether the queues distinguish the groups of their messages. */
+  /** Whether the queues serve the groups of their messages fairly. */
   isFair = true;
   readonly #queues = { attempt: [] as GroupedTask[], other: [] as GroupedTask[] };
   readonly #running = { attempt: [] as (readonly GroupedTask[])[], other: [] as (readonly GroupedTask[])[] };
@@ -198,7 +201,7 @@ export class Site {
   }
 }
 
-/** Returns the owner of an endpoint, with a different tenant for each endpoint. */
+/** Returns the owner of an endpoint. Each endpoint has its own tenant. */
 export function ownerOf({ id }: WebhookEndpoint) {
   return { tenantId: tenantId(`ten_${id.slice(3, 20)}`), mode: 'test' } as const;
 }

@@ -18,7 +18,6 @@ import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 
 let made = 0;
 
-/** Tests the contract of every WebhookStore. */
 export function describeWebhookStore(name: string, open: () => Promise<WebhookStore & DueWebhooks>): void {
   describe(`webhooks in ${name}`, () => {
     const nowMs = Date.UTC(2026, 2, 1, 12);
@@ -85,7 +84,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readDelivery(two.endpointId, two.id)).toBeUndefined();
     });
 
-    test('a delivery is read unchanged, and is due from its due time', async () => {
+    test('a delivery is read unchanged, and becomes due at its due time', async () => {
       const now = delivery('due');
       await store.write({ deliveries: [{ now }] });
       expect(await store.readDelivery(now.endpointId, now.id)).toEqual(now);
@@ -143,7 +142,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readDelivery(now.endpointId, now.id)).toEqual(withoutAttempt(was));
     });
 
-    test('a lane is read unchanged, and is due until it has ended', async () => {
+    test('a lane is read unchanged, and is due until it ends', async () => {
       const { id } = endpointNamed(run);
       expect(await store.readLane(id)).toBeUndefined();
       const now = withAnnouncement(undefined, owner, id, nowMs);
@@ -178,7 +177,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(since.map(({ id }) => id)).toEqual(ids.slice(0, 2).toReversed());
     });
 
-    test('a replay is read unchanged, and is due until it has ended', async () => {
+    test('a replay is read unchanged, and is due until it is completed', async () => {
       const was: WebhookReplay = {
         ...owner,
         id: `rpl_${run}a`,

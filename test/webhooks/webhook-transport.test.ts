@@ -29,14 +29,14 @@ const PATIENT: readonly Late[] = [];
 const request = (url: string) => ({ url, headers: { 'content-type': 'application/json' }, body: '{"a":"ü"}' });
 
 describe('a call', () => {
-  test('sends the body unchanged, and reports the status and the beginning of the answer', async () => {
+  test('sends the body unchanged, and reports the status and the beginning of the response', async () => {
     receiver.respond = (response) => response.writeHead(422).end('not now\u0007\u202e');
     const result = await onLoopback.post(request(receiver.url), PATIENT);
     expect(result).toEqual({ kind: 'answered', status: 422, excerpt: 'not now  ' });
     expect(receiver.arrivals.map(({ body }) => body)).toEqual(['{"a":"ü"}']);
   });
 
-  test('reads at most the first kilobyte, however long the answer is', async () => {
+  test('reads at most the first kilobyte of a response', async () => {
     receiver.respond = (response) => {
       response.writeHead(200);
       const more = (): void => {
@@ -48,7 +48,7 @@ describe('a call', () => {
     expect(result).toEqual({ kind: 'answered', status: 200, excerpt: 'x'.repeat(256) });
   });
 
-  test('reports the status of a truncated answer', async () => {
+  test('reports the status of a truncated response', async () => {
     receiver.respond = (response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half', () => response.destroy());
@@ -56,7 +56,7 @@ describe('a call', () => {
     expect(await onLoopback.post(request(receiver.url), PATIENT)).toMatchObject({ kind: 'answered', status: 200 });
   });
 
-  test('does not exceed its timeout, before the first byte or the last', async () => {
+  test('times out before the first byte of a response or between its bytes', async () => {
     const impatient = webhookTransport({ allowLoopback: true, resolve: never, callMs: 100 });
     receiver.respond = () => undefined;
     expect(await impatient.post(request(receiver.url), PATIENT)).toEqual({ kind: 'unanswered', error: 'timeout' });
@@ -71,7 +71,7 @@ describe('a call', () => {
     });
   });
 
-  test('notifies once of a late answer, and never of an answer in time', async () => {
+  test('notifies once of a late response, and never of a timely response', async () => {
     let notified = 0;
     const late = { afterMs: 50, notify: () => void (notified += 1) };
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
@@ -97,7 +97,7 @@ describe('a call', () => {
     expect(receiver.arrivals).toHaveLength(0);
   });
 
-  test('does not follow a redirect, wherever it leads', async () => {
+  test('does not follow redirects', async () => {
     receiver.respond = (response) => response.writeHead(307, { location: `${receiver.url}/private` }).end();
     expect(await onLoopback.post(request(receiver.url), PATIENT)).toMatchObject({ kind: 'answered', status: 307 });
     expect(receiver.arrivals.map(({ path }) => path)).toEqual(['/hooks']);
@@ -122,7 +122,7 @@ describe('a call over TLS', () => {
   });
   const at = (host: string) => request(`https://${host}:${receiver.port}/hooks`);
 
-  test('goes to the checked address, under the host name of the certificate', async () => {
+  test('goes to the checked address with the host name of the certificate', async () => {
     expect(await named.post(at(HOST), PATIENT)).toEqual({ kind: 'answered', status: 204, excerpt: '' });
     expect(receiver.arrivals.map(({ headers, body }) => [headers.host, body])).toEqual([
       [`${HOST}:${receiver.port}`, '{"a":"ü"}'],
@@ -143,7 +143,7 @@ describe('a call over TLS', () => {
 describe('an address that is not allowed', () => {
   const url = () => `https://shop.co.uk:${receiver.port}/hooks`;
 
-  test('is not called, by IP address or by name', async () => {
+  test('gets no request, neither by IP address nor by name', async () => {
     const strict = webhookTransport({
       allowLoopback: false,
       resolve: async () => [{ address: '127.0.0.1', family: 4 }],
@@ -153,7 +153,7 @@ describe('an address that is not allowed', () => {
     expect(await strict.post(request(url()), PATIENT)).toEqual(refused);
   });
 
-  test('is not called even if the name also has a public address', async () => {
+  test('gets no request even if the name also has a public address', async () => {
     const mixed: Resolve = async () => [
       { address: '93.184.216.34', family: 4 },
       { address: '169.254.169.254', family: 4 },
@@ -162,7 +162,7 @@ describe('an address that is not allowed', () => {
     expect(await strict.post(request(url()), PATIENT)).toEqual({ kind: 'unanswered', error: 'address_not_allowed' });
   });
 
-  test('is not reached by a second look-up, because the connection uses the checked addresses', async () => {
+  test('gets no request after DNS rebinding, because the connection uses the checked addresses', async () => {
     const asked: string[] = [];
     // The first look-up returns loopback, which is allowed here; later look-ups return the metadata address.
     const rebinding: Resolve = async (name) => {
@@ -207,7 +207,7 @@ describe('the request to a receiver', () => {
     }
   };
 
-  test('contains the event, signed by Standard Webhooks, under the event’s id', async () => {
+  test('contains the event and its id, signed according to Standard Webhooks', async () => {
     await deliver();
     expect(await verifies(1)).toBe(true);
     const [arrival] = receiver.arrivals;
@@ -226,7 +226,7 @@ describe('the request to a receiver', () => {
   });
 });
 
-test('the secrets of two endpoints, of two versions and of two roots differ, and have 256 bits', async () => {
+test('secrets have 256 bits and differ between endpoints, versions and roots', async () => {
   const secrets = await Promise.all([
     SECRETS.secretOf('we_a', { root: ROOT, version: 1 }),
     SECRETS.secretOf('we_b', { root: ROOT, version: 1 }),

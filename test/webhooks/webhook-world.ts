@@ -21,12 +21,15 @@ interface Arrival extends WebhookRequest {
 /** Simulates a merchant's server that records its requests, and the processes that send webhooks to it. */
 export class WebhookWorld extends World {
   readonly arrivals: Arrival[] = [];
-  /** Returns the answer of the merchant's server to a request. */
+  /** Returns the response of the merchant's server to a request. */
   answer: (request: WebhookRequest) => AttemptResult = () => ({ kind: 'answered', status: 204, excerpt: '' });
   /** Events that a replay finds. */
   past: readonly PayonceEvent[] = [];
   secrets = SECRETS;
-  /** Number of times that each delivery was recorded as delivered, by its id. Counted only for tables in memory. */
+  /**
+   * Number of times that each delivery was recorded as delivered, by the delivery's id. Counted only for in-memory
+   * tables.
+   */
   readonly successes = new Map<string, number>();
   /** Bodies in the Ledger, by event id. */
   readonly #bodies = new Map<string, string>();
@@ -79,7 +82,11 @@ export class WebhookWorld extends World {
     await this.until('fan-out', (actor) => fanOut(this.webhookTools(actor), event));
   }
 
-  /** Retries in new processes until the work is done. @returns whether the work is done */
+  /**
+   * Retries in new processes until the work is done.
+   *
+   * @returns whether the work is done
+   */
   async until(name: string, work: (actor: Actor) => Promise<unknown>, tries = 5): Promise<boolean> {
     for (let attempt = 0; attempt < tries; attempt += 1) {
       if (await this.#succeeds(name, work)) return true;

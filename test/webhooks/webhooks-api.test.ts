@@ -26,7 +26,7 @@ async function deliveryAt(harness: Api, endpoint: string, name = 'shown', atMs =
 }
 
 describe('an endpoint', () => {
-  test('is created once, and a replay returns the same answer with the same secret', async () => {
+  test('is created once, and a retry gets the same response with the same secret', async () => {
     const harness = new Api();
     const first = await harness.create('k', { description: 'Orders' });
     const again = await harness.create('k', { description: 'Orders' });
@@ -38,7 +38,7 @@ describe('an endpoint', () => {
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toHaveLength(1);
   });
 
-  test('shows its secret in no other answer, and no row contains the secret', async () => {
+  test('does not show its secret in any other response or in any row', async () => {
     const written: WebhookChange[] = [];
     const harness = new Api();
     const watched = new Api({
@@ -76,14 +76,14 @@ describe('an endpoint', () => {
     expect(new Set(entries.map(({ actor }) => actor.by))).toEqual(new Set(['request']));
   });
 
-  test('cannot be created under the idempotency key of a different creation', async () => {
+  test('cannot be created with the idempotency key of a different creation', async () => {
     const harness = new Api();
     await harness.create('k');
     const other = await harness.create('k', { events: ['payment.completed'] });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
   });
 
-  test('is created for each of several keys that race for the same endpoint book', async () => {
+  test('is created for each of several concurrent requests with different keys', async () => {
     const harness = new Api();
     const replies = await Promise.all(['a', 'b', 'c'].map((key) => harness.create(key)));
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -98,7 +98,7 @@ describe('an endpoint', () => {
     [{ events: ['*', 'payment.completed'] }, 'invalid_request', 'events'],
     [{ secret: 'mine' }, 'unknown_field', 'secret'],
     [{ tenant_id: 'ten_other' }, 'unknown_field', 'tenant_id'],
-  ])('is refused with %j, naming the field', async (body, code, param) => {
+  ])('is refused with %j and an error that names the field', async (body, code, param) => {
     const reply = await new Api().create('k', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
   });
@@ -120,7 +120,7 @@ describe('an endpoint', () => {
     expect(refused.body['code']).toBe('url_not_allowed');
   });
 
-  test('is deleted once, and a replay returns the same answer', async () => {
+  test('is deleted once, and a retry gets the same response', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const first = await harness.send('DELETE', path, 'd');
@@ -128,7 +128,7 @@ describe('an endpoint', () => {
     expect((await harness.send('DELETE', path, 'd')).text).toBe(first.text);
     expect((await harness.send('DELETE', path, 'another')).status).toBe(404);
     expect((await harness.get(`/v1/webhook_endpoints${path}`)).status).toBe(404);
-    // The key of the creation does not create a second endpoint.
+    // A retry of the creation does not create a second endpoint.
     expect(idOf(await harness.create('k'))).toBe(path.slice(1));
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
   });
@@ -154,7 +154,7 @@ describe('an endpoint', () => {
 });
 
 describe('the record of a request', () => {
-  test('is permanent for the creation of an endpoint; all other records expire after 30 to 33 days', async () => {
+  test('is permanent for the creation of an endpoint, but expires after 30 to 33 days for all other requests', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const { id } = await deliveryAt(harness, path.slice(1));
@@ -174,7 +174,7 @@ describe('the record of a request', () => {
 
   const TERM_MS = 34 * 24 * 60 * 60 * 1000;
 
-  test('may expire after a replay: the replay itself refuses the same request', async () => {
+  test('can expire after a replay, because the stored replay refuses the same request', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const asked = () => harness.send('POST', `${path}/replay`, 'p', { created_from: 0, created_to: 1 });
@@ -198,7 +198,7 @@ describe('the record of a request', () => {
     expect(harness.enqueued).toHaveLength(1);
   });
 
-  test('may expire after a rotation: the endpoint itself refuses the same request', async () => {
+  test('can expire after a rotation, because the endpoint refuses the same request', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const rotate = (key: string) => harness.send('POST', `/${endpoint}/rotate_secret`, key, { overlap_seconds: 60 });
@@ -217,7 +217,7 @@ describe('the record of a request', () => {
     expect(newest.status).toBe(200);
   });
 
-  test('may expire after a resend: the delivery itself refuses the same request', async () => {
+  test('can expire after a resend, because the delivery refuses the same request', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const delivery = await deliveryAt(harness, endpoint);
@@ -237,7 +237,7 @@ describe('the record of a request', () => {
     expect((await resend('r-3')).status).toBe(202);
   });
 
-  test('may expire after a deletion: the same request is answered with 404', async () => {
+  test('can expire after a deletion, because the same request then gets a 404', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     await harness.send('DELETE', path, 'd');
@@ -248,7 +248,7 @@ describe('the record of a request', () => {
 });
 
 describe('a rotation', () => {
-  test('creates a secret once per key, and the old secret signs for the requested overlap', async () => {
+  test('creates one secret per key, and the old secret also signs for the requested overlap', async () => {
     const harness = new Api();
     const made = await harness.create('k');
     const path = `/${idOf(made)}`;
@@ -370,7 +370,7 @@ describe('a replay', () => {
   });
 });
 
-test('a resend names the API key of its request, as a replay does', async () => {
+test('resends and replays are recorded with the API key of their request', async () => {
   const harness = new Api();
   const endpoint = idOf(await harness.create('k'));
   const { id } = await deliveryAt(harness, endpoint);
@@ -384,7 +384,7 @@ test('a resend names the API key of its request, as a replay does', async () => 
 });
 
 describe('a test event', () => {
-  test('is one delivery to one endpoint per key, whatever event types the endpoint subscribes to', async () => {
+  test('is delivered once per key to one endpoint, regardless of its event types', async () => {
     const harness = new Api();
     const id = idOf(await harness.create('k', { events: ['payment.failed'] }));
     await harness.create('other', { url: 'https://shop.co.uk/other' });

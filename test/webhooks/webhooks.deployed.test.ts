@@ -20,10 +20,10 @@ const send = (method: string, path: string, key: string, body: Record<string, un
   });
 
 describe('a merchant on the deployed stack', () => {
-  test('receives a payment’s event, signed, and receives it again for a resend and for a range replay', async () => {
+  test('receives a signed payment event, and receives it again after a resend and after a range replay', async () => {
     await using receiver = await serveWebhookReceiver();
     const run = `webhooks-${Date.now()}`;
-    // Other tests pay for the same merchant concurrently, so this test's events carry its mark.
+    // Other tests pay for the same merchant concurrently, so this test marks its events.
     const ours = () => receiver.arrivals.filter(({ body }) => body.includes(run));
     receiver.respond = (response) => {
       const isOurFirst = ours().length === 1 && receiver.arrivals.at(-1)?.body.includes(run) === true;
@@ -37,7 +37,7 @@ describe('a merchant on the deployed stack', () => {
     const paid = await api.pay({ key: `${run}-pay`, body: { metadata: { run } } });
     expect(paid.status).toBe(201);
 
-    // The first attempt is answered with 500, and a second attempt follows within seconds.
+    // The first attempt gets a 500 response, and a second attempt follows within seconds.
     const secret = new Webhook(String(made.json['secret']));
     const arrived = (count: number) => until(async () => ours()[count - 1]);
     const second = await arrived(2);

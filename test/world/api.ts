@@ -62,7 +62,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Parsed JSON of `text`; empty when the answer has no body. */
+  /** Parsed JSON of `text`; empty when the response has no body. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -72,7 +72,6 @@ export interface Asked {
   readonly event?: Partial<GatewayEvent>;
 }
 
-/** Tools for the routes of all APIs. */
 export type ApiWorldTools = TenantApiTools &
   PaymentsTools &
   ReadTools &
@@ -93,7 +92,9 @@ async function reads(tools: ApiWorldTools): Promise<Handler> {
 
 type Open = (tools: ApiWorldTools) => Promise<Handler>;
 
-/** Route loader of each Lambda function, by the paths, and perhaps the method, that the stacks send to that function. */
+/**
+ * Route loaders of the Lambda functions. The stacks route requests to a function by this path and, if set, this method.
+ */
 const FUNCTIONS: readonly (readonly [path: RegExp, open: Open, method?: string])[] = [
   [
     /^\/callbacks/,
@@ -165,10 +166,10 @@ export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Cloc
 
 let processes = 0;
 
-/** Serves all APIs in one world, with one process for each function. Sends requests with a key that has every scope. */
+/** Serves all APIs in one world, with one process per function. Its requests use an API key with every scope. */
 export class Api<Of extends World = World> {
   readonly world: Of;
-  /** Alarms that were written as soon as they were raised, not at the end of a request. */
+  /** Alarms that were written immediately instead of at the end of a request. */
   readonly alarms: string[] = [];
   readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
   readonly faults: unknown[] = [];
@@ -257,7 +258,6 @@ export class Api<Of extends World = World> {
     return this.approve(id, asked, 'reject');
   }
 
-  /** Sends a request that revokes a key by its id. */
   revoke(id: string, body: Readonly<Record<string, unknown>> = { revoked: true }, asked: Asked = {}): Promise<Reply> {
     return this.ask('PATCH', `/v1/admin/keys/${id}`, {
       headers: { 'Content-Type': 'application/json', ...asked.headers },
@@ -381,7 +381,7 @@ export class Api<Of extends World = World> {
     return this.run(key, { scheduled_for: unixSeconds(scheduledFor), ...changes.body }, { headers }, RUNS);
   }
 
-  /** Calls the API of webhook endpoints, with an optional idempotency key and an optional body. */
+  /** Sends a request to the webhook endpoints API, with an optional idempotency key and an optional body. */
   send(method: string, path: string, key?: string, body?: unknown, { headers, event }: Asked = {}): Promise<Reply> {
     return this.ask(method, `/v1/webhook_endpoints${path}`, {
       headers: {

@@ -1,11 +1,10 @@
 /**
- * Parser and evaluator of the DynamoDB expressions that the product uses (Amazon DynamoDB developer guide, "Condition
+ * Parses and evaluates the DynamoDB expressions that production code uses (Amazon DynamoDB developer guide, "Condition
  * and filter expressions, operators, and functions", "Update expressions"). Parses each text only once, and throws for
  * other syntax.
  */
 import { add, compareValues, equalValues, type Item, remove, type Value } from './dynamodb-values.ts';
 
-/** Names and values of the placeholders of one request. */
 export interface Placeholders {
   readonly names: Readonly<Record<string, string>>;
   readonly values: Readonly<Record<string, Value>>;

@@ -30,13 +30,12 @@ import {
   type SortedRows,
 } from './memory-table.ts';
 
-/** Maximum size of the data that one query or scan reads. Bytes. */
+/** Maximum size of the data that one query or scan reads, in bytes. */
 const MAX_PAGE_BYTES = KILOBYTE * KILOBYTE;
 const READ_UNIT_BYTES = 4 * KILOBYTE;
 
 type PageInput = QueryCommandInput & ScanCommandInput;
 
-/** Reads one page of a query or a scan. */
 export function readPage(
   kind: 'query' | 'scan',
   table: MemoryTable,

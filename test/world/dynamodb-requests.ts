@@ -13,16 +13,16 @@ import {
 
 export const KILOBYTE = 1024;
 const READ_UNIT_BYTES = 4 * KILOBYTE;
-/** Maximum length of a partition key. Bytes (Amazon DynamoDB developer guide, "Quotas"). */
+/** Maximum length of a partition key, in bytes (Amazon DynamoDB developer guide, "Quotas"). */
 const MAX_PARTITION_KEY = 2048;
 const MAX_SORT_KEY = 1024;
 
-/** Error for a request that DynamoDB answers with `ValidationException`. */
+/** Error for a request that DynamoDB rejects with `ValidationException`. */
 export class ValidationError extends Error {
   override readonly name: string = 'ValidationError';
 }
 
-/** Error for a write of a row that the product could not read back. */
+/** Error for a write of a row that production code could not read back. */
 export class UnreadableRowError extends ValidationError {
   override readonly name = 'UnreadableRowError';
 }
@@ -115,7 +115,6 @@ export function keyOf(shape: KeyShape, key: Readonly<Record<string, unknown>> | 
 
 const WRONG_KEY = 'The provided key element does not match the schema';
 
-/** Returns the key attributes of a whole item. */
 export function keyOfItem({ partition, sort }: KeyShape, item: Item): Key {
   return {
     partition: keyValue(partition, item[partition.name], MAX_PARTITION_KEY),
@@ -153,7 +152,11 @@ export function readUnits(bytes: number, isConsistent: boolean): number {
   return Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
 }
 
-/** Returns the capacity units of a write. @param times 2 in a transaction */
+/**
+ * Returns the capacity units of a write.
+ *
+ * @param times factor for all units: 2 in a transaction, otherwise 1
+ */
 export function unitsOf(
   {
     table,

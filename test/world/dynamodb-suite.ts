@@ -54,7 +54,7 @@ export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Registers the tests of the DynamoDB behavior that the product relies on. Each test uses its own partitions. */
+/** Tests the DynamoDB behavior that production code relies on. Each test uses its own partitions. */
 export function describeDynamoDb(
   name: string,
   setup: () => Promise<{ readonly client: DynamoDBDocumentClient; readonly table: string }>,
@@ -128,7 +128,7 @@ export function describeDynamoDb(
         ['an empty set', { value: new Set() }],
         ['an instance of a class', { value: new Date(0) }],
         ['an unsafe number', { value: 2 ** 60 }],
-      ])('with %s are rejected by the client itself, not by the service', async (_, item) => {
+      ])('are rejected by the client, not by the service: %s', async (_, item) => {
         const { put } = await prepare();
         expect(await outcomeOf(put({ sk: 'a', ...item }))).toEqual({ thrown: true });
       });
@@ -156,7 +156,7 @@ export function describeDynamoDb(
         ['no sort key', {}],
         ['an index key of a wrong type', { sk: 'a', shard: 'one', at: 1 }],
         ['more than 400 KB', { sk: 'a', text: 'x'.repeat(400 * 1024) }],
-      ])('with %s are refused', async (_, item) => {
+      ])('are refused with %s', async (_, item) => {
         const { put } = await prepare();
         expect(await outcomeOf(put(item))).toEqual({ error: 'ValidationException' });
       });
@@ -255,14 +255,14 @@ export function describeDynamoDb(
           { ConditionExpression: 'attribute_exists(pk)', ExpressionAttributeNames: { '#unused': 'x' } },
         ],
         ['an unknown trailing word', { ConditionExpression: 'attribute_exists(pk) PLEASE' }],
-      ])('with %s are refused', async (_, more) => {
+      ])('are refused with %s', async (_, more) => {
         const { put } = await prepare();
         expect(await outcomeOf(put({ sk: 'a' }, more))).toEqual({ error: 'ValidationException' });
       });
     });
 
     describe('updates', () => {
-      test('set, add, remove and delete, and create a missing item', async () => {
+      test('set, add, remove and delete attributes, and create a missing item', async () => {
         const { update, get } = await prepare();
         await update('a', {
           UpdateExpression: 'SET begun = :one, words = :words ADD total_count :two, more :words',
@@ -304,7 +304,7 @@ export function describeDynamoDb(
         ['change the key', 'SET sk = :value'],
         ['copy a missing attribute', 'SET one = absent, two = :value'],
         ['add to text', 'SET one = :value ADD word :value'],
-      ])('that %s are refused', async (_, expression) => {
+      ])('are refused if they %s', async (_, expression) => {
         const { put, update } = await prepare();
         await put({ sk: 'a', word: 'text' });
         const found = update('a', { UpdateExpression: expression, ExpressionAttributeValues: { ':value': 1 } });
@@ -383,7 +383,7 @@ export function describeDynamoDb(
         expect((await query()).keys).toHaveLength(100);
       });
 
-      test('are not applied a second time under the token of an applied transaction', async () => {
+      test('are applied only once per client request token', async () => {
         const { transact, table, key, get } = await prepare();
         const items: TransactItems = [
           {
@@ -403,7 +403,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(transact(others, token))).toEqual({ error: 'IdempotentParameterMismatchException' });
       });
 
-      test('can be retried under the same token after they were canceled', async () => {
+      test('can be retried with the same token after a cancellation', async () => {
         const { transact, table, pk, put, get, client, key } = await prepare();
         await put({ sk: 'a', old: true });
         const items: TransactItems = [
@@ -436,7 +436,7 @@ export function describeDynamoDb(
         expect((await query({ ...asked, ScanIndexForward: false })).keys).toEqual(expected.toReversed());
       });
 
-      test('page in both directions, even from the key of a deleted row', async () => {
+      test('can be paged in both directions, even from the key of a deleted row', async () => {
         const { client, table, key, put, query } = await prepare();
         for (const sk of SORTS) await put({ sk });
         for (const ScanIndexForward of [true, false]) {
@@ -506,7 +506,7 @@ export function describeDynamoDb(
       test.each([
         ['a range that ends before it begins', { KeyConditionExpression: 'pk = :pk AND sk BETWEEN :b AND :a' }],
         ['no partition key', { KeyConditionExpression: 'sk > :a AND pk > :pk' }],
-      ])('with %s are refused', async (_, asked) => {
+      ])('are refused with %s', async (_, asked) => {
         const { query } = await prepare();
         const values = { ':a': 'a', ':b': 'b' };
         const used = Object.entries(values).filter(([each]) => asked.KeyConditionExpression.includes(each));
@@ -516,7 +516,7 @@ export function describeDynamoDb(
     });
 
     describe('indexes', () => {
-      test('contain the keys of the rows that have both index attributes, ordered by the second attribute', async () => {
+      test('contain the keys of the rows with both index attributes, ordered by the second attribute', async () => {
         const { client, table, pk, put, update } = await prepare();
         // All tests share one table, so each test uses its own shard.
         const shard = tests;
@@ -547,7 +547,7 @@ export function describeDynamoDb(
     });
 
     describe('scans', () => {
-      test('return each row once, over all segments and pages', async () => {
+      test('return each row once across all segments and pages', async () => {
         const { client, table, pk, put } = await prepare();
         const rows = Array.from({ length: 30 }, (_, index) => ({ pk: `${pk}-${index % 10}`, sk: `${index}`, of: pk }));
         for (const row of rows) await put(row);
@@ -577,7 +577,7 @@ export function describeDynamoDb(
       });
     });
 
-    test('a call to a missing table fails', async () => {
+    test('a request to a missing table fails', async () => {
       const { client, key } = await prepare();
       const found = client.send(new GetCommand({ TableName: 'no-such-table', Key: key('a') }));
       expect(await outcomeOf(found)).toEqual({ error: 'ResourceNotFoundException' });

@@ -40,7 +40,10 @@ export function storedItem(value: object): Item {
   return Object.freeze(storedValues(value));
 }
 
-/** Copies values outside of an item, such as placeholder values, as `keptItem` does. The result is not frozen. */
+/**
+ * Copies values outside of an item, such as placeholder values, as {@link storedItem} does, but does not freeze the
+ * result.
+ */
 export function storedValues(value: object): Item {
   const item: Record<string, Value> = {};
   const given = value as Readonly<Record<string, unknown>>;
@@ -63,7 +66,7 @@ function keptMap(value: object): Item {
 
 /**
  * Returns true for an array or a plain object of any JavaScript realm, because Jest gives each suite its own realm. An
- * object with a key `constructor` is plain, too: the product's client stores it.
+ * object with a key `constructor` is also plain: the production client stores it.
  */
 function isPlain(value: object): boolean {
   if (Object.hasOwn(value, 'constructor')) return true;

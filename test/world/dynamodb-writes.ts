@@ -125,7 +125,7 @@ function keyItem({ partition, sort }: TableShape, key: Key): Item {
   return { [partition.name]: key.partition, ...(sort === undefined ? {} : { [sort.name]: key.sort }) };
 }
 
-/** Checks the size of an item and that its row reader accepts it. Returns the row. */
+/** Returns the row of an item. Checks the size of the item, and that its row reader accepts it. */
 function checkedRow(table: MemoryTable, item: Item): Row {
   const { shape } = table;
   checkIndexKeys(shape, item);

@@ -160,7 +160,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   ),
 );
 
-test('gives the same results in memory as on the local API for any sequence of calls', async () => {
+test('the in-memory DynamoDB gives the same results as the local API for any sequence of requests', async () => {
   const client = documentClient(dynamoDbClient());
   const { client: memory } = new MemoryDynamoDb({ tables: [{ ...SUITE_SHAPE, name: TableName }] });
   let histories = 0;

@@ -82,7 +82,7 @@ describe('validation by DynamoDB', () => {
   });
 });
 
-test('records each change in the Stream, but no write that changes nothing', async () => {
+test('the Stream records each change, but no write that changes nothing', async () => {
   const database = memory();
   const seenChanges: RowChange[] = [];
   database.listen((changes) => seenChanges.push(...changes));
@@ -99,7 +99,7 @@ test('records each change in the Stream, but no write that changes nothing', asy
   ]);
 });
 
-test('deletes expired rows as time to live does', async () => {
+test('expired rows are deleted as DynamoDB deletes them by time to live', async () => {
   const database = memory();
   for (const [sk, expiresAt] of Object.entries({ past: 99, now: 100, later: 101, never: undefined })) {
     const item = { pk: 'A#1', sk, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -145,7 +145,7 @@ describe('capacity units of a write', () => {
   });
 });
 
-test('a call that fails before its effect changes nothing', async () => {
+test('a request that fails before its effect changes nothing', async () => {
   const database = memory();
   const failing = database.clientWith(async (command) => {
     throw new Error(`no answer to ${command}`);

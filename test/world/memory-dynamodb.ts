@@ -64,7 +64,11 @@ export interface MemoryDynamoDbOptions {
   readonly tables: readonly TableShape[];
   /** Returns the time in Unix milliseconds, for the expiry of rows and of client request tokens. @default always 0 */
   readonly nowMs?: () => number;
-  /** Maximum size of the data that one query or scan reads. Bytes. @default 1 MB, as in DynamoDB */
+  /**
+   * Maximum size of the data that one query or scan reads, in bytes.
+   *
+   * @default 1 MB, as in DynamoDB
+   */
   readonly pageBytes?: number;
 }
 
@@ -72,10 +76,10 @@ export interface MemoryDynamoDbOptions {
 export type Around = <Result>(command: string, apply: () => Promise<Result>) => Promise<Result>;
 
 /**
- * DynamoDB in memory, used through the document client by the product's stores. Expressions, conditions, transactions,
- * limits and errors follow DynamoDB. Each call is one atomic step, and stored values are copies. Before a row is
- * stored, the product's reader for its kind must accept it. The contract suite runs on this class and on the DynamoDB
- * API of the local AWS.
+ * In-memory DynamoDB, which the production stores use through the document client. Expressions, conditions,
+ * transactions, limits and errors follow DynamoDB. Each request is one atomic step, and stored values are copies.
+ * Before a row is stored, the production reader for its kind must accept it. The contract suite runs on this class and
+ * on the DynamoDB API of the local AWS.
  */
 export class MemoryDynamoDb {
   readonly client: DynamoDBDocumentClient;
@@ -103,14 +107,18 @@ export class MemoryDynamoDb {
     return Object.create(DynamoDBDocumentClient.prototype, { send: { value: send } }) as DynamoDBDocumentClient;
   }
 
-  /** Registers a listener. @param listener called after each write, with the changes of that write */
+  /**
+   * Registers a listener.
+   *
+   * @param listener called after each write, with the changes of that write
+   */
   listen(listener: (changes: readonly RowChange[]) => void): void {
     this.#listeners.push(listener);
   }
 
   /**
    * Simulates a restore of the tables to a point inside a transaction: only the chosen rows of the transaction remain.
-   * Calls get no answer from then on, until {@link resume}.
+   * From then on, requests get no response until {@link resume}.
    *
    * @param choose returns the indexes of the rows to keep if the restore point is in this transaction; otherwise
    * undefined

@@ -11,7 +11,11 @@ export interface KeyShape {
 }
 
 interface IndexShape extends Required<KeyShape> {
-  /** The index contains whole rows. @default only their keys */
+  /**
+   * Whether the index contains whole rows.
+   *
+   * @default only their keys
+   */
   readonly projectsAll?: true;
 }
 
@@ -20,7 +24,7 @@ export interface TableShape extends KeyShape {
   readonly name: string;
   /** Sparse indexes, by name. */
   readonly indexes?: Readonly<Record<string, IndexShape>>;
-  /** Name of the attribute with the expiry time. Unix seconds. */
+  /** Name of the attribute with the expiry time in Unix seconds. */
   readonly timeToLive?: string;
   /**
    * Row readers by prefix of the partition key, up to and including the first `#`. A reader throws when it cannot read
@@ -131,7 +135,12 @@ export class MemoryTable {
     return found?.sort === sort ? found.row : undefined;
   }
 
-  /** Replaces, inserts or deletes a row. @param before undefined to insert @param after undefined to delete */
+  /**
+   * Replaces, inserts or deletes a row.
+   *
+   * @param before undefined to insert
+   * @param after undefined to delete
+   */
   replace(before: Row | undefined, after: Row | undefined): void {
     const key = after ?? before;
     if (key === undefined) return;

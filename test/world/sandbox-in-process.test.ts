@@ -59,7 +59,7 @@ describe('the sandbox in process', () => {
     return clock.nowMs() - beginMs;
   };
 
-  test('delays a slow answer by the clock, and lets a call without an answer time out', async () => {
+  test('delays slow responses by the clock, and lets requests without a response time out', async () => {
     expect(await elapsedMs(() => charged({ source: 'tok_slow' }))).toBe(3_000);
     const silent = freshOrder({ source: 'tok_timeout_charged' });
     expect(await elapsedMs(() => processor.charge(silent, LIMIT))).toBe(LIMIT.timeoutMs);
@@ -68,7 +68,7 @@ describe('the sandbox in process', () => {
     expect(processor.charges(silent.paymentId)).toHaveLength(1);
   });
 
-  test('applies a delayed charge exactly once, on delivery', async () => {
+  test('applies a delayed charge exactly once when it is delivered', async () => {
     const order = freshOrder();
     processor.inside.delayNext(1);
     await expect(processor.charge(order, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
@@ -80,7 +80,7 @@ describe('the sandbox in process', () => {
     expect(processor.charges(order.paymentId)).toHaveLength(1);
   });
 
-  test('applies a delayed refund on delivery, exactly once even if it is sent twice', async () => {
+  test('applies a delayed refund exactly once, even if it is sent twice', async () => {
     const { order, refund } = await charged();
     processor.inside.delayNext(1);
     await expect(processor.change(refund, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
@@ -156,7 +156,7 @@ describe('the sandbox in process', () => {
     expect(refundsOf(order.paymentId)).toMatchObject([{ refundId: refund.operationId, status: 'succeeded' }]);
   });
 
-  test('lists each request with a key, and the amount that the books showed as remaining before it', async () => {
+  test('lists each request with an idempotency key, and the remaining amount that the books showed before it', async () => {
     const { order, chargeId, refund } = await charged();
     await processor.inside.dispute(chargeId, 950);
     clock.advance(2 * MINUTE_MS);
@@ -170,7 +170,7 @@ describe('the sandbox in process', () => {
     ]);
   });
 
-  test('marks a charge as shown after a comparison listed the charge, until the charge changes', async () => {
+  test('marks a charge as shown from the comparison that lists it until the next change', async () => {
     const { order, chargeId } = await charged();
     const isCompared = (): boolean => processor.inside.isShown(chargeId, true, true);
     await processor.inside.refund(chargeId, 100);
@@ -184,7 +184,7 @@ describe('the sandbox in process', () => {
     expect(isCompared()).toBe(false);
   });
 
-  test('applies planned failures also to dashboard users, who get an error of the sandbox itself', async () => {
+  test('applies planned failures to dashboard users as errors of the sandbox itself', async () => {
     const { chargeId } = await charged();
     await processor.inside.failNextChange(1, 'tok_malformed');
     await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* with no JSON/);

@@ -30,7 +30,7 @@ const SANDBOX_URL = 'http://sandbox.example';
 const BREAKER_FAILURES = 5;
 const BREAKER_PAUSE_MS = 10_000;
 
-/** Change to look up in order to see whether the processor is reachable. */
+/** Placeholder change for look-ups that test whether the processor is reachable. */
 const NO_CHANGE: ChangeOrder = {
   operationId: storedOperationId('any'),
   paymentId: paymentIdFor('any'),
@@ -46,7 +46,7 @@ interface AppliedChange {
   readonly kind: 'capture' | 'void' | 'refund';
 }
 
-/** Request with an idempotency key that reached the processor, whatever the answer was. */
+/** Request with an idempotency key that reached the processor, regardless of the response. */
 interface SentRequest {
   readonly kind: 'charge' | AppliedChange['kind'];
   readonly operationId: string;
@@ -61,28 +61,32 @@ interface SentRequest {
   readonly askedAtMs: number;
   /** Function that sent the request. Undefined outside of the simulator. */
   readonly by: string | undefined;
-  /** Whether an earlier send was already applied, so that this send has no effect. */
+  /** Whether an earlier request with the same key was already applied, so that this request has no effect. */
   readonly isRepeated: boolean;
-  /** Highest remaining amount that the books showed in the 30 seconds before the send. Minor units. */
+  /** Highest remaining amount that the books showed in the 30 seconds before the request, in minor units. */
   readonly leftBeforeMinor: number;
-  /** Whether the books showed the hold as ended for all of the 30 seconds before the send. */
+  /** Whether the books showed the hold as ended during all of the 30 seconds before the request. */
   readonly wasOverBefore: boolean;
-  /** Whether the charge's metadata named another payment for all of the 30 seconds before the send. */
+  /** Whether the charge's metadata named another payment during all of the 30 seconds before the request. */
   readonly wasOfAnother: boolean;
 }
 
-/** Call in a simulated network. */
+/** Request in a simulated network. */
 export interface TimedCall extends HttpCall {
-  /** Time when the caller sent the call. @default the time of arrival */
+  /**
+   * Time when the caller sent the request, in Unix milliseconds.
+   *
+   * @default the time of arrival
+   */
   readonly askedAtMs?: number;
-  /** Function that sent the call. */
+  /** Function that sent the request. */
   readonly by?: string;
 }
 
 interface Contradicted {
-  /** Time of the contradiction. Unix milliseconds. */
+  /** Time of the contradiction, in Unix milliseconds. */
   readonly atMs: number;
-  /** Time when the books first showed their current state. Unix milliseconds. */
+  /** Time when the books first showed their current state, in Unix milliseconds. */
   readonly shownAtMs: number;
 }
 
@@ -114,11 +118,14 @@ export interface InsideSandbox {
    * @param hasCallback whether a delivered callback also counts as a read. Its receiver reads the charge but may fail
    * afterwards, and a redelivery is not guaranteed
    * @default true
-   * @param isCompared whether a list that the comparison of the books read also counts
+   * @param isCompared whether a list read by the comparison of the books also counts
    * @default false
    */
   isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
-  /** Returns when a request with an idempotency key created the charge (Unix milliseconds), if one did. */
+  /**
+   * Returns the time when a request with an idempotency key created the charge, in Unix milliseconds; undefined if none
+   * did.
+   */
   madeByKeyAtMs(chargeId: string): number | undefined;
   /** Returns the last contradiction between two states of the charge, if any. */
   contradicted(chargeId: string): Contradicted | undefined;
@@ -134,16 +141,27 @@ export interface InsideSandbox {
   decline(chargeId: string): Promise<void>;
   capture(chargeId: string, amountMinor?: number): Promise<void>;
   void(chargeId: string): Promise<void>;
-  /** Ends a hold, or the wait for the payer's approval. */
+  /** Lets a hold, or the wait for the payer's approval, expire. */
   expire(chargeId: string): Promise<void>;
-  /** Refunds a charge. @param begins @default 'succeeded' @returns the refund's id */
+  /**
+   * Refunds a charge.
+   *
+   * @param begins first status of the refund
+   * @default 'succeeded'
+   * @returns the refund's id
+   */
   refund(chargeId: string, amountMinor: number, begins?: 'pending' | 'succeeded'): Promise<string>;
-  /** Finishes a pending refund, or fails a successful one. `refundId` may also be Payonce's operation id. */
+  /** Completes a pending refund, or lets a successful one fail. `refundId` may also be Payonce's operation id. */
   endRefund(refundId: string, status: 'succeeded' | 'failed'): Promise<void>;
   /** Opens a dispute. @returns the dispute's id */
   dispute(chargeId: string, amountMinor: number): Promise<string>;
   closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
-  /** Changes a charge, even against the processor's rules. @param callback reports the change @default no callback */
+  /**
+   * Changes a charge, even against the processor's rules.
+   *
+   * @param callback event that reports the change
+   * @default no callback
+   */
   correct(chargeId: string, changes: Partial<Charge>, callback?: EventType): Promise<void>;
   /** Makes the next `count` new charges behave like a first charge of the test token `source`. */
   failNext(count: number, source: string): Promise<void>;
@@ -168,7 +186,7 @@ export interface SandboxInProcess extends Processor, ProcessorBooks {
   readonly send: SendRequest;
   /** Returns every charge of a payment, including declined ones, oldest first. */
   charges(paymentId: string): readonly ProcessorCharge[];
-  /** Returns how often an operation was sent, with or without an answer. */
+  /** Returns how often an operation was sent, with or without a response. */
   sends(operationId: string): number;
 }
 
@@ -176,17 +194,25 @@ export interface SandboxInProcessOptions {
   /** @default test */
   readonly mode?: Mode;
   readonly clock: Clock;
-  /** Look-ups that lag show an earlier state. @default strong look-ups, idempotency keys kept for 24 hours */
+  /**
+   * Abilities that differ from the defaults. Lagging look-ups show an earlier state.
+   *
+   * @default strong look-ups, and idempotency keys kept for 24 hours
+   */
   readonly abilities?: Partial<ProcessorAbilities>;
   /** @default the prefix and a number */
   readonly newId?: (prefix: string, count: number) => string;
-  /** Receives each event that the processor reports by a callback. @default callbacks are not delivered */
+  /**
+   * Called with each event that the processor reports by a callback.
+   *
+   * @default callbacks are not delivered
+   */
   readonly onEvent?: (event: SandboxEvent) => void;
   /** Schedules a later action of the processor itself. @default such actions do not happen */
   readonly later?: (afterMs: number, what: () => Promise<void>) => void;
 }
 
-/** Call in transit. */
+/** Caller whose request is in transit. */
 interface Caller {
   readonly timesOutAtMs: number;
   readonly timedOut: () => void;
@@ -284,7 +310,7 @@ interface History {
   newest(partId: string): Charge;
   /** Returns the request that the call contains; undefined for a call without an idempotency key. */
   requestOf(call: TimedCall): SentRequest | undefined;
-  /** Replaces the books in an answer by their state before the lag. A read by charge id does not lag. */
+  /** Replaces the books in a response with their state before the lag. A read by charge id does not lag. */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: TimedCall, answer: HttpAnswer): void;
@@ -308,11 +334,17 @@ interface Version {
 /** Creates the history of the sandbox's books from their confirmed writes. */
 function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
   const versions = new Map<string, Version[]>();
-  /** Unix milliseconds at which the books first showed a state, by its digest: a charge can have a thousand states. */
+  /**
+   * Time when the books first showed a state, in Unix milliseconds, by the state's digest. A charge can have a thousand
+   * states.
+   */
   const firstShown = new Map<string, number>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
-  /** Charges whose newest state no function has recorded. True: the callbacks function has read that state. */
+  /**
+   * Charges whose newest state no function has recorded. The value is true if the callbacks function has read this
+   * state.
+   */
   const unread = new Map<string, boolean>();
   /** Charges whose newest state was in a list that the comparison of the books read. */
   const compared = new Set<string>();
@@ -462,7 +494,11 @@ function isNamed({ id, metadata }: Charge['refunds'][number], refundId: string):
 
 interface Line extends Pick<SandboxInProcess, 'sends'>, Pick<InsideSandbox, 'delayNext' | 'deliverDelayed'> {
   readonly send: SendRequest;
-  /** Calls the sandbox for a party other than the client. @throws Error unless the answer is 2xx */
+  /**
+   * Sends a request to the sandbox for a party other than the client.
+   *
+   * @throws Error unless the response is 2xx
+   */
   readonly ask: (path: string, body?: object, method?: 'POST' | 'PUT') => Promise<unknown>;
   readonly connection: { isUp: boolean };
 }

@@ -4,7 +4,7 @@ import type { CallLimit } from '../../../lambdas/kernel/world.ts';
 import { callOnce, type HttpAnswer } from '../../../lambdas/outbound/http-call.ts';
 
 /**
- * Tillhouse over HTTP. The caller chooses the names of sales and returns, so a name is an idempotency key:
+ * HTTP client of Tillhouse's API. The caller chooses the names of sales and returns, so a name is an idempotency key:
  *
  *   PUT /sales/{name}                  { cents, currency, token, payment } → 200 sale | 402 { why } | 422 other body
  *   GET /sales/{name}                  sale | 404
@@ -15,7 +15,6 @@ import { callOnce, type HttpAnswer } from '../../../lambdas/outbound/http-call.t
 export interface TillhouseOptions {
   /** Base URL without a trailing slash. */
   readonly url: string;
-  /** The shop that makes the sales. */
   readonly shop: string;
   readonly key: () => Promise<string>;
   readonly mode: Mode;

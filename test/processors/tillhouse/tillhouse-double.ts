@@ -23,7 +23,10 @@ interface Reply {
 
 const NOT_FOUND: Reply = { status: 404, body: {} };
 
-/** Serves Tillhouse's API in this process, with its own books. Answers a known name with its stored sale or return. */
+/**
+ * Serves Tillhouse's API in this process, with its own books. A request with a known name gets the stored sale or
+ * return.
+ */
 export async function serveTillhouse({ shop, key, sealSecret }: Keys): Promise<TillhouseDouble> {
   const sales = new Map<string, Sale>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

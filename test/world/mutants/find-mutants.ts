@@ -15,36 +15,36 @@ export interface Hunt {
   readonly mutant: string;
   readonly finding: string | undefined;
   /**
-   * Number of histories until the fault was found, one for each row of histories, sorted; undefined for a row that did
-   * not find the fault.
+   * Number of histories that each row played until it found the fault, sorted. Undefined for a row that did not find
+   * it.
    */
   readonly histories: readonly (number | undefined)[];
-  /** Oracle of the most recent find, with the history that violates the oracle. */
+  /** Oracle that the most recent finding violates. `seed` and `profile` identify the history. */
   readonly oracle: string | undefined;
   readonly seed: number | undefined;
   readonly profile: string | undefined;
-  /** Number of histories, in all rows, in which the product ran the replaced code. */
+  /** Number of histories, in all rows, that ran the replaced code. */
   readonly reached: number;
 }
 
 export interface HuntOptions {
   /** First seed of each row of histories. The histories of a row have consecutive seeds. */
   readonly seeds: readonly number[];
-  /** Maximum number of histories in a row. */
+  /** Maximum number of histories per row. */
   readonly most: number;
   /** Names of the mutants to hunt. */
   readonly only: readonly string[];
   /** Profiles that the histories use in turn. */
   readonly profiles: readonly string[];
-  /** Number of mutants that are hunted at the same time. */
+  /** Number of mutants that are hunted concurrently. */
   readonly atOnce: number;
   readonly onEnded: (hunt: Hunt) => void;
 }
 
 /**
- * Plays histories with each mutant until an oracle is violated. The sound product, without a fault, first plays each
- * history. A violation counts only if the sound product does not violate the same oracle. A history is skipped for a
- * mutant if the sound product does not run the replaced code, or if the history lacks steps that the fault needs.
+ * Plays histories with each mutant until an oracle is violated. Each history is first played without a fault, and a
+ * violation counts only if the same oracle is not violated without the fault. A history is skipped for a mutant if it
+ * does not run the replaced code, or if it lacks steps that the fault needs.
  */
 export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]> {
   const { only, atOnce, onEnded } = options;
@@ -92,15 +92,17 @@ async function hunt(
   return { histories, ...found, reached };
 }
 
-/** Result of playing the kept stories with one mutant. */
+/** Result of playing the saved stories with one mutant. */
 export interface StoryFinding {
   readonly mutant: string;
-  /** Name of the first story that violates an oracle, with the name of the oracle; undefined if no story does. */
+  /**
+   * First story that violates an oracle, and the name of the oracle. Both are undefined if no story violates an oracle.
+   */
   readonly story: string | undefined;
   readonly oracle: string | undefined;
 }
 
-/** Plays the kept stories with each mutant. */
+/** Plays the saved stories with each mutant. */
 export async function findInStories(
   only: readonly string[],
   onFound: (found: StoryFinding) => void,

@@ -8,23 +8,24 @@ const FILE = new URL('../../../docs/proof/mutants.json', import.meta.url);
 export interface HuntRow {
   readonly mutant: string;
   readonly random?: RandomHunt;
-  /** First kept story that violates an oracle, with the oracle. */
+  /** First saved story that violates an oracle, and the oracle. */
   readonly story?: { readonly name: string; readonly oracle: string };
 }
 
 interface RandomHunt {
-  /**
-   * Number of histories until the fault was found, one for each row of histories, sorted; null for a row that did not
-   * find the fault.
-   */
+  /** Number of histories that each row played until it found the fault, sorted. Null for a row that did not find it. */
   readonly histories: readonly (number | null)[];
-  /** Maximum number of histories in a row. */
+  /** Maximum number of histories per row. */
   readonly most: number;
   /** Profiles that the histories use in turn. */
   readonly profiles: readonly string[];
-  /** Number of histories in which the product ran the replaced code. */
+  /** Number of histories that ran the replaced code. */
   readonly reached: number;
-  /** History that reveals the fault. @default no history does */
+  /**
+   * History that reveals the fault, and the oracle that it violates.
+   *
+   * @default no history reveals the fault
+   */
   readonly shown?: { readonly seed: number; readonly profile: string; readonly oracle: string };
 }
 
@@ -47,14 +48,14 @@ export function writeHunt(
   write(mutant, { random });
 }
 
-/** Stores the result of the kept stories for a mutant. If no story reveals the mutant, its row has no story. */
+/** Stores the result of the saved stories for a mutant. If no story reveals the mutant, its row has no story. */
 export function writeStoryFinding({ mutant, story, oracle }: StoryFinding): void {
   write(mutant, { story: story === undefined || oracle === undefined ? undefined : { name: story, oracle } });
 }
 
 /**
  * Merges new findings into the mutant's row. Sorts the rows in the order of the mutants, and drops rows of deleted
- * ones.
+ * mutants.
  */
 function write(mutant: string, news: { readonly [Name in 'random' | 'story']?: HuntRow[Name] | undefined }): void {
   const known = new Map(readHuntRows().map((row) => [row.mutant, row]));

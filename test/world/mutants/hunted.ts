@@ -1,6 +1,6 @@
 /**
- * Plays histories on request. Reads `<seed> <profile>` or `story <name>` from each line of standard input, and answers
- * with a line of JSON. With `--import …/apply-mutant.ts` the product has a planted fault.
+ * Plays histories on request. Reads `<seed> <profile>` or `story <name>` from each line of standard input, and writes
+ * the result as a line of JSON. `--import …/apply-mutant.ts` plants a fault.
  */
 import { createInterface } from 'node:readline';
 import { storyNamed } from '../stories/story.ts';
@@ -9,12 +9,12 @@ import { ReachedText } from './reached-text.ts';
 export interface Hunted {
   /** Names of the oracles that the history violates. */
   readonly violated: readonly string[];
-  /** Names of the mutants whose replaced code the product ran. Empty with a planted fault. */
+  /** Names of the mutants whose replaced code was run. Empty if a fault is planted. */
   readonly reached: readonly string[];
 }
 
 const text = process.env['PAYONCE_MUTANT'] === undefined ? new ReachedText() : undefined;
-// Load the product only after coverage has started.
+// Load production code only after coverage has started.
 const { generate } = await import('../simulator/generate.ts');
 const { play } = await import('../simulator/play.ts');
 Error.stackTraceLimit = 8;

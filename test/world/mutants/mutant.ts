@@ -1,12 +1,16 @@
 import type { History } from '../simulator/contract.ts';
 
-/** Planted fault: replaces product code in a way that a history must reveal. */
+/** Planted fault, which replaces production code in a way that a history must reveal. */
 export interface Mutant {
   /** Name in lower case, with hyphens. */
   readonly name: string;
   /** Description of the wrong behavior, in one line. */
   readonly fault: string;
-  /** Id of a past finding that the fault brings back, for example `B01`. @default the fault is not from a finding */
+  /**
+   * Id of a past finding that the fault reintroduces, for example `B01`.
+   *
+   * @default the fault is not from a finding
+   */
   readonly finding?: string;
   readonly edits: readonly Edit[];
   /**

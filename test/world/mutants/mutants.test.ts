@@ -13,7 +13,7 @@ test('every mutant has a unique name that is a valid command argument', () => {
   expect(names.filter((name) => !/^[a-z]+(?:-[a-z]+)+$/.test(name))).toEqual([]);
 });
 
-test('a mutant needs only steps that are acts, and one step satisfies only one need', () => {
+test('the needs of a mutant name existing acts, and one step satisfies only one need', () => {
   const acts = new Set(ACTS.map(({ name }) => name));
   expect(
     MUTANTS.flatMap(({ needs = [] }) => needs.flatMap((each) => each.split('|'))).filter((name) => !acts.has(name)),
@@ -28,7 +28,7 @@ test('a mutant needs only steps that are acts, and one step satisfies only one n
   ]);
 });
 
-test('rejects an edit whose text is missing or occurs twice', () => {
+test('an edit is rejected if its text is missing or occurs twice', () => {
   const edit = { file: 'a.ts', find: 'b', replace: 'x' };
   expect(edited('abc', [edit])).toBe('axc');
   expect(() => edited('ac', [edit])).toThrow('a.ts: the text to replace occurs never: b');

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 
 /**
- * Calls a product function in a separate process, in each round as many times as `rounds` says. Returns for each round
- * whether the function's text was reported.
+ * Calls a production function in a separate process, in each round as many times as `rounds` says. Returns for each
+ * round whether the function's text was reported.
  */
 function reachedAfter(rounds: readonly number[]): unknown {
   const script = `
@@ -23,6 +23,6 @@ function reachedAfter(rounds: readonly number[]): unknown {
   return JSON.parse(output);
 }
 
-test('reports a text in each round that runs the text, however often earlier rounds ran it', () => {
+test('a text is reported in each round that runs it, no matter how often earlier rounds ran it', () => {
   expect(reachedAfter([1, 100_000, 100_000, 1, 0])).toEqual([true, true, true, true, false]);
 });

@@ -17,8 +17,8 @@ interface Place {
 const NOT_OPTIMIZED = ['--no-opt', '--no-maglev'];
 
 /**
- * Reports the mutants whose replaced code was run, from V8's coverage. Must be created before the product is loaded,
- * because V8 counts only code that it compiles afterwards.
+ * Reports the mutants whose replaced code was run, based on V8's coverage. Must be created before production code is
+ * loaded, because V8 counts only code that it compiles afterwards.
  */
 export class ReachedText {
   readonly #session = new Session();
@@ -35,8 +35,8 @@ export class ReachedText {
   }
 
   /**
-   * @returns names of the mutants whose code was run since the last call; code outside of functions counts in every
-   * call
+   * Returns the names of the mutants whose code was run since the last call. Code outside of functions counts in every
+   * call.
    */
   take(): readonly string[] {
     const reached = new Set<string>();

@@ -22,9 +22,9 @@ const { values } = parseArgs({
     only: { type: 'string' },
     /** Names of the profiles to use, separated by commas. */
     profile: { type: 'string' },
-    /** Number of mutants that are hunted at the same time. */
+    /** Number of mutants that are hunted concurrently. */
     processes: { type: 'string', default: String(availableParallelism()) },
-    /** Plays the kept stories instead of random histories. */
+    /** Plays the saved stories instead of random histories. */
     stories: { type: 'boolean', default: false },
     /** Writes the results into `docs/proof/mutants.json`, for docs/proof/planted-faults.md. */
     write: { type: 'boolean', default: false },

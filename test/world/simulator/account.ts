@@ -36,7 +36,7 @@ export interface Deployment {
 
 interface Rule {
   readonly events: readonly EventName[];
-  /** Metadata field that a payment must have, or field that an order must have. */
+  /** Field that the payment's metadata or the order must have. */
   readonly metadata?: string;
 }
 
@@ -109,7 +109,7 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
   },
 };
 
-/** The routes of the gateway, of one method or of all; the first that fits counts. */
+/** Routes of the gateway. A route without a method serves all methods, and the first match counts. */
 const ROUTES: readonly (readonly [path: string, name: FunctionName, method?: string])[] = [
   ['/v1/admin/jobs', 'jobs'],
   ['/v1/admin', 'ledger'],
@@ -124,11 +124,11 @@ const ROUTES: readonly (readonly [path: string, name: FunctionName, method?: str
   ['/v1/payments', 'reads'],
 ];
 
-/** Integration timeout of a REST API. Milliseconds (AWS: "Amazon API Gateway quotas"). */
+/** Integration timeout of a REST API, in milliseconds (AWS: "Amazon API Gateway quotas"). */
 const GATEWAY_MS = 29_000;
-/** Time for which Lambda keeps an idle process. Milliseconds. */
+/** Time for which Lambda keeps an idle process, in milliseconds. */
 const IDLE_MS = 6 * 3_600_000;
-/** Share of calls that start a new process although an idle process exists. */
+/** Share of invocations that start a new process although an idle process exists. */
 const COLD_SHARE = 0.05;
 /** Functions that process batches and pages. No faults are injected into `SPARED_SHARE` of their processes. */
 const MANY_CALLS: ReadonlySet<FunctionName> = new Set<FunctionName>([
@@ -141,7 +141,7 @@ const MANY_CALLS: ReadonlySet<FunctionName> = new Set<FunctionName>([
 ]);
 const SPARED_SHARE = 0.6;
 
-/** Waits before the attempts of an asynchronous invocation. Milliseconds. */
+/** Waits before the attempts of an asynchronous invocation, in milliseconds. */
 const START_MS = [100, 60_000, 120_000] as const;
 
 interface Container {
@@ -246,7 +246,11 @@ export class Account {
     });
   }
 
-  /** Sends a client's request. @returns the answer, which may be a 502 or 504 of the gateway itself */
+  /**
+   * Sends a client's request.
+   *
+   * @returns the response, which may be a 502 or 504 of the gateway itself
+   */
   async request(about: string, event: GatewayEvent, by: Process): Promise<ClientAnswer> {
     const { simulation } = this;
     const { path, httpMethod } = event;
@@ -310,7 +314,7 @@ export class Account {
   }
 
   /**
-   * Returns true if no faults are injected into the process. At the usual fault rates, a function that makes tens of
+   * Reports whether the process is spared from injected faults. At the usual fault rates, a function that makes tens of
    * calls would rarely finish.
    */
   #isSpared(name: FunctionName, processName: string): boolean {
@@ -341,7 +345,7 @@ export class Account {
     const named = { ...variables, ...own, AWS_LAMBDA_FUNCTION_NAME: name };
     const platform = platformOf(this.#surroundings, named, () => container.process, name);
     const handle = (await wire(platform, idempotentRunner, processors)) as (event: unknown) => Promise<unknown>;
-    // Behaves like the product's `idempotently`.
+    // Behaves like `idempotently` in production code.
     return async (event) => {
       countLongWaits(platform, event);
       return handle(event);

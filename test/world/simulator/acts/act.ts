@@ -106,8 +106,8 @@ export interface ActOf<Given extends Arguments> {
   /** Draws the arguments. @returns undefined when the act does not fit the subject */
   readonly draw: (drawing: Drawing) => Given | undefined;
   /**
-   * Returns the steps that the act leads to: later steps, for example the end of a dispute, and steps shortly before
-   * that prepare the act.
+   * Returns the steps that the act leads to: later steps, such as the end of a dispute, and steps that prepare the act
+   * shortly before it.
    */
   readonly leadsTo?: (drawing: Drawing, step: Step & Given) => readonly Draft[];
   /** For an act about nothing: returns true if the act may happen near this step. @default near any step */
@@ -116,7 +116,7 @@ export interface ActOf<Given extends Arguments> {
    * Plays the step.
    *
    * @returns the result: `done`, `done elsewhere` if applied to a different object, `nothing` if no object fits, a
-   * refusal, or the status of an answer
+   * refusal, or the status of a response
    */
   readonly play: (scene: Scene, step: Step & Given) => Promise<string>;
   readonly describe: (step: Step & Given, tools: DescribeTools) => string;
@@ -135,15 +135,13 @@ export interface Scene {
   readonly stepOf: (id: unknown) => Step | undefined;
   /** All steps of the history, in order of time. */
   readonly steps: readonly Step[];
-  /**
-   * For each step that was applied to a different object than its own, by step id: the step that created that object.
-   */
+  /** Step that created the object to which a step was applied instead of its own, by the id of the applied step. */
   readonly others: Map<number, Step>;
-  /** How callbacks are delivered, by processor. */
+  /** Delivery habits of callbacks, by processor. */
   readonly habits: Map<string, CallbackHabits>;
 }
 
-/** How a processor's callbacks are delivered. Each value is a probability, except `lateMs`. */
+/** Delivery habits of a processor's callbacks. Each value is a probability, except `lateMs`. */
 export interface CallbackHabits {
   readonly lost: number;
   readonly doubled: number;

@@ -57,8 +57,8 @@ const verdict = act<Verdict>({
 type Waiting = ReturnType<typeof parseApproval>;
 
 /**
- * Returns the operator's request that waits for approval: one about the step's payment, or else the first about any
- * other payment.
+ * Returns the operator's request that waits for approval: one about the step's payment, otherwise the first about
+ * another payment.
  */
 function waiting(
   scene: Scene,

@@ -68,7 +68,7 @@ const lateSuccess = act<OfCharge>({
       ? {}
       : undefined,
   leadsTo: ({ dice, has }, { atMs }): readonly Draft[] => [
-    // The money cannot be returned immediately, and the processor's books change in the meantime.
+    // The money cannot be refunded immediately, and the processor's books change in the meantime.
     ...(has('contradictions') && dice.chance(0.4)
       ? [
           {
@@ -331,7 +331,7 @@ interface LateFee extends OfCharge {
   readonly fee: number;
   /** Currency of the fee. @default the currency of the charge */
   readonly currency?: string;
-  /** Whether the fee is for the charge's dispute, if there is one, instead of for the charge. */
+  /** Whether the fee is for the charge's dispute, if it has one, instead of the charge. */
   readonly ofDispute: boolean;
   readonly hasCallback: boolean;
 }
@@ -447,7 +447,7 @@ function canContradict(what: Contradiction['what'], charge: ProcessorCharge): bo
   return status !== what;
 }
 
-/** Returns the changes that make the contradiction; undefined when it is not possible for the charge. */
+/** Returns the changes that cause the contradiction; undefined if it is not possible for the charge. */
 function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<Charge> | undefined {
   const { status, refunds, disputes } = charge;
   switch (what) {

@@ -24,11 +24,11 @@ import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment
 
 const AWAY_MS = 30 * HOUR_MS;
 
-/** Time in milliseconds that is longer than an order in review is watched. */
+/** Longer than the time for which an order in review is watched, in milliseconds. */
 const MONTH_MS = 31 * 24 * HOUR_MS;
 const YEAR_HOURS = 365 * 24;
 
-/** Delivery habits: pending objects get their result days later, and some callbacks are repeated in the meantime. */
+/** Delivery habits: pending objects get their result days late, and some callbacks are delivered twice. */
 const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
 
 /**
@@ -245,8 +245,8 @@ const decidedUnread: Course = {
 };
 
 /**
- * An order enters review more than a month after its creation. The order is still watched only because the time counts
- * from its review. An operator decides the next day.
+ * An order enters review more than a month after its creation. It is still watched only because the watch time starts
+ * with the review. An operator decides the next day.
  */
 const oldOrder: Course = {
   of: 'order',
@@ -327,7 +327,7 @@ const namedByMetadata: Course = {
   },
 };
 
-/** While a refund of Payonce is pending, or after it succeeded, another user of the account removes its metadata. */
+/** Another user of the account removes the metadata of Payonce's refund while it is pending or after it succeeded. */
 const namelessRefund: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -352,7 +352,7 @@ const namelessRefund: Course = {
 };
 
 /**
- * Late money is returned. While the return is pending at the bank, another user of the account removes its metadata.
+ * Late money is refunded. While the refund is pending at the bank, another user of the account removes its metadata.
  */
 const namelessReturn: Course = {
   of: 'pay',
@@ -429,8 +429,8 @@ const decidedBeforeTheSearch: Course = {
 };
 
 /**
- * The processor is down for as long as a refund may be sent. During the outage another user of the account creates a
- * refund, and no callback reports it.
+ * The processor is down during the whole time in which a refund may be sent. During the outage, another user of the
+ * account creates a refund, and no callback reports it.
  */
 const unsentRefund: Course = {
   of: 'pay',

@@ -3,7 +3,7 @@ import type { Step } from '../contract.ts';
 import { type Arguments, amountOf, type Draft, type Drawing, type Scene } from './act.ts';
 import { chargeOf, leftOf } from './objects.ts';
 
-/** Arguments of acts at a processor, and functions that select the charge of such an act. */
+/** Arguments of an act on one of a payment's charges. */
 
 export interface OfCharge extends Arguments {
   /** Index of the charge among the payment’s charges. @default the first charge */
@@ -49,8 +49,7 @@ export function processorOf(scene: Scene, step: Step & { readonly processor: AtP
 const SLOW_MS = 72 * 3_600_000;
 
 /**
- * Returns a step shortly before that time. After this step, pending objects at the bank get their result up to days
- * late.
+ * Returns a step shortly before `beforeMs`, after which pending objects at the bank get their results up to days late.
  */
 export function delayBank({ dice, has }: Drawing, beforeMs: number): Draft {
   const given = {

@@ -31,10 +31,10 @@ const SOURCES = {
   late_success: ['tok_declined', 'tok_async_declined', 'tok_callback_late_success'],
 } as const;
 
-/** Outage in milliseconds that is longer than a charge may be sent, so the payment fails. */
+/** Duration of an outage, in milliseconds: longer than a charge may be sent, so the payment fails. */
 const WINDOW_MS = 30 * 60_000;
 
-/** Outage in milliseconds that is longer than an order tries to send its e-mail. */
+/** Duration of an outage, in milliseconds: longer than an order tries to send its e-mail. */
 const MAIL_AWAY_MS = 96 * 3_600_000;
 
 export const TENANTS = ['shop', 'studio', 'shop_live'] as const;
@@ -63,14 +63,13 @@ interface Pay extends Money, Readonly<Record<string, unknown>> {
   readonly reference?: string;
   /** Number of concurrent requests with the same idempotency key. */
   readonly copies: number;
-  /** Time that a copy waits for the answer to the first request, in seconds. */
+  /** Time that a copy waits for the response to the first request, in seconds. */
   readonly wait?: number;
-  /** Whether the payment requests a receipt. */
   readonly receipt?: true;
   readonly affiliate?: string;
 }
 
-/** Retention of the answer under an idempotency key, in milliseconds. The record is deleted some days later. */
+/** Retention of the stored response of an idempotency key, in milliseconds. The record is deleted some days later. */
 const KEPT_MS = RECORD_RETENTION_DAYS * 24 * 3_600_000;
 
 /**
@@ -274,7 +273,8 @@ interface Retry extends Readonly<Record<string, unknown>> {
   readonly changed: boolean;
   readonly wait?: number;
   /**
-   * Sender other than the client: a different tenant (true), or the same tenant with its API key for the other mode.
+   * Sender other than the client: a different tenant (`true`), or the same tenant with its API key for the other mode
+   * (`mode`).
    */
   readonly stranger?: true | 'mode';
 }

@@ -4,7 +4,7 @@ import type { Dice } from '../random.ts';
 import type { Draft, Pace } from './act.ts';
 
 /**
- * Rare sequence of acts about a payment or an order, which reveals a fault only in this order. Amounts and times are
+ * Rare sequence of acts on a payment or an order that reveals a fault only in this sequence. Amounts and times are
  * drawn, other acts happen in between, and all features can be enabled.
  */
 export interface Course {
@@ -54,7 +54,8 @@ export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Dr
 export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 
 /**
- * Returns a step that stops the injected faults, so that an oracle cannot attribute a product fault to a failed call.
+ * Returns a step that stops the injected faults, so that an oracle cannot excuse a fault of production code by an
+ * injected one.
  */
 export const noFaults = (root: Root): Draft => draft('faults', 'instant', { rates: {}, clockSkewMs: 0 }, before(root));
 

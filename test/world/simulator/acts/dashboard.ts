@@ -103,8 +103,8 @@ interface Stray extends Arguments {
   readonly named: boolean;
   readonly source: string;
   /**
-   * The charge is at the other processor (`elsewhere`), without the payment’s id (`nameless`), or in the books of the
-   * other mode. No payment records it.
+   * Place of a charge that no payment records: at the other processor (`elsewhere`), without the payment’s id
+   * (`nameless`), or in the books of the other mode.
    */
   readonly lost?: 'elsewhere' | 'nameless' | 'other_mode';
   /** Currency of the charge. @default EUR */
@@ -162,11 +162,9 @@ interface Edit extends OfCharge {
   readonly what: 'payment' | 'operation' | 'refunds';
   /** Step whose payment the metadata name after the edit. @default no payment */
   readonly to?: number;
-  /** Whether a callback reports the edit. */
   readonly hasCallback: boolean;
 }
 
-/** Another user of the account edits metadata. */
 const editMetadata = act<Edit>({
   name: 'edit_metadata',
   actor: 'dashboard',

@@ -19,7 +19,11 @@ import { ask, chainOf, changeOf, endOf, keyOf, paymentOf, rootOf, stepsFrom } fr
 /** Acts of merchants on their payments and on their webhook endpoints. */
 
 interface Change extends Readonly<Record<string, unknown>> {
-  /** Minor units. @default the remaining amount */
+  /**
+   * Amount in minor units.
+   *
+   * @default the remaining amount
+   */
   readonly amount?: number;
 }
 
@@ -41,8 +45,8 @@ const CAN = {
 } as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
 
 /**
- * Requests the change of the step's payment if the payment allows the change, or if the merchant errs; otherwise of
- * another payment that allows the change.
+ * Requests the change for the step's payment if the payment allows it or the merchant errs, and otherwise for another
+ * payment that allows it.
  */
 async function change(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean): Promise<string> {
   const isInvalid = scene.system.decide(`step ${step.id} is foolish`) < INVALID_SHARE;
@@ -151,8 +155,8 @@ function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Dr
   const { dice } = drawing;
   const isRefund = name === 'refund';
   if (!dice.chance(0.4)) return [];
-  // A capture or a cancellation has an outcome as soon as the charge can be read, unless the processor never received
-  // the request. Only then can an operator decide about it.
+  // An operator can decide about a capture or a cancellation only if the processor never received the request.
+  // Otherwise the change has an outcome as soon as the charge can be read.
   const source = isRefund && dice.chance(0.5) ? 'tok_async' : 'tok_timeout_not_charged';
   const processor = 'its';
   return [
@@ -214,7 +218,7 @@ const endpoint = act<Endpoint>({
     `${tenant} creates ${name(id)} for ${event === '*' ? 'all events' : event}`,
 });
 
-/** Returns the id of the endpoint from the answer to its creation. */
+/** Returns the id of the endpoint from the response to its creation. */
 export function endpointId(scene: Scene, step: Step): string | undefined {
   const root = rootOf(scene, step);
   const made = scene.system.calls.find((call: ClientCall) => call.step === root?.id && call.answer?.status === 201);
