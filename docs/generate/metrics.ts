@@ -21,11 +21,11 @@ const REQUESTS: Readonly<
   Record<Exclude<RequestCount, AlarmMetric | ArchiveMetric | ValueOf<typeof EventMetric>>, Meaning>
 > = {
   first: 'Requests that were executed for the first time and stored an answer.',
-  replay: 'Requests that were answered with a stored answer of the table.',
+  replay: 'Requests that were answered with a stored response of the table.',
   replay_warm:
-    'Requests that were answered with a stored answer in the memory of the process (payments and their changes).',
+    'Requests that were answered with a stored response in the memory of the process (payments and their changes).',
   replay_missed:
-    'Repeated requests without a stored answer: it had expired, or was deleted. They are answered 409 `idempotency_key_expired` and have no effect.',
+    'Repeated requests without a stored response: it had expired, or was deleted. They are answered 409 `idempotency_key_expired` and have no effect.',
   in_progress: 'Requests that were refused with `idempotency_key_in_progress`.',
   mismatch: 'Requests that were refused with `idempotency_key_payload_mismatch`.',
   unknown: 'Requests whose outcome was unknown when they were answered (202).',

@@ -53,7 +53,7 @@ describe('settings', () => {
     });
   });
 
-  test('name scopes for retention, each with its hours', () => {
+  test('set the retention of each scope in hours', () => {
     expect(settingsOf({ 'payonce:retention': '{"payments":24,"membership":2}' }).retention).toEqual({
       payments: 24,
       membership: 2,
@@ -64,7 +64,7 @@ describe('settings', () => {
     expect(() => settingsOf({ 'payonce:retention': '{"Payments":24}' })).toThrow(/a lower-case name/);
   });
 
-  test('keep records of events for longer than an event can be redelivered', () => {
+  test('reject an event retention that is shorter than the redelivery window', () => {
     expect(settingsOf({ 'payonce:retention': { events: 672 } }).retention).toEqual({ events: 672 });
     expect(() => settingsOf({ 'payonce:retention': { events: 671 } })).toThrow(
       'payonce:retention keeps records of events for 671 hours, but an event can be redelivered for 672 hours ' +
@@ -83,7 +83,7 @@ describe('settings', () => {
     ]);
   });
 
-  test('have no default route for a mode with rules, and apply a rule to the modes of its processor', () => {
+  test('apply a rule to the modes of its processor and add no default route to them', () => {
     const routes = JSON.stringify([{ currency: 'USD', processor: 'stripe' }]);
     expect(routesOf({ ...LIVE, 'payonce:routes': routes })).toEqual([
       { mode: 'live', currency: 'USD', processor: 'stripe' },
@@ -183,7 +183,7 @@ describe('settings', () => {
     [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
     [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but payonce:testStripeAccount is missing'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; the settings are payonce:'],
-  ])('%j stops the synth with the allowed values', (context, message) => {
+  ])('reject %j at synth and list the allowed values', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);
   });
 });

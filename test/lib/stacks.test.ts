@@ -37,7 +37,7 @@ interface Warm {
 }
 
 describe('the tables', () => {
-  test('are four, on demand, restorable, encrypted, and neither deleted nor replaced with their stack', () => {
+  test('are on-demand, restorable, encrypted, and retained when their stack is deleted or replaced', () => {
     data.resourceCountIs('AWS::DynamoDB::Table', 4);
     data.allResources('AWS::DynamoDB::Table', {
       DeletionPolicy: 'Retain',
@@ -51,7 +51,7 @@ describe('the tables', () => {
     });
   });
 
-  test('Idempotency expires records only by the attribute that completion sets, and has a sparse index of open claims', () => {
+  test('Idempotency expires records only by the attribute set on completion, and has a sparse open-claims index', () => {
     data.hasResourceProperties('AWS::DynamoDB::Table', {
       KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
       TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
@@ -69,7 +69,7 @@ describe('the tables', () => {
     });
   });
 
-  test('Ledger has a stream with old images, and no time to live', () => {
+  test('Ledger streams old and new images, and has no TTL', () => {
     data.hasResourceProperties('AWS::DynamoDB::Table', {
       StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
       TimeToLiveSpecification: Match.absent(),
@@ -84,7 +84,7 @@ describe('the tables', () => {
     expect(protectedBy(false)).toBe(false);
   });
 
-  test('have a configurable write throughput, and so do their indexes', async () => {
+  test('have a configurable warm write throughput, including their indexes', async () => {
     data.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
     const tables = Object.values(
       present((await synthesize({ 'payonce:warmWriteUnits': '8000' })).data).findResources('AWS::DynamoDB::Table'),
@@ -104,7 +104,7 @@ describe('the tables', () => {
   });
 });
 
-test('no bucket is deleted with its stack, because its objects would prevent it, and the export bucket empties itself', async () => {
+test('buckets outlive their stack, and the export bucket empties itself', async () => {
   const thrownAway = await synthesize({ 'payonce:retainData': 'false', 'payonce:archive': 'true' });
   const buckets = Object.values(thrownAway).flatMap((template) =>
     Object.values(template?.findResources('AWS::S3::Bucket') ?? {}),
@@ -146,7 +146,7 @@ describe('tracing', () => {
     );
   });
 
-  test('is on for all functions and the API by its setting', async () => {
+  test('covers all functions and the API when the setting enables it', async () => {
     expect(await traced({ 'payonce:tracing': 'true' })).toEqual({ modes: ['Active'], stage: true });
   });
 });
@@ -174,7 +174,7 @@ describe('the API', () => {
     });
   });
 
-  test('passes the limit of a tenant to each of its functions', async () => {
+  test('passes the tenant rate limit to each of its functions', async () => {
     const { service: limited } = await synthesize({ 'payonce:tenantRate': '7', 'payonce:tenantBurst': '9' });
     const functions = present(limited).findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: Match.objectLike({ TENANT_LIMIT: '{"rate":7,"burst":9}' }) } },
@@ -188,7 +188,7 @@ describe('the API', () => {
     ['MISSING_AUTHENTICATION_TOKEN', '404', 'not_found'],
     ['DEFAULT_4XX', '400', 'invalid_request'],
     ['DEFAULT_5XX', '500', 'internal_error'],
-  ])('answers %s in the form of its own errors, with the status of the body', (type, status, code) => {
+  ])('returns %s as a problem document with the same status in header and body', (type, status, code) => {
     service.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
       ResponseType: type,
       StatusCode: status,
@@ -219,7 +219,7 @@ describe('the API', () => {
       expect(each.map(({ Properties }) => Properties.HttpMethod)).toContain('ANY');
   });
 
-  test('has one resource for the paths of a function, and prefers the most specific one', () => {
+  test('routes paths to functions by prefix, and the most specific prefix wins', () => {
     expect(routesOf(service)).toEqual({
       '/': 'Reads',
       'POST /': 'Payments',
@@ -273,14 +273,14 @@ describe('the API', () => {
     }
   });
 
-  test('compresses large answers, and receives every body as the text that was sent', () => {
+  test('compresses large responses, and passes every request body on as unmodified text', () => {
     service.hasResourceProperties('AWS::ApiGateway::RestApi', {
       MinimumCompressionSize: 8192,
       BinaryMediaTypes: Match.absent(),
     });
   });
 
-  test('can have its own domain, which outlives the service, and keeps the address that AWS assigns', async () => {
+  test('supports a custom domain that outlives the service, and keeps its default AWS address', async () => {
     data.resourceCountIs('AWS::ApiGateway::DomainName', 0);
     service.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
     const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
@@ -324,7 +324,7 @@ describe('the API', () => {
     expect(Object.keys(service.toJSON()['Resources'] as object).length).toBeLessThan(400);
   });
 
-  test('enables logging in a new account, and leaves the account’s role when the stack is deleted', async () => {
+  test('enables logging in a new account, and retains the account’s log role when the stack is deleted', async () => {
     data.hasResource('AWS::ApiGateway::Account', { DeletionPolicy: 'Retain' });
     // The data stack is deployed first, and is the only stack with this resource.
     for (const template of [service, sandbox]) template.resourceCountIs('AWS::ApiGateway::Account', 0);
@@ -332,11 +332,11 @@ describe('the API', () => {
     existing.resourceCountIs('AWS::ApiGateway::Account', 0);
   });
 
-  test('has a firewall only with its setting', async () => {
+  test('has a firewall only when the setting enables it', async () => {
     service.resourceCountIs('AWS::WAFv2::WebACL', 0);
     const walled = present((await synthesize({ 'payonce:firewall': 'true' })).service);
     walled.hasResourceProperties('AWS::WAFv2::WebACL', {
-      // Equals the size limit itself, so that the firewall passes no body that it has not read in full.
+      // Equals the request size limit, so the firewall inspects every accepted body in full.
       AssociationConfig: { RequestBody: { API_GATEWAY: { DefaultSizeInspectionLimit: 'KB_32' } } },
       Rules: Match.arrayWith([
         // Processors' events may be larger than merchants' requests.
@@ -391,7 +391,7 @@ test.each([
   ['/live/v1/callbacks/stripe/live', false],
   ['/live/callbacks/stripe/live/more', false],
   ['/v1/callbacks/stripe/live', false],
-])('the firewall allows %s the size of a callback: %s', async (path, isOne) => {
+])('the firewall allows the callback body size for %s: %s', async (path, isOne) => {
   const { service: walled } = await synthesize({
     'payonce:firewall': 'true',
     'payonce:domainName': 'pay.shop.example',
@@ -402,7 +402,7 @@ test.each([
   expect(new RegExp(text).test(path)).toBe(isOne);
 });
 
-test('the APIs refuse TLS before 1.2, also at the address that AWS assigns', () => {
+test('the APIs refuse TLS versions below 1.2, including at their default AWS address', () => {
   for (const template of [service, sandbox])
     template.hasResourceProperties('AWS::ApiGateway::RestApi', {
       SecurityPolicy: Match.stringLikeRegexp('^SecurityPolicy_TLS13_1_2_'),
@@ -423,7 +423,7 @@ describe('every function', () => {
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
   });
 
-  test('has a timeout shorter than its lease, if it executes payments', () => {
+  test('has a timeout shorter than the lease if it executes payments', () => {
     service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
   });
 
@@ -433,7 +433,7 @@ describe('every function', () => {
     reserved.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, ReservedConcurrentExecutions: 50 });
   });
 
-  test('receives the retention of the records that it writes, by setting', async () => {
+  test('receives the configured retention of the records that it writes', async () => {
     const kept = present((await synthesize({ 'payonce:retention': '{"payments":24}' })).service);
     const variables = Object.values(kept.findResources('AWS::Lambda::Function')).map(
       ({ Properties }) =>

@@ -10,12 +10,12 @@ const { service, data } = await synthesize({
 });
 
 describe('a deployment that calls Stripe', () => {
-  test('has secrets for its key and its signing secret, which the operator sets', () => {
+  test('has secrets for the Stripe key and the signing secret, which the operator sets', () => {
     present(data).resourceCountIs('AWS::SecretsManager::Secret', 7);
   });
 
   test.each(['Payments', 'Callbacks', 'JobsPayments', 'JobsUpkeep'])(
-    'gives %s the name of its account and the routes for new payments',
+    'passes %s the Stripe account name and the routes for new payments',
     (name) => {
       const functions = present(service).findResources('AWS::Lambda::Function');
       const [, found] = Object.entries(functions).find(([id]) => id.startsWith(`${name}Function`)) ?? [];
@@ -31,7 +31,7 @@ describe('a deployment that calls Stripe', () => {
     },
   );
 
-  test('verifies callbacks by Stripe’s scheme', () => {
+  test('verifies callbacks with Stripe’s signature scheme', () => {
     present(service).hasResourceProperties('AWS::Lambda::Function', {
       Environment: {
         Variables: Match.objectLike({

@@ -1,6 +1,6 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 
-/** The settings that add every optional resource, except the sandbox. */
+/** Settings that enable every optional resource except the sandbox. */
 export const EVERYTHING = {
   'payonce:sandbox': 'false',
   'payonce:processorUrl': 'https://processor.example',
@@ -74,7 +74,7 @@ export function statementsByOwner(template: Template): ReadonlyMap<string, reado
   return found;
 }
 
-/** Returns the paths of an API, each with the construct of the function that answers it. */
+/** Maps each path of an API to the construct of the function that serves it. */
 export function routesOf(template: Template): Readonly<Record<string, string>> {
   const resources = template.findResources('AWS::ApiGateway::Resource') as Record<
     string,

@@ -31,15 +31,15 @@ function alarmsOf(template: Template): readonly Alarm[] {
   return Object.values(found).map(({ Properties }) => Properties);
 }
 
-/** Returns the values of a dimension over all alarms on a metric. */
+/** Returns the dimension values of all alarms on a metric. */
 function watched(metricName: string, dimension: string): readonly string[] {
   return alarms
     .filter(({ MetricName }) => MetricName === metricName)
     .map(({ Dimensions = [] }) => JSON.stringify(Dimensions.find(({ Name }) => Name === dimension)?.Value));
 }
 
-describe('alarms watch', () => {
-  test('the failed executions of every function, by Lambda’s report in its log', () => {
+describe('alarms', () => {
+  test('watch every function for failed executions, as its Lambda log reports them', () => {
     const functions = Object.values(present(service).findResources('AWS::Lambda::Function')) as {
       readonly Properties: { readonly LoggingConfig: { readonly LogGroup: unknown; readonly LogFormat: string } };
     }[];
@@ -57,13 +57,13 @@ describe('alarms watch', () => {
     });
   });
 
-  test('the depth of every dead-letter queue and parking queue', () => {
+  test('watch the depth of every dead-letter queue and parking queue', () => {
     const seen = watched('ApproximateNumberOfMessagesVisible', 'QueueName').join();
     const queues = Object.keys(present(service).findResources('AWS::SQS::Queue'));
     const text = JSON.stringify(present(service).toJSON());
     const target = (id: string): RegExp =>
       new RegExp(`"(?:deadLetterTargetArn|Arn|TargetArn|Destination)":\\{"Fn::GetAtt":\\["${id}","Arn"\\]\\}`);
-    // A queue with its own dead-letter queue is not one, although its redrive rule names the same property.
+    // Excludes queues that have their own dead-letter queue, because their redrive policies contain the same property.
     const withDeadLetters = new Set(
       Object.keys(
         present(service).findResources('AWS::SQS::Queue', { Properties: { RedrivePolicy: Match.anyValue() } }),
@@ -84,7 +84,7 @@ describe('alarms watch', () => {
     ['event_minutes_beyond_reach', 'upkeep-jobs', 1],
     ['mismatches', 'books', 1],
     ['ttl_not_working', 'books', 1],
-  ])('%s, counted by %s, from %d', (MetricName, Value, Threshold) => {
+  ])('watch the metric %s of %s with a threshold of %d', (MetricName, Value, Threshold) => {
     present(service).hasResourceProperties('AWS::CloudWatch::Alarm', {
       Namespace: 'Payonce',
       MetricName,
@@ -95,7 +95,7 @@ describe('alarms watch', () => {
     });
   });
 
-  test('the circuit breaker of every configured processor', () => {
+  test('watch the circuit breaker of every configured processor', () => {
     expect(watched('outbound_breaker_opened', 'vendor')).toContain('"sandbox"');
     expect(watched('outbound_breaker_opened', 'vendor')).not.toContain('"stripe"');
     present(mailed).hasResourceProperties('AWS::CloudWatch::Alarm', {
@@ -104,7 +104,7 @@ describe('alarms watch', () => {
     });
   });
 
-  test('only metrics that a function emits', () => {
+  test('watch only metrics that a function emits', () => {
     const handlers = globSync('lambdas/functions/*.ts').map((file) => readFileSync(file, 'utf8'));
     const names = new Set([
       ALARM_SERVICE,
@@ -123,11 +123,11 @@ describe('alarms watch', () => {
     expect(services.filter((name) => typeof name !== 'string' || !names.has(name))).toEqual([]);
   });
 
-  test('only plain metrics: other alarms cost more and cannot be deployed in every region', () => {
+  test('watch only plain metrics, because other alarms cost more and are not available in every region', () => {
     expect(alarms.filter(({ MetricName, Metrics }) => MetricName === undefined || Metrics !== undefined)).toEqual([]);
   });
 
-  test('metrics that are all on a dashboard, as all alarms are', () => {
+  test('are all on a dashboard, together with the main metrics', () => {
     const body = JSON.stringify(present(service).findResources('AWS::CloudWatch::Dashboard'));
     for (const name of [
       'mismatch',
@@ -142,7 +142,7 @@ describe('alarms watch', () => {
     expect(ids.filter((id) => !body.includes(`["${id}","Arn"]`))).toEqual([]);
   });
 
-  test('dashboards of at most 50 metrics, which are free, with all options', () => {
+  test('stay on dashboards within the free limit of 50 metrics, even with all options enabled', () => {
     const dashboards = Object.values(present(mailed).findResources('AWS::CloudWatch::Dashboard')) as {
       readonly Properties: { readonly DashboardBody: { readonly 'Fn::Join': readonly [string, readonly unknown[]] } };
     }[];
@@ -156,7 +156,10 @@ describe('alarms watch', () => {
   });
 });
 
-/** The alarm for each fault: its metric, and its dimensions without references. */
+/**
+ * Faults with the metric and the literal dimensions of their alarm. Dimensions that refer to other resources are
+ * omitted.
+ */
 const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Readonly<Record<string, string>>])[] = [
   ['money arrives too late or twice, at any function', 'late_success', { service: 'alarms' }],
   ['a fact of a processor contradicts a payment, at any function', 'contradiction', { service: 'alarms' }],
@@ -203,7 +206,7 @@ const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Rea
   ['the breaker of a vendor or processor opens', 'outbound_breaker_opened', { service: 'vendors' }],
 ];
 
-describe('each fault has its alarm', () => {
+describe('fault alarms', () => {
   const named = ({ Dimensions = [] }: Alarm): Readonly<Record<string, string>> =>
     Object.fromEntries(
       Dimensions.flatMap(({ Name, Value }) => (Name !== 'vendor' && typeof Value === 'string' ? [[Name, Value]] : [])),
@@ -217,11 +220,11 @@ describe('each fault has its alarm', () => {
     expect(alarms.some((alarm) => isOf(alarm, fault))).toBe(true);
   });
 
-  test('there is no alarm on any other fault', () => {
+  test('cover no other faults', () => {
     expect(alarms.filter((alarm) => !FAULTS.some((fault) => isOf(alarm, fault)))).toEqual([]);
   });
 
-  test('jobs: immediately, or after 15 minutes for a job that runs every few minutes', () => {
+  test('evaluate job metrics over 5 minutes, or over 15 minutes for failures of frequent jobs', () => {
     const periods = alarms
       .filter(({ MetricName = '' }) => MetricName.startsWith('job_'))
       .map(({ MetricName, Dimensions, EvaluationPeriods, Period }) => [
@@ -240,20 +243,20 @@ describe('each fault has its alarm', () => {
   });
 });
 
-describe('an alarm on overdue jobs', () => {
-  test('starts on missing data, unlike all other alarms', () => {
+describe('the alarm on overdue jobs', () => {
+  test('treats missing data as a breach, unlike all other alarms', () => {
     const odd = alarms.filter((alarm) => (alarm as { TreatMissingData?: string }).TreatMissingData !== 'notBreaching');
     expect(new Set(odd.map(({ MetricName }) => MetricName))).toEqual(new Set(['jobs_overdue']));
   });
 });
 
-describe('alarms notify', () => {
-  test('no topic without a setting', () => {
+describe('alarm notifications', () => {
+  test('have no topic by default', () => {
     expect(alarms.filter(({ AlarmActions }) => AlarmActions !== undefined)).toEqual([]);
     present(service).resourceCountIs('AWS::SNS::Topic', 0);
   });
 
-  test('an e-mail address, over an encrypted topic to which only alarms of this account may publish', () => {
+  test('reach an e-mail address through an encrypted topic to which only alarms of this account may publish', () => {
     const template = present(mailed);
     const topic = { Ref: Match.stringLikeRegexp('^WatchTopic') };
     const mailedAlarms = alarmsOf(template);
@@ -289,7 +292,7 @@ describe('alarms notify', () => {
     });
   });
 
-  test('an existing topic', async () => {
+  test('use an existing topic if one is configured', async () => {
     const arn = 'arn:aws:sns:eu-central-1:123456789012:pager';
     const template = present((await synthesize({ 'payonce:alarmTopicArn': arn })).service);
     expect(alarmsOf(template).every(({ AlarmActions }) => AlarmActions?.[0] === arn)).toBe(true);

@@ -51,11 +51,11 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_LANE#*',
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_LANE#*',
-      // The table's index.
+      // Queries on the table's index.
       'dynamodb:Query on Registry',
       'dynamodb:UpdateItem on Registry of WEBHOOK_DELIVERY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
-      // The content of the webhooks.
+      // Data that the webhooks contain.
       'dynamodb:GetItem on Ledger of PAY#*, ORD#*',
       'dynamodb:GetItem, dynamodb:Query on Registry of DETAILS#*',
       'dynamodb:Query on Views of EVENT#*',
@@ -67,7 +67,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 describe.each(ROLES)('the role of %s', (owner, own) => {
-  test('has exactly the permissions that its path needs', () => {
+  test('has exactly the permissions that it needs', () => {
     const allowed = (roles.get(owner) ?? []).filter(({ Effect }) => Effect === 'Allow').map(describeStatement);
     expect(allowed.sort()).toEqual([...ALWAYS, ...own].sort());
   });

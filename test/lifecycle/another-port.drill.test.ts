@@ -30,14 +30,14 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Expects success of a payment, of a job run, and of a payment that only a callback completes. */
+/** Expects a payment, a job run, and a payment that only a callback completes to succeed. */
 async function expectWork(aws: LocalAws): Promise<void> {
   await expectSucceeded(aws, 'tok_ok', [201, 202]);
   expect(await runJob(aws, 'resolve')).toMatchObject({ status: 'succeeded' });
   await expectSucceeded(aws, 'tok_async', [202]);
 }
 
-/** Expects that a payment of an earlier start can still be refunded, because it has the same processor. */
+/** Expects a refund of a payment from an earlier start to succeed, because the processor is the same. */
 async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
   const refunded = await new ApiClient(aws, aws.apiKey).send('POST', `/v1/payments/${String(payment)}/refunds`, {
     headers: { 'idempotency-key': crypto.randomUUID(), 'content-type': 'application/json' },
@@ -46,7 +46,7 @@ async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
   expect([201, 202]).toContain(refunded.status);
 }
 
-/** Expects a payment to succeed, immediately or later: a busy machine may not call the processor in time. */
+/** Expects a payment to succeed, possibly late: on a busy machine, the call to the processor may time out. */
 async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly number[]): Promise<void> {
   const api = new ApiClient(aws, aws.apiKey);
   const { status, json } = await api.pay({ key: crypto.randomUUID(), body: { source } });

@@ -30,7 +30,7 @@ const target = {
   credentials: CREDENTIALS,
 };
 let directory: string;
-// Hooks run only if the test does.
+// A hook, so that a skipped test creates no directory.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-drill-'));
 });
@@ -57,8 +57,8 @@ async function stopArchiver(): Promise<void> {
 }
 
 /**
- * The runbook drill with the archive alone: the Ledger is lost while payments run, and it has no backup. Two deploys
- * take minutes, so only `npm run prove` runs this test.
+ * Drills the runbook for a Ledger without a backup that is lost while payments run: only its archive remains. Two
+ * deploys take minutes, so only `npm run prove` runs this test.
  */
 whole(test, { slice: test.skip })(
   'rebuilds a lost Ledger from the archive and verifies it; the processor’s books show the missing rest',
@@ -85,7 +85,8 @@ whole(test, { slice: test.skip })(
         async () => (await archive.chain(`PAY#${String(json['id'])}`, undefined)).rows.length >= 2 || undefined,
       );
 
-    // Idempotency records must be older than the Ledger from the archive. The local AWS restores the current rows.
+    // The idempotency records must be older than the Ledger rebuilt from the archive. The local AWS can restore only
+    // the current rows.
     const to = String(Math.floor(Date.now() / 1000));
     const others = await command('tables', 'restore', '--only', 'idempotency,registry', '--to', to);
     // Makes the archive lag behind when the table is lost.
@@ -132,7 +133,7 @@ whole(test, { slice: test.skip })(
 
     const system = { ...local, ...after };
     await runJob(system, 'resolve');
-    // A run compares up to the last full minute. The lost charges may belong to the current minute.
+    // A run compares full minutes only, and the lost charges may belong to the current minute.
     await until(async () => minute(Date.now()) > minute(lostAtMs) || undefined);
     await runJob(system, 'reconcile-recent');
     const { Items = [] } = await documentClient(dynamoDbClient()).send(
@@ -142,7 +143,7 @@ whole(test, { slice: test.skip })(
     expect(mismatches).toContain(String(forgotten.json['id']));
     for (const agreed of [kept, held]) expect(mismatches).not.toContain(agreed.json['id']);
 
-    // Clients repeat their requests; each gets its payment, which was charged once.
+    // Clients retry their requests. Each receives its payment, which was charged once.
     for (const key of ['forgotten', ...asked]) {
       const { json } = await api.payUntilSucceeded({ key });
       expect(await charges(json['id'])).toHaveLength(1);

@@ -26,11 +26,11 @@ const CHANGED = {
   'payonce:alarmEmail': 'on-call@shop.example',
   'payonce:stripeAccount': 'acct_1',
 };
-/** Sources of the functions. */
+/** Files and directories that a copy of the app needs. */
 const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'console', 'package.json', 'tsconfig.json'];
 /**
- * Code of the next version: adds a field, unknown to the first code, to each transition and to each answer to a new
- * payment.
+ * Code changes of the next version. They add a field that the first version does not know to each transition and to
+ * each response to a new payment.
  */
 const NEXT_CODE = [
   {
@@ -46,8 +46,8 @@ const NEXT_CODE = [
 ];
 
 /**
- * Changes for a failing deploy: it deploys all functions, then waits for a signal that never arrives, and
- * CloudFormation rolls the service back.
+ * Code changes that make a deploy fail. The deploy updates all functions, then waits for a signal that never arrives,
+ * and CloudFormation rolls the service back.
  */
 const REFUSED = [
   { file: 'bin/app.ts', before: 'import { App }', after: 'import { App, CfnWaitCondition, CfnWaitConditionHandle }' },
@@ -69,13 +69,13 @@ for (const each of service.node.findAll()) if (each instanceof CfnFunction) refu
 const { awsEndpoint: endpoint, region } = localAws();
 const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 let directory: string;
-// Hooks run only if the test does.
+// A hook, so that a skipped test creates no directory.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-deploys-'));
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Creates a copy of the program with the next code. */
+/** Copies the app and applies the code changes to the copy. */
 function nextApp(name: string, changes: typeof NEXT_CODE = []): Pick<CdkApp, 'command'> {
   const copy = join(directory, name);
   for (const source of SOURCES) cpSync(join(PROJECT, source), join(copy, source), { recursive: true });
@@ -98,20 +98,21 @@ async function deployWith(
 }
 
 /**
- * Pause between the payments of one payer, in milliseconds. Each payment is checked after the deploys, which takes
- * longer than paying.
+ * Pause between one payer's payments, in milliseconds. It limits their number, because checking a payment after the
+ * deploys takes longer than creating it.
  */
 const BETWEEN_PAYMENTS_MS = 2_000;
-/** Maximum retries of a request by a payer, one a second. */
+/** Maximum retries per request of a payer, one per second. */
 const MAX_RETRIES = 120;
 /**
- * Answers after which a retry succeeds. The emulator ends a function's processes at a deploy (502); AWS lets them
- * finish.
+ * Responses after which a retry succeeds. On a deploy, the emulator kills a function's processes (502), whereas AWS
+ * lets them finish.
  */
 const HEALED = /^50[23] |^409 idempotency_key_in_progress$/;
 
 /**
- * Pays, reads the payments back, retries each request with the same key until it is answered, and records the answers.
+ * Creates payments, reads them back, retries each request with the same key until it is answered, and records the
+ * responses.
  */
 class Payers {
   readonly paid = new Map<string, ApiAnswer>();
@@ -123,7 +124,6 @@ class Payers {
     this.#api = api;
   }
 
-  /** Pays until the deploy has ended. */
   async during<Deployed>(deployed: Promise<Deployed>): Promise<Deployed> {
     const ended = new AbortController();
     const payers = Array.from({ length: PAYERS }, async () => {
@@ -141,7 +141,7 @@ class Payers {
     return result;
   }
 
-  /** Returns the versions of the code that accepted payments, from the payment number `from` on. */
+  /** Returns the code versions that accepted payments, starting at payment number `from`. */
   versions(from = 0): ReadonlySet<unknown> {
     return new Set([...this.paid.values()].slice(from).map(({ json }) => json['made_by']));
   }

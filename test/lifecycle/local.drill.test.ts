@@ -79,7 +79,7 @@ async function pay(
   return { status: answer.status, replayed: answer.headers.get('idempotency-replayed') };
 }
 
-/** Returns the number of payments in the list, a view. */
+/** Returns the number of payments in the list view. */
 async function listed({ apiUrl, apiKey }: LocalAws): Promise<number> {
   const answer = await fetch(`${apiUrl}/v1/payments`, { headers: { authorization: `Bearer ${apiKey}` } });
   return ((await answer.json()) as { readonly data: readonly unknown[] }).data.length;
@@ -106,7 +106,7 @@ describe('the local AWS', () => {
     expect(await untilGone()).toEqual([]);
   });
 
-  test('leaves nothing running when killed, and nothing that prevents the next start', async () => {
+  test('leaves no process and no obstacle to the next start when killed', async () => {
     const foreground = startInForeground();
     await foreground.untilOutput('logs of the functions follow');
     const { apiKey } = details();
@@ -115,7 +115,7 @@ describe('the local AWS', () => {
     // On a busy machine, two calls to the processor may time out; the outcome is then known later.
     expect([201, 202]).toContain(paid.status);
     expect(paid.replayed).toBeNull();
-    // Matches the functions' logs, with the time and the function.
+    // Matches a log line with its time and function name.
     await foreground.untilOutput(/\d\d:\d\d:\d\d\.\d{3} {2}Payments {5}/);
     foreground.child.kill('SIGKILL');
     expect(await untilGone()).toEqual([]);
@@ -128,7 +128,7 @@ describe('the local AWS', () => {
     expect(await pay(details())).toEqual({ ...paid, replayed: 'true' });
   });
 
-  test('is detected as running, stops, and restarts with its keys and payments', async () => {
+  test('detects that it is running, stops, and restarts with its keys and payments', async () => {
     await start();
     const aws = details();
     const { status } = await pay(aws);
@@ -147,7 +147,7 @@ describe('the local AWS', () => {
     await foreground.untilOutput('logs of the functions follow');
     expect(details().apiKey).toBe(aws.apiKey);
     expect(await pay(details())).toEqual({ status, replayed: 'true' });
-    // After the restart, the relay reads the stream and the lists follow its events.
+    // After the restart, the relay reads the stream again, and its events update the list.
     const before = await listed(aws);
     expect((await pay(aws, 'after-the-restart')).replayed).toBeNull();
     expect((await pay(aws, 'after-the-restart')).status).toBeLessThan(300);
@@ -158,7 +158,7 @@ describe('the local AWS', () => {
     expect(existsSync(join(directory, 'local.json'))).toBe(false);
   });
 
-  test('an unreadable file does not prevent the start', async () => {
+  test('treats an unreadable state file as not running', async () => {
     writeFileSync(join(directory, 'local.json'), '{"keeperPid": 1');
     expect((await stop()).stdout).toContain('Payonce is not running');
   });

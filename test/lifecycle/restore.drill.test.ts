@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 const ENVIRONMENT = 'restored';
 const local = localAws();
 let directory: string;
-// Hooks run only if the test does.
+// A hook, so that a skipped test creates no directory.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-restore-'));
 });
@@ -45,9 +45,9 @@ async function lose(TableName: string): Promise<void> {
 }
 
 /**
- * The runbook drill for lost tables. The local AWS restores the current rows, so the tables are restored at the moment
- * of the backup, and traffic continues before the originals are lost. Two deploys take minutes, so only `npm run prove`
- * runs this test.
+ * Drills the runbook for lost tables. The local AWS can restore only the current rows, so the test restores the tables
+ * first, continues the traffic, and then deletes the originals. Two deploys take minutes, so only `npm run prove` runs
+ * this test.
  */
 whole(test, { slice: test.skip })(
   'restores three lost tables so that processor, books and answers agree, and finds a lost payment',
@@ -82,10 +82,10 @@ whole(test, { slice: test.skip })(
     const after = await deployWith(adopted, { tenantId, apiKey, operatorKey });
     expect(after.tables).toMatchObject({ ledger: `${before.tables.ledger}-r${to}`, views: before.tables.views });
     expect(after.apiKey).toBe(before.apiKey);
-    // The archive has the rows that the restored Ledger lacks. Newer rows have taken the keys of lost rows. No chain is
+    // The archive has rows that the restored Ledger lacks, and newer rows reuse the keys of lost rows. No chain is
     // broken.
     const verified = await payonce(local, 'verify', '--environment', ENVIRONMENT, '--json');
-    // A sentence about the findings follows on standard error.
+    // Drops the sentence about the findings, which follows on standard error.
     const document = verified.said.slice(0, verified.said.lastIndexOf('}') + 1);
     const { findings } = JSON.parse(document) as {
       readonly findings: readonly { kind: string; chain: string }[];
@@ -104,8 +104,7 @@ whole(test, { slice: test.skip })(
     expect(await charges(retried.json['id'])).toHaveLength(1);
     expect((await api.send('GET', `/v1/payments/${String(forgotten.json['id'])}`)).status).toBe(404);
     const refunded = await api.send('POST', refunds, refund);
-    // A run of the resolver may have recorded the refund from the processor's books first, so that the key is already
-    // used.
+    // A resolver run may have recorded the refund from the processor's books first. The key is then already used.
     if (refunded.status !== 201) expect(refunded.json).toMatchObject({ code: 'idempotency_key_expired' });
     const [charge] = await charges(kept.json['id']);
     expect(charge).toMatchObject({ amount_refunded: 400 });
@@ -115,7 +114,7 @@ whole(test, { slice: test.skip })(
     await api.payUntilSucceeded({ key: 'new' });
 
     await runJob({ ...local, ...after }, 'resolve');
-    // A run compares up to the last full minute. The forgotten charge may belong to the current minute.
+    // A run compares full minutes only, and the forgotten charge may belong to the current minute.
     await until(async () => (minute(Date.now()) > minute(forgottenByMs) ? true : undefined));
     await runJob({ ...local, ...after }, 'reconcile-recent');
     const { Items = [] } = await documentClient(dynamoDbClient()).send(
@@ -125,7 +124,7 @@ whole(test, { slice: test.skip })(
     expect(JSON.stringify(mismatches)).toContain(String(forgotten.json['id']));
     for (const agreed of [kept, held, retried]) expect(JSON.stringify(mismatches)).not.toContain(agreed.json['id']);
 
-    // The merchant repeats the request, as the runbook says.
+    // The merchant retries the request, as the runbook instructs.
     expect((await api.payUntilAnswered({ key: 'forgotten' })).json['id']).toBe(forgotten.json['id']);
     expect(await charges(forgotten.json['id'])).toHaveLength(1);
   },

@@ -40,7 +40,7 @@ async function expectPayment(aws: LocalAws): Promise<void> {
   expect(paid.headers.get('idempotency-replayed')).toBeNull();
 }
 
-test('a start with an unusable snapshot deploys and replaces the snapshot, and the next start uses the new snapshot', async () => {
+test('a start replaces an unusable snapshot by deploying, and the next start uses the new snapshot', async () => {
   // This snapshot is complete according to its manifest, but has no stacks.
   const empty = join(directory, 'empty');
   mkdirSync(empty);
@@ -78,7 +78,7 @@ test('a snapshot whose stacks differ from its stamp is not used', async () => {
   ]);
 });
 
-test('a cold stack charges once for fifty concurrent duplicates, with a reason for each refusal', async () => {
+test('a cold stack charges once for fifty concurrent duplicates, and gives a reason for each refusal', async () => {
   await started('cold', async (aws) => {
     const api = new ApiClient(aws, aws.apiKey);
     const post = { key: 'cold-fifty' };

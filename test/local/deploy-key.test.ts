@@ -62,13 +62,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(project, { recursive: true, force: true }));
 
-describe('the key of a deploy', () => {
+describe('the deploy key', () => {
   test('stays the same for the same files', () => {
     expect(deployKey(project)).toMatch(/^[0-9a-f]{64}$/);
     expect(deployKey(project)).toBe(deployKey(project));
   });
 
-  test.each(INPUTS)('changes with one byte of %s', (path) => {
+  test.each(INPUTS)('changes when one byte of %s changes', (path) => {
     const before = deployKey(project);
     writeFileSync(join(project, path), 'b');
     expect(deployKey(project)).not.toBe(before);
@@ -98,14 +98,14 @@ describe('the key of a deploy', () => {
     expect(deployKey(project, 'v24.0.1')).not.toBe(deployKey(project, 'v24.0.0'));
   });
 
-  test.each(NO_INPUTS)('does not change with %s', (path) => {
+  test.each(NO_INPUTS)('ignores changes to %s', (path) => {
     const before = deployKey(project);
     writeFileSync(join(project, path), 'b');
     expect(deployKey(project)).toBe(before);
   });
 
   test.each(['lib/linked.ts', 'linked', 'node_modules/linked', 'node_modules/hono/linked'])(
-    'is unknown when %s is a link, whose target can change',
+    'is undefined when %s is a link, because its target can change',
     (path) => {
       symlinkSync(join(project, 'test'), join(project, path));
       expect(deployKey(project)).toBeUndefined();
@@ -113,7 +113,7 @@ describe('the key of a deploy', () => {
   );
 });
 
-test('every module of the stacks, the functions, the console and the local AWS is an input of the key', async () => {
+test('every module of the stacks, the functions, the console and the local AWS is an input of the deploy key', async () => {
   const functions = globSync('*.ts', { cwd: join(PROJECT, 'lambdas', 'functions') }).map(
     (file) => `lambdas/functions/${file}`,
   );

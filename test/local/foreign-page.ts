@@ -72,13 +72,12 @@ async function statusOf(
   return until(async () => found[0]);
 }
 
-/** Returns the text of a response if a script of the page can read it. */
+/** Returns the text of a response, or `unreadable` if the browser denies it to the page's scripts. */
 export async function read(page: Page, url: string, headers: Record<string, string> = {}): Promise<string> {
   const call = `fetch(${JSON.stringify(url)}, { headers: ${JSON.stringify(headers)} })`;
   return page.evaluate<string>(`${call}.then((response) => response.text(), () => 'unreadable')`);
 }
 
-/** Starts every Node listener of the repository. */
 export async function ownListeners(): Promise<{ readonly urls: readonly string[]; readonly stop: () => void }> {
   const servers = await Promise.all(LISTENERS.map(([, start]) => start()));
   return {

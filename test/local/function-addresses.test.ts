@@ -18,7 +18,7 @@ console.log(await answer.text());
 `;
 
 test.each(['a text', 'a URL', 'a request'])(
-  "a function that fetches %s reaches a REST API of the template on the run's emulator, and any other URL unchanged",
+  'fetch with %s sends REST API URLs to the emulator, and leaves all other URLs unchanged',
   async (how) => {
     const server = createServer((request, response) => {
       void text(request).then((body) => response.end(`${request.method} ${request.url} ${body}`));
@@ -47,8 +47,8 @@ const call = callOnce({ method: 'POST', url, headers: {}, body: 'sent', timeoutM
 console.log(await call.catch(({ code }) => code));
 `;
 
-test('a call of a function ends at its time limit, even after garbage collection', async () => {
-  // Without the time limit, the connection would close long after it.
+test('a function call times out at its limit, even after garbage collection', async () => {
+  // Closes the connection long after the time limit.
   const server = createServer((request) => void setTimeout(() => request.socket.destroy(), 5_000).unref());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

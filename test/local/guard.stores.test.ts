@@ -71,7 +71,7 @@ describe('the local AWS', () => {
       { headers: { ...KEY, host: `127.0.0.1:${port}@evil.example` } },
       /the header Host/,
     ],
-  ])('refuses %s, before any service', async (_what, asked, reason) => {
+  ])('refuses %s before a service receives it', async (_what, asked, reason) => {
     expect(await ask(asked)).toMatchObject({ status: 403, body: expect.stringMatching(reason) });
   });
 
@@ -82,12 +82,12 @@ describe('the local AWS', () => {
     ['a request to save its state', { method: 'POST', path: '/_payonce/save', headers: KEY }],
     ['a request for a URL that a person typed', { headers: { ...KEY, 'sec-fetch-site': 'none' } }],
     ['a health check without a key', { path: '/_ministack/health' }],
-  ])('answers %s, without a header that lets other origins read it', async (_what, asked) => {
+  ])('answers %s without CORS headers', async (_what, asked) => {
     const { status, names } = await ask(asked);
     expect([status, names.filter((name) => name.startsWith('access-control-'))]).toEqual([200, []]);
   });
 
-  test('accepts a session key, as in links to exports, for services only', async () => {
+  test('accepts a session key, as export links contain it, for services only', async () => {
     const sts = credential(accessKeyId).replace('/lambda/', '/sts/');
     const { body } = await ask({
       path: '/?Action=GetSessionToken&Version=2011-06-15',
@@ -95,7 +95,7 @@ describe('the local AWS', () => {
     });
     const [, key = ''] = /<AccessKeyId>(\w+)</.exec(body) ?? [];
     const headers = { authorization: credential(key) };
-    // The service itself refuses the request, by its policies.
+    // The key passes the guard. The service then refuses the request by its own policies.
     expect((await ask({ headers })).body).toContain('MissingAuthenticationToken');
     for (const path of ['/_ministack/sqs/messages', '/_payonce/save', '/_localstack/health'])
       expect([path, await ask({ path, headers })]).toMatchObject([
@@ -104,7 +104,7 @@ describe('the local AWS', () => {
       ]);
   });
 
-  test('creates no function for the well-known key of an SDK', async () => {
+  test('refuses to create a function for the well-known key of an SDK', async () => {
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
     const client = new LambdaClient({ endpoint: awsEndpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
     const Code = { ZipFile: Buffer.from('') };

@@ -16,12 +16,12 @@ describe('Python', () => {
     return answer === undefined ? Promise.reject(new Error('ENOENT')) : Promise.resolve(answer);
   };
 
-  test('is found as the first candidate that is new enough', async () => {
+  test('is the first candidate with a supported version', async () => {
     expect(await findPython(machineWith({ python3: 'Python 3.9.2\n', python: 'Python 3.12.1\n' }))).toEqual(['python']);
     expect(await findPython(machineWith({ 'py -3': 'Python 3.10.0' }))).toEqual(['py', '-3']);
   });
 
-  test('gives one line with the remedy if it is missing or too old', async () => {
+  test('is reported with a one-line remedy if it is missing or too old', async () => {
     await expect(findPython(machineWith({}))).rejects.toThrow(
       'The local AWS needs Python 3.10 or newer, but none was found: install it from python.org.',
     );
@@ -29,7 +29,7 @@ describe('Python', () => {
   });
 });
 
-describe('a program of the project that fails', () => {
+describe('a failing program of the project', () => {
   const project = join(import.meta.dirname, '..', '..');
   const run = promisify(execFile);
   let directory = '';

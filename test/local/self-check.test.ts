@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { selfCheck } from '../../local/self-check.ts';
 
 const RUN = 'resolve:2026-11-28T09:41:09Z';
-/** Answers by request. */
+/** Status and body of the response to each request. */
 let answers: Readonly<Record<string, readonly [status: number, body: object]>> = {};
 let server: Server;
 

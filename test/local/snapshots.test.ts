@@ -92,7 +92,7 @@ describe('a snapshot', () => {
     expect(snapshots.restore('key', target)).toBe(true);
   });
 
-  test('is not used, and deleted later, if a killed process left it half written', () => {
+  test('is ignored, and later deleted, if a killed process left it half-written', () => {
     const left = join(folder, `partial-${NO_PROCESS}-0000`);
     mkdirSync(join(left, 'files'), { recursive: true });
     const underWay = join(folder, `partial-${process.pid}-0000`);
@@ -119,7 +119,7 @@ describe('a snapshot', () => {
   });
 });
 
-test('keeps only the three snapshots used last', () => {
+test('keeps only the three most recently used snapshots', () => {
   ['a', 'b', 'c'].forEach((key, seconds) => {
     snapshots.keep(key, state);
     utimesSync(join(folder, key), 1_000 + seconds, 1_000 + seconds);

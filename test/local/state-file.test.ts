@@ -51,14 +51,17 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Starts a process with the given command line. @returns its process id */
+/**
+ * Starts a process whose command line contains `name`.
+ * @returns its process id
+ */
 function processNamed(name: string): number {
   child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)', name], { detached: true });
   return child.pid ?? 0;
 }
 
 describe('the state file of a local AWS', () => {
-  test('is read unchanged, including the keys for the next run', () => {
+  test('is read back unchanged, and its keys remain for the next run', () => {
     state.write(RUNNING);
     expect(state.read()).toEqual(RUNNING);
     state.remove();
@@ -82,12 +85,12 @@ describe('the state file of a local AWS', () => {
     expect(await state.running()).toBeUndefined();
   });
 
-  test('is ignored when its URL does not answer in time, and its processes still count as running', async () => {
+  test('is ignored when its URL does not respond in time, although its processes still count as running', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
     expect([await state.running(0), state.isKept()]).toEqual([undefined, true]);
   });
 
-  test('is reported by payonce --local as not answering, without suggesting a second start', async () => {
+  test('makes payonce --local report an unresponsive stack without suggesting a second start', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
     const began = Date.now();
     let looks = 0;
@@ -100,7 +103,7 @@ describe('the state file of a local AWS', () => {
     });
   });
 
-  test('is found when its URL answers late', async () => {
+  test('is accepted when its URL responds late', async () => {
     const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

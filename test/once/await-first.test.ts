@@ -27,7 +27,7 @@ let store: Stores;
 let processor: SandboxInProcess;
 /** Durations of the waiting request's pauses, in milliseconds. */
 let pauses: number[];
-/** Runs while the waiting request sleeps. */
+/** Called while the waiting request sleeps. */
 let whileWaiting: () => Promise<void>;
 
 beforeEach(() => {
@@ -67,8 +67,8 @@ const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}, ask
 };
 
 /**
- * Starts a first request that has claimed and waits for the processor. @returns a function that lets the processor
- * answer
+ * Starts a first request, which claims the key and waits for the processor.
+ * @returns a function that lets the processor respond
  */
 async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePaymentOutcome> }> {
   const asked = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePayment
 }
 
 describe('a duplicate that prefers to wait', () => {
-  test('gets the answer of the first request as soon as it exists', async () => {
+  test('receives the response to the first request as soon as it exists', async () => {
     const first = await firstAtProcessor();
     let firstOutcome: CreatePaymentOutcome | undefined;
     whileWaiting = async () => {
@@ -107,7 +107,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.sends(OPERATION)).toBe(1);
   });
 
-  test('is answered "in progress" exactly at the end of its waiting time', async () => {
+  test('reports the first request as in progress exactly when its wait time ends', async () => {
     const first = await firstAtProcessor();
 
     const outcome = await waiting(8);
@@ -118,7 +118,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('takes over when the lease of the first request ends during the wait, and charges once', async () => {
+  test('takes over when the lease of the first request expires during the wait, and charges once', async () => {
     const first = await firstAtProcessor();
     clock.advance(20_000);
 
@@ -177,7 +177,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('is answered within 20 seconds, even if it takes over at the end of its wait', async () => {
+  test('receives a response within 20 seconds, even if it takes over at the end of its wait', async () => {
     const first = await firstAtProcessor();
     clock.advance(17_500);
     const asked = clock.nowMs();

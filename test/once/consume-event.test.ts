@@ -67,7 +67,7 @@ describe('an event', () => {
     expect(harness.stores.allRows()).toEqual([{ handler: 'commission' }, { handler: 'entries' }]);
   });
 
-  test('is remembered longer than queue, archive and dead-letter queue together can redeliver it', async () => {
+  test('is remembered longer than the combined redelivery time of queue, archive and dead-letter queue', async () => {
     const harness = new Harness();
     const consumer = counting('entries');
     await harness.consume(consumer);
@@ -90,7 +90,7 @@ describe('a business key', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('protects longer than an event id: without a business key, an event is refused after the id’s retention', async () => {
+  test('protects beyond the retention of an event id, after which an event without a business key is refused', async () => {
     const harness = new Harness();
     const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
     const consumer = counting('commission');
@@ -108,14 +108,14 @@ describe('a business key', () => {
   test.each([
     ['tenant', { tenant: tenantId('ten_other') }],
     ['mode', { mode: 'live' as const }],
-  ])('has a separate effect for a different %s', async (_what, changes) => {
+  ])('allows a separate effect for a different %s', async (_what, changes) => {
     const harness = new Harness();
     const consumer = counting('commission', { key: () => 'order:1' });
     await harness.consume(consumer);
     expect(await harness.consume(consumer, { ...EVENT, ...changes })).toEqual({ kind: 'done' });
   });
 
-  test('has a separate effect at a different handler, and must not be empty', async () => {
+  test('allows a separate effect at a different handler, and must not be empty', async () => {
     const harness = new Harness();
     await harness.consume(counting('commission', { key }));
     expect(await harness.consume(counting('loyalty', { key }))).toEqual({ kind: 'done' });
@@ -133,7 +133,7 @@ describe('an effect in Payonce’s own tables', () => {
   });
   const entry = (name: string): ConsumerWrite => ({ kind: 'put', row: { ...HEAD, sort: name }, attributes: { name } });
 
-  test('omits obsolete writes, and applies the other writes', async () => {
+  test('skips obsolete writes, and applies the other writes', async () => {
     const harness = new Harness();
     const handle = (sequence: number) =>
       inOwnTables<PaymentEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
@@ -143,7 +143,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.stores.allRows()).toHaveLength(3);
   });
 
-  test('is omitted entirely when a write with skip_all is obsolete', async () => {
+  test('is skipped entirely when a write with skip_all is obsolete', async () => {
     const harness = new Harness();
     const handle = (sequence: number) =>
       inOwnTables<PaymentEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
@@ -167,7 +167,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect([asked, harness.stores.allRows().length]).toEqual([1, 1]);
   });
 
-  test('is computed a second time if at least one of two failed conditions requires a new computation', async () => {
+  test('is recomputed if at least one of two failed conditions requires it', async () => {
     const harness = new Harness();
     const other = { ...head(5), row: { ...HEAD, sort: 'other' } };
     const before = inOwnTables<PaymentEvent>(async () => [head(5), other]);
@@ -181,7 +181,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(asked).toBe(2);
   });
 
-  test('is computed a second time, from the current rows, after a condition failed', async () => {
+  test('is recomputed from the current rows after a condition fails', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOwnTables<PaymentEvent>(async () => [head(5)]) });
     let asked = 0;
@@ -195,7 +195,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.stores.row(HEAD)).toEqual({ sequence: 6 });
   });
 
-  test('fails with contention after eight rivals, and nothing is recorded', async () => {
+  test('fails with contention after eight rivals, and records nothing', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOwnTables<PaymentEvent>(async () => [head(5)]) });
     const handle = inOwnTables<PaymentEvent>(async () => [head(1)]);

@@ -19,14 +19,14 @@ import {
 } from './consumer-world.ts';
 
 const EVENT = paidEvent();
-/** Deliveries before the queue moves a message to its dead-letter queue. */
+/** Maximum deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
 /** Races without a rival, and with a rival before each call of the first two deliveries. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
 /**
- * Delivers with injected faults until a delivery is acknowledged, then redelivers; a rival delivers before one of the
- * calls.
+ * Delivers an event with injected faults, redelivers it until it is acknowledged, and then once more. A rival delivers
+ * it before call `rivalAt`.
  */
 async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt?: number): Promise<HistoryRun> {
   const world = new ConsumerWorld();
@@ -60,14 +60,14 @@ function survey(how: Consume, faults: number, oneOf = 1) {
 describe.each([
   ['in our tables', tableEffect],
   ['outside', outsideEffect],
-] as const)('an event, its redeliveries and a rival have one effect %s', (_where, how) => {
-  test('with every single fault at every call', async () => {
+] as const)('an event with an effect %s, redeliveries and a rival', (_where, how) => {
+  test('takes effect once despite any single fault at any call', async () => {
     const { histories, findings } = await survey(how, 1);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(60);
   });
 
-  test('with every pair of faults at any two calls', async () => {
+  test('takes effect once despite any two faults at any two calls', async () => {
     const { histories, findings } = await survey(how, 2, 4);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(500, { slice: 125 }));
@@ -77,7 +77,7 @@ describe.each([
 describe.each([
   ['in our tables', tableEffect],
   ['outside', outsideEffect],
-] as const)('a Stream that is read a second time from the beginning', (where, how) => {
+] as const)('a Stream that is read again from the beginning', (where, how) => {
   test(`has no second effect at a consumer ${where}, although every event is published a second time`, async () => {
     const relay = new RelayHarness(chains(4));
     const world = new ConsumerWorld();

@@ -35,8 +35,8 @@ beforeAll(async () => {
 const AT_ONCE = 8;
 
 /**
- * Returns the records over DynamoDB as the processes of one history see them, one after the other, with faults at every
- * SDK call. All processes share one client, because creating a client takes longer than using it.
+ * Returns DynamoDB-backed records for the processes of one history, which run one after another with faults at every
+ * SDK call. The processes share one client, because creating a client takes longer than using it.
  */
 function faultyRecords(): (actor: Actor) => DynamoDbConsumerRecords {
   const { awsEndpoint: endpoint } = emulatedAws();
@@ -99,8 +99,8 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
 describe.each([
   ['in our tables', tableEffect],
   ['outside', outsideEffect],
-] as const)('an event and its redeliveries on the DynamoDB API have one effect %s', (_where, how) => {
-  test('with every pair of faults at any two calls of the SDK and the vendor', async () => {
+] as const)('an event with an effect %s and redeliveries, on the DynamoDB API', (_where, how) => {
+  test('takes effect once despite any two faults at any two calls of the SDK and the vendor', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), {
       faults: 2,
       atOnce: AT_ONCE,

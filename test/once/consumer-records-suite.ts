@@ -20,7 +20,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const ANNA = ownerToken('owner-a');
 const BERT = ownerToken('owner-b');
 
-/** Tests the contract of the store of consumers' records, over DynamoDB in memory and over its API. */
+/** Tests the contract of consumer-record stores, against in-memory DynamoDB and the DynamoDB API. */
 export function describeConsumerRecords(name: string, make: () => Promise<ConsumerRecordsUnderTest>): void {
   let made = 0;
   let records: ConsumerRecordsUnderTest['records'];
@@ -126,16 +126,13 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       ['older', 6, 'a', true],
       ['as old', 5, 'a', false],
       ['of another owner', 6, 'b', false],
-    ])(
-      'compare the number of a row that is %s only if the row has the expected attribute',
-      async (_what, than, value, holds) => {
-        const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;
-        const first: ConsumerWrite = { kind: 'put', row: home, attributes: { n: 5, thing: 'a' }, when };
-        expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
-        const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
-        expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
-      },
-    );
+    ])('check both the number and the owner of a row that is %s', async (_what, than, value, holds) => {
+      const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;
+      const first: ConsumerWrite = { kind: 'put', row: home, attributes: { n: 5, thing: 'a' }, when };
+      expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
+      const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
+      expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
+    });
 
     test('delete rows', async () => {
       await records.recordOnce(record(), [put(5)]);

@@ -20,21 +20,20 @@ type Records = ConsumerEffects & ConsumerClaims;
 export const RECORD_CALLS = ['readEffect', 'recordOnce', 'claim', 'complete', 'fail'] as const;
 
 export interface StoredRecords {
-  /** Returns the records as one process sees them. */
   readonly recordsFor: (actor: Actor) => Records;
   /** Counts the rows of an event in the store itself. */
   readonly rowsOf: (eventId: string) => Promise<number>;
 }
 
-/** How one process consumes an event: the engine's way, or a faulty way that the histories must detect. */
+/** Consumes an event in one process, as the engine does or in a faulty way that the histories must detect. */
 export type Consume = (actor: Actor, event: PaymentEvent, world: ConsumerWorld) => Promise<Consumed>;
 
 /** Visibility timeout of an unacknowledged message, longer than a lease, in milliseconds. */
 const VISIBILITY_MS = 180_000;
 
-/** Simulates consumers, their records, and an outside system that counts the calls. */
+/** Simulates consumers, their records, and an external system that counts its calls. */
 export class ConsumerWorld extends World {
-  /** Effects in the outside system, by the idempotency key of the call. A repeated key has no second effect. */
+  /** Effects in the external system, by idempotency key. A call with a known key has no second effect. */
   readonly outside = new Map<string, string>();
   readonly #stored: StoredRecords | undefined;
   #written = 0;
@@ -63,7 +62,7 @@ export class ConsumerWorld extends World {
     return { records, runner: idempotentRunner, clock, entropy, digest: systemDigest };
   }
 
-  /** Counts how often the event took effect, in our tables and outside. */
+  /** Counts the effects of the event, in our tables and in the external system. */
   async effects({ event }: PaymentEvent): Promise<{ readonly rows: number; readonly calls: number }> {
     const calls = [...this.outside.values()].filter((id) => id === event.id).length;
     const memory = () => this.store.allRows().filter((row) => row['event'] === event.id).length;
@@ -77,14 +76,14 @@ export const tableEffect: Consume = (actor, event, world) => {
   return consumeEvent(world.consumeTools(actor), { handler: 'entries', handle }, event);
 };
 
-/** Consumes with an effect outside, such as an e-mail. */
+/** Consumes with an effect in an external system, such as an e-mail. */
 export const outsideEffect: Consume = (actor, event, world) => {
   const handle = outside<PaymentEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
   const consumer: Consumer<PaymentEvent> = { handler: 'letters', handle };
   return consumeEvent(world.consumeTools(actor), consumer, event);
 };
 
-/** Checks, then acts, then records, in three calls: the faulty way. */
+/** Faulty variant that checks, acts and records in three separate calls. */
 export const naiveInTables: Consume = async (actor, event, world) => {
   const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
@@ -95,7 +94,7 @@ export const naiveInTables: Consume = async (actor, event, world) => {
   return { kind: 'done' };
 };
 
-/** Calls outside with a new key each time: the faulty way. */
+/** Faulty variant that calls the external system with a new key each time. */
 export const naiveOutside: Consume = async (actor, event, world) => {
   const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
@@ -108,7 +107,6 @@ export const naiveOutside: Consume = async (actor, event, world) => {
 
 const systemOperation = (text: string) => `con_${text}` as Parameters<ConsumerEffects['readEffect']>[0];
 
-/** Returns the event of a completed payment. */
 export function paidEvent(key = 'consumer'): PaymentEvent {
   const first = pendingTransition(paymentIdFor(key));
   return eventOf(systemDigest, outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }), detailsOf(first));

@@ -155,7 +155,7 @@ describe('a stale claim', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('returns the state of a rival that takes over before the commit, and records the call', async () => {
+  test('returns the state of a rival that takes over before the commit, and still records the call', async () => {
     const outcome = await world.run({
       call: async () => {
         world.clock.advance(LEASE);
@@ -168,14 +168,14 @@ describe('a stale claim', () => {
     expect(world.notes.fenced).toBe(true);
   });
 
-  test('is reported as in progress if a later owner took it over, even after that owner’s lease', async () => {
+  test('is reported as in progress if a later owner took it over, even after the lease of that owner expired', async () => {
     const stale = world.rival(0);
     const outcome = await world.run({ commit: async () => ({ kind: 'fenced', record: stale }) });
     expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: stale.leaseExpiresAtMs });
   });
 });
 
-test('a claim lists its five latest earlier owners', () => {
+test('a claim lists its five most recent earlier owners', () => {
   let record = world.rival(0);
   const owners = [];
   for (let nowMs = 1; nowMs <= 7; nowMs += 1) {
@@ -204,7 +204,7 @@ describe('a claim whose record is lost', () => {
     expect(commits).toEqual(['open', 'open', 'absent']);
   });
 
-  test('is claimed again with the time of its first claim, because an earlier owner may have sent', async () => {
+  test('is reclaimed with the time of its first claim, because an earlier owner may have sent the call', async () => {
     await world.crash();
     const claimedAtMs = world.clock.nowMs();
     world.record = undefined;
@@ -238,14 +238,14 @@ describe('a claim whose record is lost', () => {
   test.each([
     ['its operation is already answered', { isAnswered: true, isSameRequest: () => true }, 'expired'],
     ['the request is different', { isAnswered: false, isSameRequest: () => false }, 'payload_mismatch'],
-  ])('is not claimed again when %s', async (_case, lost, kind) => {
+  ])('is not reclaimed when %s', async (_case, lost, kind) => {
     await world.crash();
     world.record = undefined;
     const outcome = await world.run({ lostRecord: () => ({ ...lost, claimedAtMs: 0 }) });
     expect([outcome.kind, world.record, world.calls]).toEqual([kind, undefined, []]);
   });
 
-  test('ends as contention when lost twice, and the facts of the call are recorded', async () => {
+  test('ends in contention when lost twice, but records the facts of the call', async () => {
     const expected: string[] = [];
     const commit: Toy['commit'] = async (_record, expects) => {
       expected.push(expects);
@@ -257,7 +257,7 @@ describe('a claim whose record is lost', () => {
 });
 
 describe('the commit', () => {
-  test('is decided again after each rival’s write, without a second call, until the eighth rival', async () => {
+  test('is decided again after each of up to seven rival writes, without a second call', async () => {
     let rivals = 7;
     const commit: Toy['commit'] = async (record) => {
       if (rivals > 0) {
@@ -307,8 +307,8 @@ describe('a call that fails', () => {
   });
 });
 
-describe('a stored answer', () => {
-  test('is replayed from the store, then from the process cache; both refuse a different request', async () => {
+describe('a stored response', () => {
+  test('is replayed from the store and then from the process cache, which both refuse a different request', async () => {
     await world.run();
     const replays = new ProcessReplayCache();
     const other = { key: { ...key, fingerprint: fingerprintOf('other') } };
@@ -320,7 +320,7 @@ describe('a stored answer', () => {
     expect(world.reads).toBe(0);
   });
 
-  test('is kept for the configured hours of its scope', async () => {
+  test('is retained for as many hours as its scope configures', async () => {
     const random = { ...countingEntropy(), fraction: () => 0.5 };
     await world.run({}, { entropy: random, retention: { payments: 24, events: 700 } });
     const { expiresAtSeconds } = world.record as CompletedRecord;
@@ -337,10 +337,10 @@ describe('a stored answer', () => {
   });
 });
 
-describe('while a breaker is open', () => {
+describe('an open breaker', () => {
   const ready = () => Promise.resolve();
 
-  test('nothing begins', async () => {
+  test('prevents a new operation from starting', async () => {
     await expect(world.run({ breaker: open })).rejects.toBe(unready);
     expect(world.record).toBeUndefined();
   });
@@ -358,14 +358,14 @@ describe('while a breaker is open', () => {
     if (expected === unready.code) expect(world.record).toBe(stale);
   });
 
-  test('a stored answer is replayed', async () => {
+  test('does not prevent the replay of a stored response', async () => {
     await world.run();
     const replays = new ProcessReplayCache();
     const breaker = { ...open, checkBegun: open.check };
     expect(await world.run({ breaker }, { replays })).toMatchObject({ kind: 'replay' });
   });
 
-  test('an error of the breaker itself is thrown', async () => {
+  test('throws its own error unchanged', async () => {
     await world.run();
     const broken = new TypeError('a bug');
     const breaker = { check: () => Promise.reject(broken) };
@@ -394,12 +394,12 @@ describe('an effect with a commit but no claim', () => {
   test.each([
     ['again', 8],
     ['part', 20],
-  ] as const)('ends as contention after the result "%s" %d times', async (kind, times) => {
+  ] as const)('fails with contention after the result "%s" %d times', async (kind, times) => {
     await expect(commit(after(times, kind))).rejects.toMatchObject({ code: 'contention' });
   });
 });
 
-describe('a consumer’s call to an outside system', () => {
+describe('a consumer’s call to an external system', () => {
   const stale: OpenConsumption = {
     status: 'failed',
     operationId: key.operationId,

@@ -79,7 +79,7 @@ describe('the Idempotency-Key header', () => {
     );
   });
 
-  test('is never repeated in the error about an invalid key', () => {
+  test('is never quoted in the error about an invalid key', () => {
     const parsed = parseIdempotencyKey(['my secret order']);
 
     expect(JSON.stringify(parsed)).not.toContain('secret');

@@ -70,7 +70,7 @@ describe('a fault', () => {
     }
   });
 
-  test('releases the claim if it occurs in the execution, but not if in the claim or the commit', async () => {
+  test('releases the claim if it occurs during the execution, but not during the claim or the commit', async () => {
     const released: string[] = [];
     const [fault] = FAULTS;
     if (fault === undefined) throw new Error('the list of faults is empty');
@@ -108,12 +108,12 @@ test('Powertools retries a function that throws an error with the name of a Powe
   expect(runs).toBeGreaterThan(1);
 });
 
-describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
+describe('the variable POWERTOOLS_IDEMPOTENCY_DISABLED', () => {
   afterEach(() => {
     delete process.env[POWERTOOLS_IDEMPOTENCY_DISABLED];
   });
 
-  test('the stock layer runs its handler twice, without idempotency', async () => {
+  test('makes the stock layer run its handler twice, without idempotency', async () => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
     let runs = 0;
     const handler = makeIdempotent(
@@ -127,7 +127,7 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     expect(runs).toBe(2);
   });
 
-  test('no function can be built, whatever the value', () => {
+  test('prevents building a function, regardless of its value', () => {
     for (const value of ['true', '1', 'false', '']) {
       process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = value;
       const build = () => idempotently({ unit: 'a request', record: 'its record' }, () => 'a handler');
@@ -135,7 +135,7 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     }
   });
 
-  test('a payment without a claim charges nothing', async () => {
+  test('does not let a payment charge without a claim', async () => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
     const request = paymentRequest('runner-disabled');
     const world = engineWorld(tables, new FaultPlan());

@@ -28,7 +28,7 @@ afterEach(() => {
 
 const faultAt = (point: number, kind: FaultKind): FaultPlan => new FaultPlan([{ point, kind }]);
 
-/** Holds the first attempt before its charge until its lease has ended and a rival has made the complete payment. */
+/** Holds the first attempt before its charge until its lease has expired and a rival has completed the payment. */
 async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge: number) {
   let rivalSaw: Awaited<ReturnType<PaymentWorld['attempt']>> | undefined;
   plan.holdAt(charge, async () => {
@@ -40,7 +40,7 @@ async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge
   return { firstSaw, rivalSaw };
 }
 
-describe('a crash between the effect and the saving of its result', () => {
+describe('a crash after an effect, before its result is saved', () => {
   test('makes the stock layer charge and post a second time', async () => {
     const world = stockWorld(tables, faultAt(STOCK_CALLS.save, 'crash_before'));
     await world.attempt('first', request);
@@ -51,7 +51,7 @@ describe('a crash between the effect and the saving of its result', () => {
     );
   });
 
-  test('makes the stock layer post a second time even when the processor knows the key', async () => {
+  test('makes the stock layer post a second time even if the processor key is the same', async () => {
     const world = stockWorld(tables, faultAt(STOCK_CALLS.save, 'crash_before'), { processorKey: 'same' });
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
@@ -59,7 +59,7 @@ describe('a crash between the effect and the saving of its result', () => {
     expect(await world.violations(request)).toContain('I2: 2 sets of postings');
   });
 
-  test('is impossible in Payonce: result and effect are one transaction, and the retry completes it', async () => {
+  test('cannot occur in Payonce, which writes effect and result in one transaction, and the retry completes it', async () => {
     const world = engineWorld(tables, faultAt(ENGINE_CALLS.commit, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
@@ -68,8 +68,8 @@ describe('a crash between the effect and the saving of its result', () => {
   });
 });
 
-describe('an owner that resumes after its lease has ended and a rival has finished', () => {
-  test("overwrites the winner's stored answer in the stock layer", async () => {
+describe('an owner that resumes after its lease expired and a rival finished', () => {
+  test('overwrites the stored response of the winner in the stock layer', async () => {
     const plan = new FaultPlan();
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
@@ -78,7 +78,7 @@ describe('an owner that resumes after its lease has ended and a rival has finish
     expect(await world.violations(request)).toContain('I3: 2 different answers');
   });
 
-  test("is fenced in Payonce, and returns the winner's answer", async () => {
+  test('is fenced in Payonce, and returns the response of the winner', async () => {
     const plan = new FaultPlan();
     const world = engineWorld(tables, plan);
     const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);
@@ -89,7 +89,7 @@ describe('an owner that resumes after its lease has ended and a rival has finish
     expect(await world.violations(request)).toEqual([]);
   });
 
-  test("deletes the winner's record in the stock layer when it fails, and the key charges twice", async () => {
+  test('deletes the record of the winner in the stock layer when it fails, so the key charges twice', async () => {
     const plan = faultAt(STOCK_CALLS.charge, 'throttle');
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
@@ -129,7 +129,7 @@ describe('a declined payment that is retried with its key', () => {
   });
 });
 
-describe('a process that crashes when no remaining time is configured', () => {
+describe('a crashed process without a configured remaining time', () => {
   test('locks its key for days with the stock layer', async () => {
     jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     const world = stockWorld(tables, faultAt(STOCK_CALLS.charge, 'crash_before'), { remainingTimeMs: 0 });
@@ -141,7 +141,7 @@ describe('a process that crashes when no remaining time is configured', () => {
     expect(world.taken(request)).toBe(0);
   });
 
-  test('has a lease in Payonce that ends within seconds, whatever the remaining time', async () => {
+  test('has a lease in Payonce that expires within seconds, regardless of the remaining time', async () => {
     const world = engineWorld(tables, faultAt(ENGINE_CALLS.charge, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);

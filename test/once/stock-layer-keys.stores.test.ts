@@ -11,7 +11,6 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { lambdaContext, stockLayer } from './stock-payment.ts';
 
-/** An order as received over HTTP. */
 interface HttpEvent {
   readonly headers: Readonly<Record<string, string>>;
   body: { order: string; currency?: string };
@@ -36,7 +35,7 @@ const charge = async (order: string): Promise<string> => {
   return `paid for ${order}`;
 };
 
-/** Wraps a handler in a stock layer that it shares with no other handler. */
+/** Wraps a handler in its own stock layer. */
 function stockHandler(eventKeyJmesPath: string, pay = async (event: HttpEvent) => charge(event.body.order)) {
   const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => pay(event), {
     persistenceStore: stockLayer(dynamoDbClient(), tables),
@@ -45,7 +44,6 @@ function stockHandler(eventKeyJmesPath: string, pay = async (event: HttpEvent) =
   return (event: HttpEvent) => handler(event, lambdaContext(30_000));
 }
 
-/** Sends a merchant's request twice. */
 const twice = async (handler: (event: HttpEvent) => Promise<string>, event: HttpEvent): Promise<void> => {
   await handler(structuredClone(event));
   await handler(structuredClone(event));
@@ -70,7 +68,7 @@ describe('the stock layer with a key from a header', () => {
   });
 });
 
-/** Returns the payments API on the DynamoDB API. */
+/** Returns the payments API with a store on the DynamoDB API. */
 function onDynamoDb(): Api {
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   return new Api({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
@@ -83,7 +81,7 @@ describe('the payments API with a key from a header', () => {
       event: { body: JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok' }) },
     });
 
-  test("runs once, for any case of the header's name", async () => {
+  test('runs once, regardless of the case of the header name', async () => {
     const harness = onDynamoDb();
     const first = await pay(harness, { 'Idempotency-Key': 'k-1' });
     const replies = [
@@ -108,14 +106,14 @@ describe('the payments API with a key from a header', () => {
 });
 
 describe('two payers whose keys have empty or equal parts', () => {
-  test('get one answer from the stock layer if all parts are empty, so that one payment is missing', async () => {
+  test('share one response of the stock layer if all parts are empty, so that one payment is missing', async () => {
     const handler = stockHandler('[headers.tenant, headers.key]');
     await handler({ headers: {}, body: { order: 'shirt' } });
     expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
     expect(charged).toEqual(['shirt']);
   });
 
-  test('share nothing in Payonce: without a key nothing runs, and a key belongs to its tenant', async () => {
+  test('share nothing in Payonce, which requires a key and scopes it to its tenant', async () => {
     const harness = onDynamoDb();
     const theirs = { Authorization: 'Bearer sk_test_zyxwvutsrqponmlkjihgfe' };
     harness.registerKey('sk_test_zyxwvutsrqponmlkjihgfe', { tenantId: tenantId('ten_other') });
@@ -137,19 +135,19 @@ describe('a handler that changes its event', () => {
     return charge(event.body.order);
   };
 
-  test('saves its answer under a different key with the stock layer, so that the key charges a second time', async () => {
+  test('saves its response under a different key with the stock layer, so that a retry charges again', async () => {
     const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => withDefault(event), {
       persistenceStore: stockLayer(dynamoDbClient(), tables),
       config: new IdempotencyConfig({ eventKeyJmesPath: 'body' }),
     });
     const event = { headers: {}, body: { order: 'mutated' } };
-    // With no remaining time, the lease has ended when the retry arrives.
+    // With no remaining time, the lease has expired when the retry arrives.
     await handler(structuredClone(event), lambdaContext(-1));
     await handler(structuredClone(event), lambdaContext(-1));
     expect(charged).toEqual(['mutated', 'mutated']);
   });
 
-  test('has no effect in Payonce: the key is derived first, and only the key is passed to the wrapper', async () => {
+  test('is harmless in Payonce, which derives the key first and passes only the key to the wrapper', async () => {
     const books = new Map<OperationId, string>();
     const event: HttpEvent = { headers: {}, body: { order: 'mutated' } };
     const operationId = storedOperationId('op-mutated');
@@ -199,7 +197,7 @@ describe('two operations with different settings', () => {
   });
 });
 
-/** Returns the minimal steps of an operation: answers by operation id, without a record of the claim. */
+/** Returns minimal steps for an operation. They store responses by operation id, but record no claim. */
 function bookkeeping(
   operationId: OperationId,
   books: Map<OperationId, string>,

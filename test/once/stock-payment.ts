@@ -15,14 +15,14 @@ import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { Seen } from '../payments/payment-story.ts';
 
-/** Seven days, the engine's retention of a payment's answer, in seconds. */
+/** The engine's retention of a payment's response (seven days), in seconds. */
 const RETENTION_SECONDS = 7 * 24 * 60 * 60;
 
 export interface StockTools {
   readonly client: DynamoDBClient;
   readonly tables: StoreTables;
   readonly processor: Pick<Processor, 'charge'>;
-  /** Remaining time of the invocation according to Lambda, and lease of the stock layer, in milliseconds. */
+  /** Remaining invocation time that Lambda reports, which is also the lease of the stock layer, in milliseconds. */
   readonly remainingTimeMs: number;
   /** @default `fresh`: a new processor key for every attempt, a common mistake */
   readonly processorKey?: 'fresh' | 'same';
@@ -45,7 +45,7 @@ export function lambdaContext(remainingTimeMs: number): Pick<Context, 'getRemain
 let attempts = 0;
 
 /**
- * Pays with a handler as the Powertools documentation recommends it, with the safest settings: charge, post to the
+ * Pays with a handler that follows the Powertools documentation and uses the safest settings: charge, post to the
  * ledger, return. The layer saves the returned result in a separate write.
  */
 export async function payWithStockLayer(tools: StockTools, request: CreatePayment): Promise<Seen> {

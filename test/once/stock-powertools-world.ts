@@ -12,7 +12,7 @@ import { payWithStockLayer, type StockTools } from './stock-payment.ts';
 export interface StockWorldOptions {
   readonly plan: FaultPlan;
   readonly tables: StoreTables;
-  /** Sets `Date`, which the stock layer reads itself, together with the simulated clock. */
+  /** Sets `Date`, which the stock layer reads directly, to the time of the simulated clock. */
   readonly setDate: (nowMs: number) => void;
   /** @default the maximum time of the function */
   readonly remainingTimeMs?: number;

@@ -8,7 +8,7 @@ import type { FaultPlan } from '../support/fault-plan.ts';
 import { storesOn } from '../support/local-aws.ts';
 import { StockPowertoolsWorld, type StockWorldOptions } from './stock-powertools-world.ts';
 
-/** Numbers of the calls of a first attempt without faults, for fault plans. */
+/** Call numbers of a first attempt without faults, for use in fault plans. */
 export const STOCK_CALLS = { claim: 1, charge: 2, post: 3, save: 4 } as const;
 export const ENGINE_CALLS = { claim: 1, charge: 2, commit: 3 } as const;
 
@@ -21,12 +21,12 @@ export function stockWorld(
   return new StockPowertoolsWorld({ plan, tables, setDate: (nowMs) => jest.setSystemTime(nowMs), ...options });
 }
 
-/** Creates the same simulation with the engine. Faults strike the calls of its SDK. */
+/** Creates the same simulation with the engine. Faults occur in its SDK calls. */
 export function engineWorld(tables: LocalAws['tables'], plan: FaultPlan): PaymentWorld {
   return new PaymentWorld({ plan, ...storesOn(tables) });
 }
 
-/** Returns the answer to the client, which must exist. */
+/** Returns the response that the client received, which must exist. */
 export function answerOf(seen: Seen): Answer {
   invariant(seen.kind === 'answered', `the client was not answered: ${JSON.stringify(seen)}`);
   return seen.answer;

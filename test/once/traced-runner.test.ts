@@ -23,7 +23,7 @@ const DAEMON = 'AWS_XRAY_DAEMON_ADDRESS';
 const ROOT = '1-67891233-abcdef012345678912345678';
 const SEGMENT = '53995c3f42cd8ad8';
 
-/** Plays the X-Ray daemon, and collects the data that it receives over UDP. */
+/** Stands in for the X-Ray daemon, and collects the data that it receives over UDP. */
 const daemon = createSocket('udp4');
 const datagrams: string[] = [];
 daemon.on('message', (bytes) => void datagrams.push(bytes.toString('utf8')));
@@ -42,7 +42,7 @@ afterAll(() => {
 
 beforeEach(() => {
   datagrams.splice(0);
-  // Restores the variable even after a test that failed before it could do so.
+  // Restores the variable even if the previous test failed before doing so.
   process.env[DAEMON] = `127.0.0.1:${daemon.address().port}`;
   process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=1;Lineage=1:2`;
 });
@@ -67,7 +67,7 @@ describe('the spans', () => {
   const tools = { ...pacing, store, views, processor: typicalProcessor(), runner, replays, digest: systemDigest };
   const request = typicalPayment('traced');
 
-  test('are claim, call and commit, under the segment of the execution, with the payment’s id', async () => {
+  test('are claim, call and commit, with the payment id, in the segment of the execution', async () => {
     expect(await createPayment(tools, request)).toMatchObject({ kind: 'first' });
     const spans = await received(3);
     expect(spans.map(({ name }) => name)).toEqual(['claim', 'call', 'commit']);
@@ -81,7 +81,7 @@ describe('the spans', () => {
     expect(new Set(spans.map(({ id }) => id)).size).toBe(3);
   });
 
-  test("include the spans of the consumer for a payment's event", async () => {
+  test('include the spans of a consumer of payment events', async () => {
     const chain = await store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
     const [event] = eventsOf(systemDigest, chain);
     if (event === undefined) throw new Error('the payment has no event');
@@ -89,7 +89,7 @@ describe('the spans', () => {
     expect((await received(3)).map(({ name }) => name)).toEqual(['claim', 'call', 'commit']);
   });
 
-  test('mark a failing step as a fault; the claim is released, and the caller gets the error', async () => {
+  test('mark a failing step as a fault, while the claim is released and the caller receives the error', async () => {
     const released: number[] = [];
     const steps = {
       claim: async () => ({ kind: 'claimed', held: 1 }) as const,
@@ -111,7 +111,7 @@ describe('the spans', () => {
   test.each([
     ['127.0.0.1:99999', 'impossible'],
     ['no address', 'nowhere'],
-  ])('change nothing if they cannot be sent to %s', async (address, name) => {
+  ])('do not affect the payment if they cannot be sent to %s', async (address, name) => {
     process.env[DAEMON] = address;
     const result = await createPayment(tools, typicalPayment(name));
     expect(result).toMatchObject({ kind: 'first' });

@@ -63,7 +63,7 @@ describe('an annotation', () => {
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
   });
 
-  test('is created once per idempotency key, and replayed byte for byte; a different reason is answered 422', async () => {
+  test('is created once per idempotency key and replayed byte for byte, but returns 422 for a different reason', async () => {
     const first = await api.annotate(payment, 'a-1');
     const again = await api.annotate(payment, 'a-1');
 
@@ -87,7 +87,7 @@ describe('an annotation', () => {
     expect((await api.annotate(`pay_${'a'.repeat(32)}`, 'a-1')).status).toBe(404);
   });
 
-  test('affects nothing while the payment continues: each change ends as it would without annotations', async () => {
+  test('does not affect later changes of the payment, which end as they would without annotations', async () => {
     const run = async (annotated: boolean): Promise<unknown> => {
       api = new Api();
       let made = 0;

@@ -134,18 +134,21 @@ async function runHistory(
   return { calls, violations };
 }
 
-describe('a request that waits for a second person takes effect once, or not at all', () => {
-  test.each([approve, reject])('with every single fault at every call of the verdict %p', async (verdict) => {
-    const { histories, findings } = await surveyFaults((faults) => runHistory(faults, verdict), {
-      faults: 1,
-      oneOf: 5,
-    });
-    expect(findings.slice(0, 2)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(50, { slice: 10 }));
-  });
+describe('a request that waits for a second person', () => {
+  test.each([approve, reject])(
+    'takes effect at most once despite any single fault at any call of the verdict %p',
+    async (verdict) => {
+      const { histories, findings } = await surveyFaults((faults) => runHistory(faults, verdict), {
+        faults: 1,
+        oneOf: 5,
+      });
+      expect(findings.slice(0, 2)).toEqual([]);
+      expect(histories).toBeGreaterThan(whole(50, { slice: 10 }));
+    },
+  );
 
   test.each(Object.entries(RIVALS))(
-    'an approval, with %s before every call, and every single fault',
+    'takes effect at most once when approved, despite %s before any call and any single fault',
     async (_name, rival) => {
       const { calls } = await runHistory([], approve);
       const { histories, findings } = await surveyFaults(
@@ -158,7 +161,7 @@ describe('a request that waits for a second person takes effect once, or not at 
   );
 });
 
-test('the survey detects an approval whose effect is written separately from its end', async () => {
+test('the survey detects an approval that writes its effect and its completion separately', async () => {
   const apart: Verdict = async (tools, verdict) => {
     const { effects } = tools;
     const split = {

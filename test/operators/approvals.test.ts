@@ -38,7 +38,7 @@ const added = (amount: number) => ({
 });
 
 describe('a correction above the limit', () => {
-  test('waits for approval, shows its effect in the answer, and posts nothing', async () => {
+  test('waits for approval, shows its effect in the response, and posts nothing', async () => {
     const asked = await ask();
     expect([asked.status, asked.body]).toEqual([
       202,
@@ -115,7 +115,7 @@ describe('a correction above the limit', () => {
     ]);
   });
 
-  test('has the same answer under the same idempotency key, before and after approval', async () => {
+  test('returns the same response under the same idempotency key before and after approval', async () => {
     const asked = await ask();
     const again = await ask();
     expect([again.status, again.text, again.headers['Idempotency-Replayed']]).toEqual([202, asked.text, 'true']);
@@ -127,7 +127,7 @@ describe('a correction above the limit', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('cannot be approved or rejected by the requester, whatever API key the requester uses', async () => {
+  test('cannot be approved or rejected by the requester, regardless of the API key used', async () => {
     api.registerOperator('ok_adaadaadaadaadaadaada0000', { operator: ' ada example', role: 'owner' });
     const id = idOf(await ask());
     for (const own of [{}, as('ok_adaadaadaadaadaadaada0000')]) {
@@ -145,7 +145,7 @@ describe('a correction above the limit', () => {
     ['two spaces', 'Ada  Example'],
     ['an invisible character', 'Ada\u200b Example'],
     ['a soft hyphen', 'Ada Exam\u00adple'],
-  ])('cannot be approved with a second key of the same person whose name was typed with %s', async (_how, operator) => {
+  ])('cannot be approved with a second key of the requester, whose name is typed with %s', async (_how, operator) => {
     api.registerOperator('ok_adaadaadaadaadaadaada0001', { operator, role: 'owner' });
     const id = idOf(await ask());
     const reply = await api.approve(id, as('ok_adaadaadaadaadaadaada0001'));
@@ -178,7 +178,7 @@ describe('a correction above the limit', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('is checked again at its approval', async () => {
+  test('is checked again when it is approved', async () => {
     const first = idOf(await ask('c-1'));
     const second = idOf(await ask('c-2'));
     await api.approve(first, BEN);
@@ -214,8 +214,8 @@ describe('a correction above the limit', () => {
   });
 });
 
-describe('the limit', () => {
-  test('applies to amounts above it, and to all corrections of a payment together', async () => {
+describe('the approval limit', () => {
+  test('applies to larger amounts, and to the sum of all corrections of a payment', async () => {
     const needsApproval = async (body: ReturnType<typeof added>) =>
       (await ask('dry', { ...body, dry_run: true })).body['needs_approval'];
     expect([await needsApproval(added(1000)), await needsApproval(added(1001))]).toEqual([false, true]);
@@ -230,7 +230,7 @@ describe('the limit', () => {
     [{ '*': 5000 }, 201],
     [{ USD: 5000 }, 202],
     [{ EUR: 1500, '*': 0 }, 201],
-  ])('answers, at %j, a correction of 15.00 EUR with %s', async (aboveMinor, status) => {
+  ])('causes, when set to %j, status %s for a correction of 15.00 EUR', async (aboveMinor, status) => {
     const other = api.with({ approvals: { ...APPROVALS, aboveMinor } });
     expect((await other.correct('c', { payment, reverses: 2 })).status).toBe(status);
   });
@@ -241,7 +241,7 @@ describe('the limit', () => {
     [{ EUR: 5000 }, 202, 900],
     [{ EUR: 0, USD: 900 }, 201, undefined],
   ])(
-    'is compared in the postings’ currency, at %j: a correction of 9.00 USD of a EUR payment is answered %s',
+    'uses the currency of the postings: when set to %j, a 9.00 USD correction of a EUR payment returns %s',
     async (aboveMinor, status, amount) => {
       const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
       await api.world.record(payment, { ...stray, amountMinor: 900 });
@@ -259,7 +259,7 @@ describe('the limit', () => {
     },
   );
 
-  test('counts each currency of all corrections separately', async () => {
+  test('applies to the sum of all corrections in each currency', async () => {
     const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
     await api.world.record(payment, { ...stray, amountMinor: 900 });
     const other = api.with({ approvals: { ...APPROVALS, aboveMinor: { EUR: 1000, USD: 1000 } } });
@@ -268,7 +268,7 @@ describe('the limit', () => {
     expect((await other.correct('c-3', added(1))).body).toMatchObject({ amount: 1001, currency: 'EUR' });
   });
 
-  test('also applies to decisions, even without postings; the processor’s books are then checked', async () => {
+  test('applies to decisions even without postings, and an approved decision leads to a check of the processor’s books', async () => {
     const reviewed = await ChangedPayment.of({ source: 'tok_async', amount: 1500 });
     await reviewed.inside.correct(reviewed.chargeId, { status: 'succeeded', amount_captured: 600 });
     await reviewed.learn();
@@ -321,7 +321,7 @@ test('the row of the approval refuses a second verdict, even if the record of th
   expect((await api.store.readApproval(approval.id))?.end?.by.name).toBe('first');
 });
 
-test('the list of approvals has pages, newest first', async () => {
+test('the list of approvals is paginated, newest first', async () => {
   const ids = [];
   for (let count = 0; count < 5; count += 1) {
     ids.unshift(idOf(await ask(`c-${count}`)));

@@ -82,7 +82,7 @@ const types = async () => (await chain()).transitions.map(({ type }) => type);
 const bytesOf = (outcome: CorrectLedgerOutcome) => ('answer' in outcome ? outcome.answer : undefined);
 
 describe('one idempotency key', () => {
-  test('creates one correction, and replays the answer byte for byte', async () => {
+  test('creates one correction, and replays the response byte for byte', async () => {
     const first = await run('a');
     harness.clock.advance(60_000);
     const second = await run('a');
@@ -92,7 +92,7 @@ describe('one idempotency key', () => {
     expect(await types()).toEqual(['payment.created', 'payment.completed', 'ledger.corrected']);
   });
 
-  test('creates one correction if used twice concurrently, and gives both requests the same answer', async () => {
+  test('creates one correction for concurrent requests, and all receive the same response', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => run('a')));
 
     expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
@@ -135,7 +135,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('replays the correction to a repeated request when the result of the write was unknown', async () => {
+  test('replays the correction to a retry when the result of the write was unknown', async () => {
     const { store } = harness;
     const silent: ApprovingStore = {
       ...storeWithRival(async () => undefined),
@@ -150,7 +150,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is a mismatch with a different body, and changes nothing', async () => {
+  test('causes a payload mismatch with a different body, and changes nothing', async () => {
     await run('a');
 
     expect(await run('a', { change: { kind: 'reverse', sequence: 3 } })).toEqual({ kind: 'payload_mismatch' });
@@ -193,7 +193,7 @@ const recorded = () => {
 };
 
 describe('the activity log', () => {
-  test('has each correction once, with its payment and its operator, and no refused correction', async () => {
+  test('contains each correction once, with its payment and operator, but no refused correction', async () => {
     expect(await run('r', { change: { kind: 'reverse', sequence: 9 } })).toEqual({ kind: 'nothing_to_reverse' });
     const change = { kind: 'post' as const, legs: [] };
     await Promise.all([run('a', { change }), run('a', { change }), run('b', { change })]);
@@ -204,7 +204,7 @@ describe('the activity log', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
   });
 
-  test('makes a correction decide again if a concurrent write was first, and has the correction once', async () => {
+  test('causes a new decision if a concurrent write is first, and contains the correction once', async () => {
     const other = await harness.paid('k-2');
     const change = { kind: 'post' as const, legs: [] };
     const rival = () => run('rival', { payment: other, change });
@@ -218,14 +218,14 @@ describe('the activity log', () => {
 });
 
 describe('two idempotency keys', () => {
-  test('create one correction if they reverse the same set concurrently, and the other request gets the correction’s id', async () => {
+  test('create one correction if they concurrently reverse the same set, and the other request receives the correction id', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);
     expect(await types()).toHaveLength(3);
   });
 
-  test('decide again if the other key reverses the same set immediately before the write', async () => {
+  test('cause a new decision if the other key reverses the same set immediately before the write', async () => {
     const late = await run(
       'b',
       {},
@@ -236,7 +236,7 @@ describe('two idempotency keys', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('both succeed if they post different sets, in an unbroken chain', async () => {
+  test('both succeed if they post different sets, and the chain remains unbroken', async () => {
     const legs = [
       { account: 'corrections' as const, direction: 'debit' as const, amountMinor: 5 },
       { account: 'fees' as const, direction: 'credit' as const, amountMinor: 5 },
@@ -283,7 +283,7 @@ describe('a correction', () => {
   test.each([
     ['that does not exist', { payment: `pay_${'a'.repeat(32)}` }],
     ['with a malformed id', { payment: 'pay_1' }],
-  ])('is not found for a payment %s, and writes nothing', async (_whose, changes) => {
+  ])('returns not found for a payment %s, and writes nothing', async (_whose, changes) => {
     expect(await run('a', changes)).toEqual({ kind: 'not_found' });
     expect(await types()).toHaveLength(2);
     expect(await harness.store.readEffect(storedOperationId('cor_a'))).toBeUndefined();

@@ -87,7 +87,7 @@ describe('a correction', () => {
     expect(newestOf(chain).subject).not.toHaveProperty('reverses');
   });
 
-  test('is answered with its postings', () => {
+  test('returns its postings', () => {
     const answer = correctionAnswer(newestOf(corrected(taken(), 'cor_1', reverse(2))));
 
     expect(answer).toMatchObject({ status: 201, headers: { 'content-type': 'application/json' } });

@@ -60,7 +60,7 @@ describe('an operator’s decision', () => {
     });
   });
 
-  test('is refused after its retention, and if its record is lost, because the chain contains it', async () => {
+  test('is refused after its retention or the loss of its record, because the chain contains it', async () => {
     await decide('a');
     const before = await harness.chain(request);
     harness.clock.advance(34 * 24 * 60 * 60 * 1000);
@@ -102,12 +102,12 @@ describe('an operator’s decision', () => {
     expect(await decide('c', { payment: 'pay_nowhere' })).toEqual({ kind: 'not_found' });
   });
 
-  test('takes effect once if two are concurrent', async () => {
+  test('takes effect once if two decisions are concurrent', async () => {
     const outcomes = await Promise.all([decide('a'), decide('b', { outcome: 'succeeded', takenMinor: 999 })]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['first', 'not_in_review']);
   });
 
-  test('is a mismatch with a different body under the same key', async () => {
+  test('causes a payload mismatch with a different body under the same key', async () => {
     await decide('a');
     expect(await decide('a', { reason: 'Another' })).toEqual({ kind: 'payload_mismatch' });
   });
@@ -165,7 +165,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     ['capture', 'failed', 'capture.failed', 0],
     ['cancel', 'succeeded', 'payment.canceled', 0],
     ['cancel', 'failed', 'void.failed', 0],
-  ] as const)('has the effect of the processor’s own report: %s %s', async (kind, outcome, type, posted) => {
+  ] as const)('has the same effect as a report by the processor: %s %s', async (kind, outcome, type, posted) => {
     const operationId = await undecided(kind);
     harness.clock.advance(DAY);
     expect(await settle(operationId, outcome)).toMatchObject({ kind: 'first', answer: { status: 200 } });
@@ -175,7 +175,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     expect(JSON.stringify(transition?.subject)).toContain('Ada Example');
   });
 
-  test('counts once, under one or two idempotency keys, concurrently or in sequence', async () => {
+  test('takes effect once under one or two idempotency keys, concurrently or in sequence', async () => {
     const operationId = await undecided('refund');
     harness.clock.advance(DAY);
     const outcomes = await Promise.all([

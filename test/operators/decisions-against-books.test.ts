@@ -21,7 +21,7 @@ function decide(api: Api, { id }: ChangedPayment, body: object, key = 'd'): Prom
 const typesOf = async ({ ledger, id }: ChangedPayment) =>
   dataOf(await ledger.get(`/v1/payments/${id}/transitions`)).map(({ type }) => type);
 
-/** Expects the same refusal of the decision and of its dry run, and that nothing is stored. */
+/** Expects the decision and its dry run to be refused in the same way, and nothing to be stored. */
 async function isRefused(payment: ChangedPayment, body: object, refusal: object, api = payment.ledger): Promise<void> {
   const before = await typesOf(payment);
   for (const dry of [{ dry_run: true }, {}])
@@ -30,7 +30,7 @@ async function isRefused(payment: ChangedPayment, body: object, refusal: object,
 }
 
 describe('a decision that a payment succeeded', () => {
-  test('is refused if its amount is not the captured amount, which a request under the same key may then name', async () => {
+  test('is refused if it does not name the captured amount, but may be retried with that amount under the same key', async () => {
     const payment = await paymentInReview();
     await isRefused(
       payment,
@@ -46,7 +46,7 @@ describe('a decision that a payment succeeded', () => {
     expect((await decide(payment.ledger, payment, { outcome: 'succeeded', amount: 600 })).status).toBe(200);
   });
 
-  test('is refused with a charge that the processor does not show', async () => {
+  test('is refused with a charge that is unknown to the processor', async () => {
     const payment = await paymentInReview();
     const asked = { outcome: 'succeeded', amount: 600, charge_id: 'ch_nowhere' };
     await isRefused(payment, asked, { status: 409, code: 'charge_unknown_at_processor', param: 'charge_id' });
@@ -87,7 +87,7 @@ describe('a decision that a payment succeeded', () => {
 });
 
 describe('a decision that a payment failed', () => {
-  test('names no charge and no amount, and needs no books', async () => {
+  test('must not name a charge or an amount, and needs no books', async () => {
     const payment = await paymentInReview();
     const named = await decide(payment.ledger, payment, { outcome: 'failed', charge_id: payment.chargeId });
     expect(named.body).toMatchObject({ status: 400, param: 'charge_id' });
@@ -102,7 +102,7 @@ const REFUND: Change = ['refunds', { amount: 400 }, 'automatic'];
 const CAPTURE: Change = ['capture', { amount: 400 }, 'manual'];
 const CANCEL: Change = ['cancel', {}, 'manual'];
 
-/** Makes a change whose request was lost on its way to the processor, and which the resolver could not settle. */
+/** Makes a change whose request was lost on its way to the processor. The resolver cannot settle it. */
 async function undecided([step, body, capture]: Change) {
   const payment = await ChangedPayment.of({ capture });
   const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
@@ -115,7 +115,7 @@ async function undecided([step, body, capture]: Change) {
   return { payment, change };
 }
 
-/** Possible changes at the processor since the request. */
+/** Changes that the processor may have made since the request. */
 const AT_THE_PROCESSOR = {
   nothing: async () => undefined,
   refunded: ({ inside, chargeId }: ChangedPayment, change: string) => refundAs(inside, chargeId, change, 'succeeded'),
@@ -162,7 +162,7 @@ describe('a decision about a change', () => {
     [CANCEL, 'captured', 'failed', undefined],
     [CANCEL, 'voided', 'succeeded', undefined],
     [CANCEL, 'voided', 'failed', 0],
-  ])('compares %j with the processor (%s) when decided as %s', async (asked, did, outcome, shown) => {
+  ])('is compared with the books: change %j, processor state %s, outcome %s', async (asked, did, outcome, shown) => {
     const { payment, change } = await undecided(asked);
     await AT_THE_PROCESSOR[did](payment, change);
     const about = { change, outcome };
@@ -239,7 +239,7 @@ describe('a decision above the limit', () => {
     return desk;
   }
 
-  test('is compared again when a second person approves it, and stays open if the approval is refused', async () => {
+  test('is checked against the books again when a second person approves it, and stays open if the approval is refused', async () => {
     const payment = await paymentInReview();
     const desk = apiOf(payment);
     const asked = await decide(desk, payment, { outcome: 'succeeded', amount: 600 });
@@ -251,7 +251,7 @@ describe('a decision above the limit', () => {
     expect((await approve()).body).toMatchObject({ status: 'approved' });
   });
 
-  test('also waits with an override, and its approval is refused when the books are readable again', async () => {
+  test('waits even with an override, and its approval is refused once the books are readable again', async () => {
     const payment = await paymentInReview();
     const { processor } = payment.ledger;
     const blind = apiOf(payment, { books: [{ ...processor, readCharge: refuse }] });

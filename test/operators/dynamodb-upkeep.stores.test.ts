@@ -27,13 +27,13 @@ describeExpiredRecords('dynamodb', async () => {
   };
 });
 
-describe('on dynamodb', () => {
+describe('DynamoDB upkeep', () => {
   let tables: Awaited<ReturnType<typeof createTables>>;
   beforeAll(async () => {
     tables = await createTables('upkeep');
   });
 
-  test('time to live is reported as on in the tables deployed with it, and as off elsewhere', async () => {
+  test('reports time to live as on in tables deployed with it, and as off elsewhere', async () => {
     const deployed = emulatedAws().tables;
     const asked = {
       idempotency: deployed.idempotency,
@@ -47,7 +47,7 @@ describe('on dynamodb', () => {
     ]);
   });
 
-  test('every tenant that ever had an API key is listed as an owner, once for each mode, page by page', async () => {
+  test('lists every tenant that ever had an API key as an owner, once for each mode, page by page', async () => {
     const administration = new TenantAdministration(client(), tables, 'test');
     const tenants = [await administration.createTenant('A'), await administration.createTenant('B')];
     const made = tenants.flatMap((tenant) =>

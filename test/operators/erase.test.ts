@@ -108,7 +108,6 @@ function open() {
     return events;
   };
   const effects = new DynamoDbApprovals(client, TABLES, pacing, store);
-  /** Records facts about a payment. */
   const learn = async (paymentId: PaymentId, facts: readonly Fact[]): Promise<void> => {
     for (const fact of facts) {
       const chain = await readChain(store, paymentId);
@@ -145,7 +144,7 @@ function open() {
 describe('a payment', () => {
   const request = paymentRequest('p', notes);
 
-  test('is erased: no table has its text, its chain is whole, and its amounts remain', async () => {
+  test('can be erased, which removes its text from all tables but keeps its chain whole and its amounts', async () => {
     const { store, processed, tools, erase, everything, publish } = world;
     const first = await createPayment(tools, { ...request, capture: 'manual' });
     await changePayment(tools, change(request, 'c', { kind: 'capture' }));
@@ -242,7 +241,7 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
-  test('leaves nothing that confirms a guess of its text after the answers to its requests have expired', async () => {
+  test('leaves nothing that confirms a guess of its text once it is erased and its stored responses have expired', async () => {
     const { tools, clock, database, everything } = world;
     await createPayment(tools, request);
     const reason = `Returned by ${TEXT}`;
@@ -268,14 +267,14 @@ describe('a payment', () => {
     expect([both.filter(({ kind }) => kind === 'erased').length, log.length]).toEqual([1, 1]);
   });
 
-  test('is not erased before it has ended', async () => {
+  test('is not erased while its outcome is open', async () => {
     await createPayment(world.tools, { ...request, source: 'tok_async' });
     const outcome = await erasePayment(world, request.paymentId);
     expect(outcome).toEqual({ kind: 'unfinished', status: 'processing' });
     expect(await world.everything()).toContain(TEXT);
   });
 
-  test('is not erased before its success is published, for the receipt and the commission', async () => {
+  test('is not erased before its success is published, because the receipt and the commission depend on it', async () => {
     await createPayment(world.tools, request);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'unpublished' });
     expect(await world.everything()).toContain(TEXT);
@@ -292,7 +291,7 @@ describe('a payment', () => {
     ['it failed, and money arrived late', {}, [DECLINED, PAID], { kind: 'erased' }],
     ['it succeeded, unpublished', {}, [PAID], { kind: 'unpublished' }],
     ['it was refunded, unpublished', {}, [PAID, REFUNDED], { kind: 'unpublished' }],
-  ])('returns the right outcome when erased while %s', async (_moment, changes, facts, outcome) => {
+  ])('is erased or refused correctly when %s', async (_moment, changes, facts, outcome) => {
     await createPayment(world.tools, { ...request, source: 'tok_async', ...changes });
     await world.learn(request.paymentId, facts);
     expect(await erasePayment(world, request.paymentId)).toEqual(outcome);
@@ -305,7 +304,7 @@ describe('a payment', () => {
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
   });
 
-  // Facts before and after the erasure, and the results of each consumer of all events.
+  // Facts before and after the erasure, and the expected results of the event consumers.
   test.each<[string, readonly Fact[], readonly Fact[], { readonly receipts: number; readonly commission: unknown }]>([
     ['nothing', [], [], { receipts: 0, commission: ['released', 100] }],
     [
@@ -334,7 +333,7 @@ describe('a payment', () => {
       { receipts: 0, commission: ['released', 100] },
     ],
   ])(
-    'erased in the middle of a history has correct effects at its consumers: %s',
+    'has correct effects at its consumers when erased in the middle of its history: %s',
     async (_what, before, after, expected) => {
       const { tools, records, clock, client, store } = world;
       const metadata = { affiliate: 'aff_7', order: 'o1', receipt_email: 'ada.lovelace@example.com' };
@@ -401,7 +400,7 @@ describe('a payment', () => {
   });
 });
 
-test('an order is not erased before its answer, which contains its address, is stored', async () => {
+test('an order is not erased before its response, which contains its address, is stored', async () => {
   const { orders, tools, erase, everything } = world;
   const request = orderRequest('unanswered', { email: 'ada.lovelace@example.com' });
   await createOrder(tools, request);
@@ -410,7 +409,7 @@ test('an order is not erased before its answer, which contains its address, is s
   expect(await everything()).toContain('ada.lovelace');
 });
 
-test('a settled order is erased: no table has its addresses, and its chain is whole', async () => {
+test('a settled order can be erased, which removes its addresses from all tables but keeps its chain whole', async () => {
   const { store, orders, tools, erase, everything } = world;
   const request = orderRequest('tea', { email: 'ada.lovelace@example.com', referrer: 'charles.babbage' });
   await createOrder(tools, request);

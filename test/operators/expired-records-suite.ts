@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ExpiredRecord, ExpiredRecords } from '../../lambdas/operators/use/expired-records.ts';
 
-/** The fields of a record that matter in a test. */
 export interface PutRecord {
   readonly key: string;
   readonly status: 'INPROGRESS' | 'pending' | 'failed' | 'COMPLETED';
@@ -18,7 +17,7 @@ const BEFORE = 1_700_000_000;
 const SEGMENTS = 3;
 const MAX_STEPS = 100;
 
-/** Tests the contract of ExpiredRecords, over DynamoDB in memory and over its API. */
+/** Tests the contract of ExpiredRecords against in-memory DynamoDB and the DynamoDB API. */
 export function describeExpiredRecords(name: string, make: () => Promise<Subject>): void {
   let subject: Subject;
   beforeEach(async () => {

@@ -18,7 +18,7 @@ const inspect = (asked: Readonly<Record<string, string>>, by = OPERATOR_KEY) =>
 const DESK_TENANT = { tenant: 'ten_desk', mode: 'test' };
 
 describe('the record of an idempotency key', () => {
-  test('is found by key and path, with its owner, its calls, its stored answer, and its expiry', async () => {
+  test('is found by key and path, and shows its owner, calls, stored response and expiry', async () => {
     const reply = await api.pay('"order-7"', { source: 'tok_timeout_charged', description: 'For Ada Example' });
     const { body, status } = await inspect({ ...DESK_TENANT, path: '/v1/payments', key: 'order-7' });
     expect([status, body['operation'], body['payment'], body['state']]).toEqual([
@@ -34,7 +34,7 @@ describe('the record of an idempotency key', () => {
     expect(body['owner']).toMatch(/./);
     const kept = Date.parse(String(body['expires'])) - Date.parse(String(body['changed']));
     expect(kept).toBeGreaterThanOrEqual(7 * DAY_MS);
-    // The sent answer has the personal text; the stored answer does not.
+    // The sent response contains personal text, but the stored response does not.
     expect(reply.text).toContain('Ada');
     expect(body['answer']).toMatchObject({ status: 201, body: expect.stringContaining('"status":"succeeded"') });
     expect(JSON.stringify(body)).not.toContain('Ada');
@@ -47,14 +47,14 @@ describe('the record of an idempotency key', () => {
     expect([status, body['payment']]).toEqual([200, reply.body['id']]);
   });
 
-  test('shows a viewer only the status of the answer, not its body', async () => {
+  test('shows a viewer only the status of the response, not its body', async () => {
     api.registerOperator(VIEWER_KEY, { role: 'viewer', operator: 'Vera' });
     await api.pay('k');
     const { body } = await inspect({ ...DESK_TENANT, path: '/v1/payments', key: 'k' }, VIEWER_KEY);
     expect(body['answer']).toEqual({ status: 201, headers: null, body: null });
   });
 
-  test('distinguishes an open claim, a claim whose lease has ended, and a takeover', async () => {
+  test('distinguishes an open claim, a claim with an expired lease, and a takeover', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     const shown = async () => (await api.get(`/v1/admin/idempotency_keys/${request.paymentId}`)).body;
@@ -73,7 +73,7 @@ describe('the record of an idempotency key', () => {
     expect(done['owner']).not.toBe(open['owner']);
   });
 
-  test('is expired when its answer is no longer replayed, even if the row is deleted', async () => {
+  test('is shown as expired when its response is no longer replayed, even if the row is deleted', async () => {
     await api.pay('k');
     api.clock.advance(8 * DAY_MS);
     const asked = { ...DESK_TENANT, path: '/v1/payments', key: 'k' };
@@ -111,7 +111,7 @@ describe('an idempotency key is not found', () => {
   });
 
   test.each(['wh_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'mkr_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'pay_1', 'biz_a', '..'])(
-    'is not found by an id that names no inspected record: %s',
+    'an id without an inspectable record is not found: %s',
     async (id) => {
       expect((await api.get(`/v1/admin/idempotency_keys/${id}`)).status).toBe(404);
     },
@@ -129,7 +129,7 @@ describe('an idempotency key is not found', () => {
     ['operator', { path: '/v1/admin/corrections', key: 'k' }],
     ['operator', { ...DESK_TENANT, path: '/v1/payments', key: 'k', operator: 'Ada' }],
     ['mode', { path: '/v1/admin/corrections', key: 'k', operator: 'Ada', mode: 'test' }],
-  ])('is refused with the name of the parameter %s', async (param, asked) => {
+  ])('an invalid request is refused with the parameter name %s', async (param, asked) => {
     const reply = await inspect(asked);
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
   });

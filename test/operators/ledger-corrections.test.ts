@@ -53,7 +53,7 @@ describe('a correction over HTTP', () => {
     expect(balances.map(({ balance }) => balance)).toEqual([0, 0]);
   });
 
-  test('as a dry run shows postings and balances, writes nothing, and uses up no key', async () => {
+  test('shows postings and balances as a dry run, but writes nothing and consumes no key', async () => {
     const key = { headers: { 'Idempotency-Key': '' } };
     for (const asked of [{}, key]) {
       const shown = await harness.correct('c-1', { payment, reverses: 2, dry_run: true }, asked);
@@ -95,7 +95,7 @@ describe('a correction over HTTP', () => {
     });
   });
 
-  test('repeated with the same key is replayed byte for byte, and posted once', async () => {
+  test('is replayed byte for byte under the same key, and posted once', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(3_600_000);
     const again = await harness.correct('"c-1"', { payment, reverses: 2 });
@@ -107,7 +107,7 @@ describe('a correction over HTTP', () => {
     expect(corrections.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
   });
 
-  test('is answered 422 under a used key with a different body, and the first correction remains', async () => {
+  test('returns 422 for a used key with a different body, and the first correction remains', async () => {
     await harness.correct('c-1', { payment, reverses: 2 });
     const other = await harness.correct('c-1', { payment, reverses: 2, reason: 'Another' });
 
@@ -116,7 +116,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('stores nothing that confirms a guess of its reason, and is answered 422 with a different reason', async () => {
+  test('stores nothing that confirms a guess of its reason, and returns 422 for a different reason', async () => {
     const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
     const { body: made } = await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
@@ -136,7 +136,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('is answered 409 with the id of the earlier correction if the set was reversed before', async () => {
+  test('returns 409 with the id of the earlier correction if the set was already reversed', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     const second = await harness.correct('c-2', { payment, reverses: 2 });
 
@@ -145,7 +145,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
-  test('repeated under its key years later is refused with its payment’s id, and is still found by its own id', async () => {
+  test('is refused with its payment id when retried years later, and is still found by its own id', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(4_000 * 24 * 3_600_000);
     harness.store.database.deleteExpired(harness.clock.nowMs());
@@ -200,7 +200,7 @@ describe('a correction over HTTP', () => {
     ['a status', { reverses: 2, status: 'failed' }, 'unknown_field', 'status'],
     ['a card number', { reverses: 2, reason: 'of 4242 4242 4242 4242' }, 'card_number_not_allowed', 'reason'],
     ['a secret', { reverses: 2, reason: 'sk_live_0123456789abcdefghijkl' }, 'secret_not_allowed', 'reason'],
-  ])('is answered 400 with the field’s name for %s, and nothing is stored', async (_what, body, code, param) => {
+  ])('returns 400 with the field name for %s, and stores nothing', async (_what, body, code, param) => {
     const refused = await harness.correct('c-1', { payment, ...body });
 
     expect(refused.status).toBe(400);
@@ -213,7 +213,7 @@ describe('a correction over HTTP', () => {
     [leg('refunds', 'debit', 12), 'The debits are 2 more than the credits, in minor units.'],
     [leg('refunds', 'debit', 7), 'The credits are 3 more than the debits, in minor units.'],
     [leg('refunds', 'credit', 10), 'The credits are 20 more than the debits, in minor units.'],
-  ])('is answered 400 with the difference if it is unbalanced: %j', async (other, detail) => {
+  ])('returns 400 with the difference if it is unbalanced: %j', async (other, detail) => {
     const refused = await harness.correct('c-1', { payment, postings: [other, leg('fees', 'credit', 10)] });
 
     expect(refused.status).toBe(400);
@@ -224,11 +224,11 @@ describe('a correction over HTTP', () => {
     ['', 'missing_idempotency_key'],
     ['two words', 'invalid_idempotency_key'],
     ['x'.repeat(129), 'invalid_idempotency_key'],
-  ])('is answered 400 with the key %j before anything is read', async (key, code) => {
+  ])('returns 400 for the key %j before anything is read', async (key, code) => {
     expect((await harness.correct(key, { payment, reverses: 2 })).body).toMatchObject({ status: 400, code });
   });
 
-  test('is refused for anything but a JSON object in UTF-8, and for any query', async () => {
+  test('must be a JSON object in UTF-8, without a query', async () => {
     const headers = { 'Content-Type': 'text/plain' };
 
     expect((await harness.correct('c-1', {}, { headers })).status).toBe(415);
@@ -258,7 +258,7 @@ describe('the example of a correction in docs/guides/books.md', () => {
   /** Matches `curl` with a JSON body, in the form of that page. */
   const CURL = /^curl -X POST "\$API(\/v1\/admin\/corrections)" ((?:-H (?:"[^"]*"|'[^']*') ?)+)\\\n {2}-d '([^']+)'/gm;
 
-  test('creates a difference, shows its reversal without a write, and reverses it', async () => {
+  test('creates a difference, shows its reversal in a dry run, and reverses it', async () => {
     const page = readFileSync(new URL('../../docs/guides/books.md', import.meta.url), 'utf8');
     const requests = [...page.matchAll(CURL)].map(([, path = '', headers = '', body = '']) => ({
       path,

@@ -4,7 +4,7 @@ import { paymentInReview } from '../payments/provoked-changes.ts';
 const SAID = { reason: 'Seen on the bank statement of 3 March' };
 
 describe('an operator’s decision about a payment with a wrong captured amount', () => {
-  test('requires the captured amount; without it nothing is posted, and the same key can be used again', async () => {
+  test('requires the captured amount, and otherwise posts nothing and leaves the key unused', async () => {
     const payment = await paymentInReview();
     const unnamed = await payment.decide('d', { ...SAID, outcome: 'succeeded' });
     expect([unnamed.status, unnamed.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);
@@ -31,7 +31,7 @@ describe('an operator’s decision about a payment with a wrong captured amount'
     ['of zero', { outcome: 'succeeded', amount: 0 }],
     ['beyond any payment', { outcome: 'succeeded', amount: 1_000_000_000_000 }],
     ['that is not a whole number', { outcome: 'succeeded', amount: 0.5 }],
-  ])('is refused, naming the field, when it has an amount %s', async (_what, body) => {
+  ])('is refused with the field name when it has an amount %s', async (_what, body) => {
     const reply = await (await paymentInReview()).decide('d', { ...SAID, ...body });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);
   });

@@ -6,8 +6,8 @@ interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 're
 }
 
 /**
- * Keeps queues of messages with their dead letters in memory. A message that is put back becomes a new message, as in
- * SQS.
+ * Stores queues of messages and their dead letters in memory. As in SQS, a message that is put back becomes a new
+ * message.
  */
 export class MemoryMessages implements MessageQueues {
   readonly deployed: DeployedQueues = {
@@ -19,8 +19,8 @@ export class MemoryMessages implements MessageQueues {
     'Webhooks-Tasks-Queue': { url: 'tasks', isKept: false },
   };
   /**
-   * Called with each message that is put back, after it is sent and before it is deleted. Simulates a crash by
-   * throwing.
+   * Called with the id of each message that is put back, after it is sent and before it is deleted. Tests throw in it
+   * to simulate a crash.
    */
   onSent: (id: string) => void = () => undefined;
   readonly #clock: Pick<Clock, 'nowMs'>;

@@ -17,7 +17,7 @@ test('the tenants of the deployment are listed in pages', async () => {
   expect([first.body['has_more'], rest.body['has_more']]).toEqual([true, false]);
 });
 
-test('each queue is counted with the age of its oldest entry, and listed in pages with the payments', async () => {
+test('each queue shows its count and the age of its oldest entry, and lists its payments in pages', async () => {
   const api = new Api();
   const held: string[] = [];
   for (let count = 0; count < 9; count += 1) held.push(await api.paid(`k-${count}`, { capture: 'manual' }));
@@ -49,7 +49,7 @@ test('each queue is counted with the age of its oldest entry, and listed in page
   expect((await api.get('/v1/admin/queues/none')).status).toBe(404);
 });
 
-test('claims whose owner crashed are listed with their payment after their lease has ended, in pages', async () => {
+test('claims of crashed owners are listed in pages, with their payment, after their lease expires', async () => {
   const api = new Api();
   for (let count = 0; count < 5; count += 1) await api.world.claimThenDie(paymentRequest(`k-${count}`), false);
   const shown = async (query = '') => dataOf(await api.get(`/v1/admin/queues/claims${query}`));
@@ -71,7 +71,7 @@ test('claims whose owner crashed are listed with their payment after their lease
   expect(await shown(tampered('claims 31 999999999999999 OP#pay_a'))).toEqual([]);
 });
 
-test('queues of messages are counted, and only messages that no function receives are listed', async () => {
+test('message queues show their count, and list only messages that no function receives', async () => {
   const peeked: string[] = [];
   const api = new Api({
     messages: {
@@ -97,7 +97,7 @@ test('queues of messages are counted, and only messages that no function receive
   const parked = await api.get('/v1/admin/queues/Events-Parked?limit=2');
   expect(dataOf(parked)[0]).toMatchObject({ about: 'pay_1', reason: 'event_too_large', needs_operator: true });
   expect(parked.body['has_more']).toBe(true);
-  // Reading the queue would count as an attempt of its function.
+  // Reading the queue would count as a delivery attempt to its function.
   expect((await api.get('/v1/admin/queues/Webhooks-Queue')).status).toBe(400);
   expect((await api.get('/v1/admin/queues/constructor')).status).toBe(404);
   expect((await api.get('/v1/admin/queues/Events-Parked?starting_after=que_a')).body).toMatchObject({

@@ -22,8 +22,8 @@ function today(): Readonly<Record<string, string>> {
   return { created_from: String(seconds - 3600), created_to: String(seconds + 1) };
 }
 
-describe('payments are found', () => {
-  test('match a currency and a range of amounts, within a range of time', async () => {
+describe('the payment search', () => {
+  test('matches a currency and a range of amounts within a time range', async () => {
     const small = await api.paid('a', { amount: 500 });
     const large = await api.paid('b', { amount: 2_000 });
     const yen = await api.paid('c', { amount: 2_000, currency: 'JPY' });
@@ -34,7 +34,7 @@ describe('payments are found', () => {
     expect(await idsOf({ ...today(), currency: 'EUR', amount_from: '2000', amount_to: '2000' })).toEqual([large]);
   });
 
-  test('match a status, a reference or an e-mail address, only of the given tenant and mode', async () => {
+  test('matches a status, a reference or an e-mail address within one tenant and mode', async () => {
     const metadata = { receipt_email: 'ada@example.com' };
     const paid = await api.paid('a', { reference: 'order-7', metadata });
     const declined = await api.pay('b', { source: 'tok_declined' });
@@ -47,7 +47,7 @@ describe('payments are found', () => {
     expect(await idsOf({ reference: 'order-7', mode: 'live' })).toEqual([]);
   });
 
-  test('are listed in pages', async () => {
+  test('returns pages', async () => {
     for (const key of ['a', 'b', 'c']) await api.paid(key);
     const first = await search({ ...today(), currency: 'EUR', limit: '2' });
     const rest = await idsOf({

@@ -11,7 +11,7 @@ import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { describeExpiredRecords, type PutRecord } from './expired-records-suite.ts';
 
-/** Stores rows with only the fields that their expiry depends on, two or three to a page. */
+/** Stores rows that have only the fields relevant to their expiry, and returns two or three per page. */
 class Records extends DynamoDbExpiredRecords {
   readonly #database: MemoryDynamoDb;
 
@@ -70,7 +70,7 @@ const put = async (count: number, ageDays: number, prefix = 'OP#old#'): Promise<
 };
 
 describe('the nightly purge', () => {
-  test('deletes and counts the records that time to live has left for over four days, in all segments', async () => {
+  test('deletes and counts records more than four days past their expiry, in all segments', async () => {
     await put(100, 4.1);
     await put(10, 3.9, 'OP#young#');
     await put(10, -20, 'OP#valid#');
@@ -83,7 +83,7 @@ describe('the nightly purge', () => {
     expect(reported).toEqual([[100, []]]);
   });
 
-  test('deletes each record once, even if a page is repeated', async () => {
+  test('deletes each record once, even if a page is read twice', async () => {
     await put(50, 5);
     const counted: boolean[] = [];
     const remove = records.remove.bind(records);
@@ -98,7 +98,7 @@ describe('the nightly purge', () => {
     expect(counted.filter((removed) => removed)).toHaveLength(50);
   });
 
-  test('starts with another segment each night, so that several nights cover a large table', async () => {
+  test('starts with a different segment each night, so that several nights cover a large table', async () => {
     const begun: number[] = [];
     const endless: PurgeTools['records'] = {
       walk: async ({ segment }) => {
@@ -117,7 +117,7 @@ describe('the nightly purge', () => {
     expect(begun).toHaveLength(16 * 20);
   });
 
-  test('leaves the rest at its deadline and counts failures; the next night deletes both', async () => {
+  test('counts failures, stops at its deadline, and deletes the remaining records the next night', async () => {
     await put(20, 5);
     expect(await finishJob(purgeExpired(tools()), NIGHT, { deadlineMs: NIGHT })).toMatchObject({ done: 0, left: 20 });
 

@@ -30,7 +30,7 @@ test('dead letters go back to their queue, once per idempotency key, with one en
   expect(await acts()).toMatchObject([{ about: [DEAD_LETTERS], details: { to: QUEUE, waiting: '3' } }]);
 });
 
-test('a request that is killed between two dead letters is completed by its repetition', async () => {
+test('a retry completes a request that was killed between two dead letters', async () => {
   messages.onSent = (id) => {
     if (id === 'b') throw new Error('killed');
   };
@@ -43,7 +43,7 @@ test('a request that is killed between two dead letters is completed by its repe
   expect(await acts()).toHaveLength(1);
 });
 
-test('a dead letter that fails again returns, and a repetition of the request leaves it there', async () => {
+test('a dead letter that fails again stays in the dead-letter queue when its request is retried', async () => {
   await api.write(PATH, 'k');
   api.clock.advance(1_000);
   messages.failAll(QUEUE, DEAD_LETTERS);
@@ -59,7 +59,7 @@ test('a dead letter that fails again returns, and a repetition of the request le
 test.each([
   ['parked records', 'Events-Parked', 'Events-Republisher'],
   ['calls to vendors', 'Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
-])('%s go to the function that repeats their work, once per idempotency key', async (_what, from, to) => {
+])('%s are sent to the function that redoes their work, once per idempotency key', async (_what, from, to) => {
   for (const id of ['d', 'e']) messages.arrive(from, { id });
   api.clock.advance(1_000);
   const path = `/v1/admin/queues/${from}/redrive`;
@@ -70,7 +70,7 @@ test.each([
   expect(await acts()).toMatchObject([{ about: [from], details: { to, waiting: '2' } }]);
 });
 
-test('each queue shows whether it can be redriven, and why not', async () => {
+test('each queue shows whether it can be redriven, or why not', async () => {
   const rows = dataOf(await api.get('/v1/admin/queues'));
   expect(rows.filter((row) => (row['redrive_to'] === null) === (row['no_redrive_because'] === null))).toEqual([]);
   const targets = rows.filter((row) => row['redrive_to'] !== null).map(({ id }) => id);

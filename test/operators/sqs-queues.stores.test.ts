@@ -28,7 +28,7 @@ afterAll(async () => {
   for (const QueueUrl of urls) await client.send(new DeleteQueueCommand({ QueueUrl }));
 });
 
-test('messages that wait for an operator are shown with their subject and reason, and stay', async () => {
+test('messages that wait for an operator are shown with their subject and reason, and remain in their queue', async () => {
   const deadLetter = { vendor: 'postmark', operation: 'email.send', attempts: 3, reason: 'vendor_unavailable' };
   const payload = { to: 'ada@example.com', metadata: { order: ORDER } };
   await new SqsDeadLetterStore(client, url, url).put({ ...deadLetter, payload, mayBeApplied: true });
@@ -53,7 +53,7 @@ test('messages that wait for an operator are shown with their subject and reason
   expect(await queues.count('letters')).toBe(3);
 });
 
-test('queues that do not answer are a retryable fault', async () => {
+test('queues that do not respond cause a retryable error', async () => {
   const queues = new SqsQueues(
     client,
     { none: { url: `${endpoint}/000000000000/none`, isKept: true } },
@@ -62,7 +62,7 @@ test('queues that do not answer are a retryable fault', async () => {
   await expect(queues.count('none')).rejects.toMatchObject({ name: 'RetryableError', code: 'queues_unavailable' });
 });
 
-test('parked records are given to the function that repeats their work, and then removed', async () => {
+test('parked records are sent to the function that redoes their work, and then removed', async () => {
   const [from, stuck] = [await made(), await made()];
   const parked = (at: string, redriver: string) => ({ url: at, isKept: true, redriveTo: 'Republisher', redriver });
   const deployed = { parked: parked(from, 'republisher-1'), stuck: parked(stuck, 'away') };
@@ -101,7 +101,7 @@ test('dead letters are put back unchanged, once per request, and newer dead lett
   await until(async () => Date.now() > beforeMs || undefined);
   await send('newer');
   expect((await queues.peek('letters', 20)).length).toBeGreaterThan(10);
-  // Reading messages does not hide them. Of two concurrent readers, one receives each message.
+  // The earlier read did not hide the messages. Only one of two concurrent calls moves each message.
   const stopAtMs = Date.now() + LONG_MS;
   const moved = await Promise.all([1, 2].map(() => queues.putBack('letters', { beforeMs, stopAtMs })));
   expect((moved[0] ?? 0) + (moved[1] ?? 0)).toBe(bodies.length);

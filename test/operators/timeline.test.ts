@@ -23,7 +23,7 @@ const kinds = (entries: readonly Record<string, unknown>[]) =>
   entries.map(({ kind, type = '', result = '' }) => `${String(kind)} ${String(type)}${String(result)}`.trim());
 
 describe('the timeline of a payment', () => {
-  test('shows takeover, look-up and the single send of a process killed after its charge', async () => {
+  test('shows takeover, look-up and a single send after a process was killed after its charge', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     const before = await timelineOf(request.paymentId);
@@ -64,7 +64,7 @@ describe('the timeline of a payment', () => {
     expect((await api.get(`/v1/admin/idempotency_keys/${operation}`)).body).toMatchObject({ lease_until: null });
   });
 
-  test('shows a send without an answer, the look-up after it, and a refund under its own claim', async () => {
+  test('shows a send without a response, the look-up after it, and a refund under its own claim', async () => {
     const payment = await api.paid('k', { source: 'tok_timeout_charged' });
     await api.change(`${payment}/refunds`, 'r', { amount: 100, reason: 'Returned' });
     const entries = await timelineOf(payment);
@@ -115,7 +115,7 @@ describe('the timeline of a payment', () => {
     expect(kinds(entries).filter((kind) => kind.startsWith('transition payment.annotated'))).toHaveLength(1);
   });
 
-  test('has pages of transitions, each with everything that belongs to them', async () => {
+  test('has pages of transitions, each with all related entries', async () => {
     const payment = await api.paid('k');
     for (let count = 0; count < 4; count += 1) await api.annotate(payment, `a-${count}`);
     const pages: Record<string, unknown>[][] = [];

@@ -14,8 +14,8 @@ const adjustment = z.strictObject({
 });
 
 /**
- * A store without idempotency keys: it applies every inventory adjustment that it receives, completely or not at all,
- * and every change of an order.
+ * Simulates a store without idempotency keys. It applies every inventory adjustment completely or not at all, and every
+ * change of an order.
  */
 export class BigCommerceDouble extends TroubledServer {
   /** The inventory adjustments, oldest first. */
@@ -41,7 +41,7 @@ export class BigCommerceDouble extends TroubledServer {
     });
   }
 
-  /** The address of the store. */
+  /** URL of the store. */
   get store(): string {
     return `${this.url}/stores/${STORE_HASH}`;
   }

@@ -45,7 +45,6 @@ describe('the inventory of a BigCommerce store', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  /** Connects one process to the store. */
   const connect = (
     held: SendingClaims = claims,
     trouble?: Trouble,
@@ -78,7 +77,7 @@ describe('the inventory of a BigCommerce store', () => {
     stock.release({ reservationId, orderId: ORDER, items: ITEMS }, { timeoutMs: 20_000 });
   const tea = () => server.stock.get('sku_tea');
 
-  test('is reserved once for each order, with the order in its history, however often the reservation is requested', async () => {
+  test('is reserved once for each order, with the order in its history, even if requested repeatedly', async () => {
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(server.adjustments).toEqual([
@@ -117,14 +116,14 @@ describe('the inventory of a BigCommerce store', () => {
     expect([server.adjustments, deadLetters]).toEqual([[], []]);
   });
 
-  test('reserves nothing on 429, and retries after the wait of the header', async () => {
+  test('is not reserved on 429, and the request is retried after the delay in the header', async () => {
     server.writeTroubles.push({ kind: 'rate_limited', headers: { 'x-rate-limit-time-reset-ms': '4500' } });
     const begunAtMs = clock.nowMs();
     expect(await reserve()).toMatchObject({ kind: 'reserved' });
     expect([clock.nowMs() - begunAtMs, tea()]).toEqual([5_000, 8]);
   });
 
-  test('reserves nothing on 401, and reserves once after the token is corrected', async () => {
+  test('is not reserved on 401, and is reserved once after the token is corrected', async () => {
     await expect(reserve(connect(claims, undefined, { token: 'revoked' }))).rejects.toMatchObject({
       code: 'stock_unauthorized',
     });
@@ -132,24 +131,27 @@ describe('the inventory of a BigCommerce store', () => {
     expect([tea(), deadLetters]).toEqual([8, []]);
   });
 
-  test.each(AMBIGUOUS_FAULTS)('sends one request if no answer arrives, and asks an operator: %s', async (trouble) => {
-    server.writeTroubles.push(trouble);
-    expect(await reserve(connect(claims, trouble))).toEqual(IN_DOUBT);
-    expect(server.requests).toHaveLength(1);
-    expect(deadLetters).toMatchObject([
-      { vendor: 'stock', operation: 'inventory.adjust', about: ORDER, reason: 'stock_in_doubt', mayBeApplied: true },
-    ]);
-    // A later attempt of the order does not send the request either.
-    clock.advance(LEASE_OVER_MS);
-    expect(await reserve()).toEqual(IN_DOUBT);
-    expect(server.requests).toHaveLength(1);
-    expect(server.adjustments.length).toBe(JSON.stringify(trouble).includes('after') ? 1 : 0);
-  });
+  test.each(AMBIGUOUS_FAULTS)(
+    'is requested once if no response arrives, and an operator is asked: %s',
+    async (trouble) => {
+      server.writeTroubles.push(trouble);
+      expect(await reserve(connect(claims, trouble))).toEqual(IN_DOUBT);
+      expect(server.requests).toHaveLength(1);
+      expect(deadLetters).toMatchObject([
+        { vendor: 'stock', operation: 'inventory.adjust', about: ORDER, reason: 'stock_in_doubt', mayBeApplied: true },
+      ]);
+      // A later attempt of the order does not send the request either.
+      clock.advance(LEASE_OVER_MS);
+      expect(await reserve()).toEqual(IN_DOUBT);
+      expect(server.requests).toHaveLength(1);
+      expect(server.adjustments.length).toBe(JSON.stringify(trouble).includes('after') ? 1 : 0);
+    },
+  );
 
   test.each([
     ['after the claim', crashAfterClaim, 0],
     ['after the send', crashBeforeSendIsRecorded, 1],
-  ])('sends nothing more after a process crashed %s, and asks an operator', async (_when, dies, sent) => {
+  ])('is not adjusted again after a process crashes %s, and an operator is asked', async (_when, dies, sent) => {
     await expect(reserve(connect(dies(claims)))).rejects.toBeInstanceOf(ProcessCrash);
     await expect(reserve()).rejects.toMatchObject({ code: 'stock_sending_elsewhere' });
     clock.advance(LEASE_OVER_MS);
@@ -168,13 +170,13 @@ describe('the inventory of a BigCommerce store', () => {
     const written = () => server.requests.filter((each) => each.startsWith('PUT')).length;
     const notes = () => server.notes.get(118);
 
-    test('has one note for each reservation, appended to its existing notes, however often it is reserved', async () => {
+    test('has one note for each reservation, appended to its existing notes, even if reserved repeatedly', async () => {
       for (let turn = 0; turn < 3; turn += 1)
         expect(await reserve(connect(), { shopOrder: 118 })).toEqual({ kind: 'reserved', reservationId: 't-1' });
       expect([notes(), written(), deadLetters]).toEqual([NOTED, 1, []]);
     });
 
-    test('does not block the reservation if it does not exist: an operator is asked', async () => {
+    test('does not block the reservation if it does not exist, but an operator is asked', async () => {
       expect(await reserve(connect(), { shopOrder: 7 })).toMatchObject({ kind: 'reserved' });
       expect(deadLetters).toMatchObject([
         { operation: 'order.note', about: ORDER, reason: 'stock_refused', mayBeApplied: false },
@@ -195,12 +197,12 @@ describe('the inventory of a BigCommerce store', () => {
         );
       expect([await redrive(parties), await redrive(parties)]).toEqual([{ kind: 'applied' }, { kind: 'applied' }]);
       expect([server.notes.get(7), written()]).toEqual([`Payonce ${ORDER}: paid, stock t-1`, 1]);
-      // Without support for notes, the shop leaves the dead letter to an operator.
+      // A shop without support for notes leaves the dead letter to an operator.
       const other = { reserve: stock.reserve.bind(stock), release: stock.release.bind(stock) };
       expect(await redrive({ ...parties, stock: other })).toEqual({ kind: 'stays', reason: 'operation_unknown' });
     });
 
-    test.each(AMBIGUOUS_FAULTS)('has one note even if the store did not answer in time: %s', async (trouble) => {
+    test.each(AMBIGUOUS_FAULTS)('has one note even if the store did not respond in time: %s', async (trouble) => {
       await reserve();
       server.writeTroubles.push(trouble, trouble, trouble, trouble);
       await note(connect(claims, trouble));
@@ -220,7 +222,7 @@ describe('the inventory of a BigCommerce store', () => {
       ['after the claim', crashAfterClaim, 0],
       ['between the send and the answer', crashBeforeSendIsRecorded, 1],
     ])(
-      'has one note after a process is killed %s: the order continues, an operator is asked, and the redrive writes the note',
+      'has one note after a process is killed %s and an operator redrives the dead letter',
       async (_when, dies, sent) => {
         await reserve();
         await expect(note(connect(dies(claims)))).rejects.toBeInstanceOf(ProcessCrash);
@@ -236,7 +238,7 @@ describe('the inventory of a BigCommerce store', () => {
     );
   });
 
-  test('a release without an answer is left to an operator, and the order does not wait for it', async () => {
+  test('a release without a response is left to an operator, and the order does not wait for it', async () => {
     await reserve();
     server.writeTroubles.push('reset_after');
     await release('t-1');

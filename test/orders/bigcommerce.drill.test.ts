@@ -47,7 +47,7 @@ const lambda = new LambdaClient(target);
 const manager = new SecretsManagerClient(target);
 const sqs = new SQSClient(target);
 let directory: string;
-// Hooks run only if a test of the file does.
+// A hook, so that a skipped test creates no directory.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-bigcommerce-'));
 });
@@ -128,7 +128,7 @@ whole(test, { slice: test.skip })(
     expect(store.notes.get(118)).toBe(`Gift wrap\nPayonce ${String(first.json['id'])}: paid, stock t-1`);
     expect(postmark.emails).toHaveLength(1);
 
-    // The store adjusts its inventory, and the reserving process is killed before the answer.
+    // The store adjusts its inventory, and the reserving process is killed before the response.
     store.writeTroubles.push('silent_after');
     const dying = order('killed');
     await until(async () => (store.adjustments.length === 2 ? true : undefined));

@@ -12,7 +12,7 @@ describe('a canceled order', () => {
   test.each([
     ['out of stock', { items: [{ sku: 'sku_none', quantity: 1 }] }],
     ['with a declined charge', { source: 'tok_declined' }],
-  ])('%s, shows neither its e-mail nor its credit as pending', async (_name, fields) => {
+  ])('shows no pending e-mail or credit: %s', async (_name, fields) => {
     const request = orderRequest('canceled', fields);
     const { body } = answerOf(await harness.order(request));
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);

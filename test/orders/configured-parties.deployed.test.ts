@@ -75,11 +75,11 @@ afterAll(async () => {
   await sqs.send(new DeleteQueueCommand({ QueueUrl: config.deadLettersQueueUrl }));
 });
 
-test('the sandbox secret, which the template generates, has only letters and digits, whereas a signing key is base64', () => {
+test('the generated sandbox secret contains only letters and digits, whereas a signing key is base64', () => {
   expect(sandboxSecret).toMatch(/^[A-Za-z0-9]{32,}$/);
 });
 
-describe('the parties of orders on the deployed sandbox', () => {
+describe('the external services of orders on the deployed sandbox', () => {
   const order = `ord_${crypto.randomUUID()}` as OrderId;
   const operation = (step: string) => storedOperationId(`${step}_${order}`);
   const counted = async (path: string): Promise<number> => {
@@ -87,7 +87,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     const { data, TotalCount } = (await answer.json()) as { data?: unknown[]; TotalCount?: number };
     return TotalCount ?? data?.length ?? -1;
   };
-  /** Repeats a call in a second process and compares the results. */
+  /** Makes a call in two processes and compares the results. */
   const twice = async <T>(ask: (parties: Parties) => Promise<T>): Promise<T> => {
     const first = await ask(await configuredParties(config, tools()));
     expect(await ask(await configuredParties(config, tools()))).toEqual(first);
@@ -105,7 +105,7 @@ describe('the parties of orders on the deployed sandbox', () => {
   });
   const emails = (step: string) => counted(`/messages/outbound?count=50&offset=0&metadata_payonce=${operation(step)}`);
 
-  test('reserve, credit and send once, however often a call is repeated', async () => {
+  test('reserve, credit and send once, even if a call is retried', async () => {
     const items = [{ sku: 'sku_flaky', quantity: 1 }];
     const reserved = await twice(({ stock }) =>
       stock.reserve({ operationId: operation('stock'), orderId: order, items }, LIMIT),
@@ -156,7 +156,7 @@ describe('the parties of orders on the deployed sandbox', () => {
 });
 
 describe('BigCommerce as the shop', () => {
-  test('a process killed between its send and the answer adjusts the inventory once, and an operator is asked', async () => {
+  test('adjusts the inventory once if a process is killed before the response, and an operator is asked', async () => {
     await using store = await serveBigCommerce();
     const { ARN = '' } = await manager.send(
       new CreateSecretCommand({ Name: `bigcommerce-${process.pid}`, SecretString: BIGCOMMERCE_TOKEN }),
@@ -193,8 +193,7 @@ describe('BigCommerce as the shop', () => {
     const other = { ...order, operationId: storedOperationId(`other_${orderId}`) };
     expect(await stock.reserve(other, LIMIT)).toEqual({ kind: 'reserved', reservationId: 't-2' });
 
-    // A process killed between its send and the answer has written the order's note in the store. No other process
-    // writes it a second time.
+    // A process killed before the response has written the order's note in the store. No other process writes it again.
     const noting = { ...other, shopOrder: 118 };
     store.writeTroubles.push('silent_after');
     const writer = spawn(process.execPath, [join('test', 'orders', 'stock-process.ts')], {

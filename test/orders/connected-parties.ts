@@ -14,7 +14,7 @@ const MAX_LAG_MS = 30_000;
 
 interface Around {
   readonly clock: SimulatedClock;
-  /** Base URL of the sandbox that simulates the parties. */
+  /** Base URL of the sandbox that simulates the external services. */
   readonly url: string;
   readonly deadLetters: MemoryDeadLetterStore;
   /** @default sends over HTTP */
@@ -23,7 +23,7 @@ interface Around {
 
 export type ConnectedParties = ReturnType<typeof connectParties>;
 
-/** Connects one process to the parties. A further call connects another process, which shares the claims. */
+/** Connects one process to the external services. Each further call connects another process that shares the claims. */
 export function connectParties(
   { clock, url, deadLetters, send = callOnce }: Around,
   givenUp: OnGivenUp,

@@ -76,14 +76,14 @@ describe('an order', () => {
     expect(answerOf(again)).toEqual(first);
   });
 
-  test('creates no credit without a referrer or for a too small amount', async () => {
+  test('creates no credit without a referrer or for an amount that is too small', async () => {
     const { referrer: _referrer, ...alone } = orderRequest('alone');
     expect(answerOf(await harness.order(alone)).body).toMatchObject({ referral: 'none', referrer: null });
     const small = answerOf(await harness.order(orderRequest('small', { amountMinor: 19 })));
     expect([small.status, small.body['referral']]).toEqual([201, 'none']);
   });
 
-  test('is canceled without any other call if its charge is declined', async () => {
+  test('is canceled without further calls if its charge is declined', async () => {
     const request = orderRequest('poor', { source: 'tok_declined' });
     expect(answerOf(await harness.order(request))).toMatchObject({
       status: 402,
@@ -144,7 +144,7 @@ describe('an order', () => {
     expect(answerOf(outcome).status).toBe(202);
   });
 
-  test('is canceled without a payment only when an owner may no longer begin a payment', async () => {
+  test('is canceled without a payment only once no owner may begin a payment', async () => {
     const request = orderRequest('none');
     const unread = {
       ...harness.storeMethods(),
@@ -172,7 +172,7 @@ describe('an order', () => {
 });
 
 describe('an order with an unknown outcome', () => {
-  test('is answered 202, and is completed as soon as the outcome of its charge is known', async () => {
+  test('returns 202, and is completed as soon as the outcome of its charge is known', async () => {
     const request = orderRequest('later', { source: 'tok_async' });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
     await harness.resolve();
@@ -195,7 +195,7 @@ describe('an order with an unknown outcome', () => {
     expect(await harness.shop.reservations(request.orderId)).toBe(0);
   });
 
-  test('waits for a stock service that does not answer, and reserves once after the service recovers', async () => {
+  test('waits for a stock service that does not respond, and reserves once after the service recovers', async () => {
     const request = orderRequest('quiet', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
     expect((await harness.read(request)).reservation.status).toBe('pending');
@@ -204,7 +204,7 @@ describe('an order with an unknown outcome', () => {
     expect(await harness.shop.reservations(request.orderId)).toBe(1);
   });
 
-  test('is refunded if the stock service does not answer for an hour, and a possible reservation is released', async () => {
+  test('is refunded if the stock service does not respond for an hour, and a possible reservation is released', async () => {
     const request = orderRequest('dead');
     const { stock } = harness.shop;
     const silent = {
@@ -225,7 +225,7 @@ describe('an order with an unknown outcome', () => {
 });
 
 describe('late failures never undo an order', () => {
-  test('an e-mail that cannot be sent is sent once, later', async () => {
+  test('an e-mail that fails at first is sent once later', async () => {
     const request = orderRequest('mail');
     harness.mailer.trouble = 'down';
     const { status, body } = answerOf(await harness.order(request));
@@ -240,7 +240,7 @@ describe('late failures never undo an order', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('an e-mail and a credit that fail for three days are abandoned as unknown, after growing waits', async () => {
+  test('an e-mail and a credit that fail for three days are retried with growing delays, then abandoned as unknown', async () => {
     const request = orderRequest('hopeless', { referrer: 'ref_down' });
     harness.mailer.trouble = 'down';
     expect(answerOf(await harness.order(request)).body).toMatchObject({ status: 'completed', referral: 'pending' });
@@ -250,7 +250,8 @@ describe('late failures never undo an order', () => {
       email: { status: 'unknown' },
       referral: { status: 'unknown' },
     });
-    // The first call, 60 in the first hour, 4 in each of the next 23 hours, and one in each of the last 49.
+    // One initial call, 60 calls in the first hour, 4 in each of the next 23 hours, and one in each of the last 49
+    // hours.
     expect(harness.mailer.calls).toBeLessThanOrEqual(1 + 60 + 23 * 4 + 49);
     expect(harness.mailer.calls).toBeGreaterThan(150);
     expect(harness.keptMinor(request)).toBe(2_000);
@@ -262,7 +263,7 @@ describe('late failures never undo an order', () => {
     ['caps', 'capped'],
     ['doubts', 'unknown'],
   ] as const)(
-    'an e-mail that the mailer %s is not sent a second time, and the order shows it',
+    'an e-mail that the mailer %s is not sent again, and the order shows the result',
     async (trouble, shown) => {
       harness.mailer.trouble = trouble;
       const request = orderRequest('final');
@@ -291,7 +292,7 @@ describe('late failures never undo an order', () => {
 describe('a reversal', () => {
   const gone = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
 
-  test('is retried under a new key after a refusal, after growing waits', async () => {
+  test('is retried under a new key after each refusal, with growing delays', async () => {
     await harness.processor.inside.failNextChange(2, 'tok_declined');
     expect(answerOf(await harness.order(gone)).status).toBe(202);
     await harness.resolveFor(10);
@@ -328,7 +329,6 @@ describe('a reversal', () => {
     await harness.resolveFor(60);
     expect(await harness.read(gone)).toMatchObject({ status: 'needs_review', charge: { status: 'reversal_failed' } });
     expect(harness.keptMinor(gone)).toBe(2_000);
-    // The alarm is raised at least once.
     expect(harness.counted.get('order_needs_review')).toBeGreaterThan(0);
     const { id: paymentId } = (await harness.payment(gone)).state.payment;
     await changePayment(harness.tools, change(paymentRequest('any', { paymentId }), 'by-hand', { kind: 'refund' }));
@@ -349,9 +349,9 @@ describe('a reversal', () => {
 });
 
 describe('late effects', () => {
-  test('a late charge for a canceled order is returned and has no other effect', async () => {
+  test('a late charge for a canceled order is refunded and has no other effect', async () => {
     const request = orderRequest('ghost');
-    // More calls than Payonce sends within the window.
+    // Exceeds the number of calls that Payonce sends within the window.
     harness.processor.inside.delayNext(100);
     expect(answerOf(await harness.order(request)).status).toBe(202);
     await harness.resolveFor(46);
@@ -384,7 +384,8 @@ describe('late effects', () => {
   });
 
   /**
-   * Delays a process right before its reservation until the lease has expired and another process has ended the order.
+   * Delays a process right before its reservation until its lease has expired and another process has canceled the
+   * order.
    */
   test('a late reservation for a canceled order is released', async () => {
     const request = orderRequest('restocked');
@@ -404,7 +405,7 @@ describe('late effects', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('an order without a record is taken over if it has no answer, and refuses its key if it has an answer', async () => {
+  test('an order without a record is taken over if it has no response, but its key is refused if it has one', async () => {
     const request = orderRequest('lost');
     const { store } = harness;
     const dying: OrderStore = {

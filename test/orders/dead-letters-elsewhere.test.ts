@@ -19,8 +19,8 @@ import { connectParties } from './connected-parties.ts';
 import { orderRequest } from './order-fixtures.ts';
 
 /**
- * Dead letters that wait while an operator replaces the shop and the mailer: the sandbox's by real ones, or real ones
- * by the sandbox's.
+ * Tests dead letters that wait while an operator switches the shop and the mailer from the sandbox to real services, or
+ * back.
  */
 
 const SECRET = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
@@ -39,7 +39,7 @@ beforeEach(() => {
 
 const away: SendRequest = ({ party }) => Promise.reject(new RetryableError(`${party}_unreachable`, 'no'));
 
-/** Answers as a shop and a mailer that execute every request. */
+/** Responds like a shop and a mailer that execute every request. */
 const real: SendRequest = async ({ method, url, body = '{}' }) => {
   const { pathname } = new URL(url);
   if (method === 'POST') asked.push(pathname);
@@ -63,7 +63,7 @@ const REAL_PARTIES: PartiesConfig = {
 
 const SANDBOX: PartiesConfig = { ...REAL_PARTIES, secrets: { sandbox: 'sandbox-access' } };
 
-/** Runs the function of delayed calls and dead letters, as a deployment with these parties wires it. */
+/** Runs the function for delayed calls and dead letters as a deployment with these external services wires it. */
 async function deliver(
   config: PartiesConfig,
   changes: { readonly store?: PaymentStore } = {},
@@ -106,8 +106,8 @@ async function deliver(
 const previousPartiesUnavailable = () =>
   connectParties({ clock: world.clock, url: 'https://sandbox.example', deadLetters, send: away }, 'delay');
 
-describe('in a deployment that replaced the sandbox by a real shop and a real mailer', () => {
-  test('a test-mode order gets neither its credit nor its e-mail', async () => {
+describe('a deployment that replaced the sandbox with a real shop and mailer', () => {
+  test('gives a test-mode order neither its credit nor its e-mail', async () => {
     const request = orderRequest('test-mode');
     const { mailer, referrals } = previousPartiesUnavailable();
     await world.order(request, { mailer, referrals });
@@ -117,7 +117,7 @@ describe('in a deployment that replaced the sandbox by a real shop and a real ma
     expect(await world.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
   });
 
-  test('a test-mode payment gets no receipt', async () => {
+  test('sends no receipt for a test-mode payment', async () => {
     const [event] = eventsOfPaid('receipt', METADATA);
     const store = ledgerOf(chainOfPaid('receipt', METADATA)) as PaymentStore;
     const { mailer } = previousPartiesUnavailable();
@@ -131,7 +131,7 @@ describe('in a deployment that replaced the sandbox by a real shop and a real ma
   });
 });
 
-test('a deployment that replaced the real shop by the sandbox shows no live-mode order’s credit as given or e-mail as sent', async () => {
+test('a deployment that replaced the real shop with the sandbox shows no live-mode credit as given and no live-mode e-mail as sent', async () => {
   world = new World({ mode: 'live' });
   deadLetters = new MemoryDeadLetterStore(world.clock);
   const request = { ...orderRequest('live-mode'), mode: 'live' as const };

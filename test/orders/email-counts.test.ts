@@ -71,7 +71,7 @@ describe('e-mails of one tenant to one recipient on one day', () => {
     expect([sent.length, capped]).toEqual([MAX, 30]);
   });
 
-  test('count once, however often each is retried, even a day later', async () => {
+  test('count once each, even if retried repeatedly or a day later', async () => {
     const first = await sendAll(many(50));
     clock.advance(24 * HOUR_MS);
     expect(await sendAll(many(50))).toEqual(first);

@@ -3,11 +3,13 @@ import type { EmailOutcome, Mailer, OrderEmail } from '../../lambdas/orders/use/
 
 type Trouble = 'down' | 'refuses' | 'caps' | 'doubts' | 'sends_in_silence';
 
-/** A mailer in memory that sends one e-mail for each key. */
+/** In-memory mailer that sends one e-mail per key. */
 export class MemoryMailer implements Mailer {
-  /** All sent e-mails, in order. */
   readonly outbox: OrderEmail[] = [];
-  /** The fault of every following call. @default no fault */
+  /**
+   * Fault of every subsequent call.
+   * @default no fault
+   */
   trouble: Trouble | undefined;
   calls = 0;
 

@@ -49,7 +49,7 @@ function bigCommerce(givenUp: OnGivenUp = 'delay'): StockKeeper {
 
 const taken = () => server.adjustments.map(({ items }) => items[0]?.quantity);
 
-test('an order is not noted as paid if the stock service did not answer in time and the goods are released', async () => {
+test('an order is not noted as paid if the stock service did not respond in time and the goods are released', async () => {
   const away = () => Promise.reject(new RetryableError('stock_unreachable', 'The store is unreachable.'));
   const stock = { reserve: away, release: away };
   const request = orderRequest('given-up', { shopOrder: 118 });
@@ -59,7 +59,7 @@ test('an order is not noted as paid if the stock service did not answer in time 
   expect(world.keptMinor(request)).toBe(0);
   await world.resolveFor(30, { stock: bigCommerce() });
   expect(await world.read(request)).toMatchObject({ status: 'canceled', reservation: { status: 'released' } });
-  // A repeated reservation under the same key finds a possible reservation, which is then released.
+  // The retried reservation under the same key may find an existing one, which is then released.
   expect(taken()).toEqual([-2, 2]);
   expect(server.notes.get(118)).toBe('Gift wrap');
 });

@@ -163,7 +163,7 @@ test('a dead letter redriven after its sending claim expired is not sent a secon
   expect(await sent(request)).toHaveLength(1);
 });
 
-test('a redrive that crashes between sending and recording is repeated, and its result is recorded once', async () => {
+test('a redrive that crashes between sending and recording is retried, and its result is recorded once', async () => {
   const request = await brokenOrder('crash');
   const { orders } = harness.tools;
   const dying: OrderRedriveTools['orders'] = {
@@ -179,7 +179,7 @@ test('a redrive that crashes between sending and recording is repeated, and its 
   expect(await sent(request)).toHaveLength(1);
 });
 
-test('a dead letter stays while its order’s money is gone, and takes effect when the money is back', async () => {
+test('a dead letter waits while its order’s money is disputed, and takes effect when the money is back', async () => {
   const request = await brokenOrder('disputed');
   const [charge] = harness.processor.charges(paymentOfOrder(systemDigest, request.orderId));
   const dispute = await harness.processor.inside.dispute(String(charge?.chargeId), 2_000);
@@ -246,7 +246,7 @@ async function outOfStock() {
   return { kind: 'refused', failure: { code: 'out_of_stock', message: 'None left.' } } as const;
 }
 
-/** Connects parties that refuse connections. */
+/** Connects to external services that refuse connections. */
 async function unreachableParties(givenUp: 'throw' | 'delay') {
   const { url, [Symbol.asyncDispose]: close } = await serveSandbox(sandbox.handler);
   await close();
@@ -292,7 +292,7 @@ async function putIntoDelayed({ twice = false } = {}): Promise<void> {
   }
 }
 
-test('dead letters that an operator moves to the delayed calls appear on the order once, and are dead-lettered if they fail a second time', async () => {
+test('dead letters that an operator moves to the delayed calls appear on the order once, and return if they fail again', async () => {
   const request = orderRequest('put-back');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -341,7 +341,7 @@ test.each([
 test.each([
   ['stays unknown after an earlier delivery that may have made it', true, 'unknown'],
   ['fails without an earlier delivery', false, 'failed'],
-])('a delayed call that is not made, because the money is gone, %s', async (_what, isRepeated, status) => {
+])('a delayed call that is skipped because its order was refunded %s', async (_what, isRepeated, status) => {
   const request = orderRequest('gone');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });

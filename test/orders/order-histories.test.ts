@@ -15,9 +15,9 @@ import {
 } from './order-story.ts';
 import { engine, type Mutant, naiveSaga, paidOrderSubject, unansweredOrderSubject } from './order-subjects.ts';
 
-/** `npm test` runs one in this many of the histories with a single fault. */
+/** `npm test` runs one of every `SINGLES` histories with a single fault. */
 const SINGLES = 37;
-/** `npm test` runs one in this many of the histories with a fault and a rival, or with two faults. */
+/** `npm test` runs one of every `PAIRS` histories with a fault and a rival, or with two faults. */
 const PAIRS = 307;
 /** `npm test` runs a rival before one in this many calls. */
 const RACES = 5;
@@ -27,12 +27,12 @@ const GONE = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] })
 const POOR = orderRequest('poor', { source: 'tok_declined' });
 const SLOW = orderRequest('slow', { items: [{ sku: 'sku_timeout', quantity: 1 }], referrer: 'ref_timeout' });
 
-describe('an order ends fulfilled or completely undone, and its parties count each effect correctly', () => {
+describe('order histories', () => {
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
     ['a fulfilled order', KEPT, 'fulfilled', 2_000],
     ['a declined order', POOR, 'undone', 800],
   ])(
-    '%s, with every single fault at every call, alone and with a rival before every call',
+    '%s ends consistently despite any single fault at any call, alone and with a rival before any call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
       const alone = await surveyFaults(orderStory(make), { faults: 1, races: RACES_WITHOUT_RIVAL, oneOf: SINGLES });
@@ -43,12 +43,12 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
     },
   );
 
-  // These orders share most calls with the fulfilled one, which covers rivals combined with faults.
+  // These orders share most calls with the fulfilled order, whose histories combine rivals with faults.
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
     ['an order out of stock', GONE, 'undone', 100],
     ['an order whose shop does not answer at first', SLOW, 'fulfilled', 100],
   ])(
-    '%s, with every single fault at every call, and with a rival before every call',
+    '%s ends consistently despite any single fault at any call, or a rival before any call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
       const faulty = await surveyFaults(orderStory(make), { faults: 1, races: RACES_WITHOUT_RIVAL, oneOf: SINGLES });
@@ -59,7 +59,7 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
     },
   );
 
-  test('an order out of stock, with every pair of faults at any two calls of its reversal', async () => {
+  test('an order out of stock ends consistently despite any two faults at any two calls of its reversal', async () => {
     const { histories, findings } = await surveyFaults(
       orderStory(() => paidOrderSubject(GONE, 'undone')),
       {
@@ -72,7 +72,7 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
     expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / PAIRS }));
   });
 
-  test('an order whose stock service does not answer, with every single fault during its reversal', async () => {
+  test('an order whose stock service does not respond ends consistently despite any single fault during its reversal', async () => {
     const { histories, findings } = await surveyFaults(
       orderStory(() => unansweredOrderSubject(SLOW)),
       {
@@ -86,8 +86,8 @@ describe('an order ends fulfilled or completely undone, and its parties count ea
   });
 });
 
-describe('the histories detect', () => {
-  test('a saga that writes nothing before its calls, and uses new keys', async () => {
+describe('the histories', () => {
+  test('detect a saga that writes nothing before its calls and uses new keys', async () => {
     const kept = await surveyFaults(
       orderStory(() => naiveSaga(KEPT, 'fulfilled')),
       { faults: 1, races: RACES_WITHOUT_RIVAL },
@@ -130,7 +130,7 @@ describe('the histories detect', () => {
     ['stock', freshStock, 'I1: 2 reservations'],
     ['mailer', freshMail, 'I1: 2 emails'],
     ['referral programme', freshCredit, 'I1: 2 credits'],
-  ])('an engine that calls the %s under a new key each time', async (_whom, mutant, broken) => {
+  ])('detect an engine that calls the %s under a new key each time', async (_whom, mutant, broken) => {
     const survey = await surveyFaults(
       orderStory(() => engine(KEPT, 'fulfilled', mutant)),
       { faults: 1, races: [{}], until: broken },
@@ -138,7 +138,7 @@ describe('the histories detect', () => {
     expect(violatedOrderGuarantees(survey)).toContain(broken);
   });
 
-  test('an engine that does not return the money', async () => {
+  test('detect an engine that does not refund the money', async () => {
     const forgetful: Mutant = ({ processor, ...tools }) => ({
       ...tools,
       processor: { ...processor, change: async () => ({ kind: 'applied', facts: [] }) },

@@ -35,7 +35,7 @@ const ended = async (request: CreateOrder) => ({
   kept: harness.keptMinor(request),
 });
 
-/** Refunds the rest through the payment's own route, as a merchant would. */
+/** Refunds the remaining amount through the payment's own route, as a merchant would. */
 function giveBack(request: CreateOrder) {
   const payment = { ...paymentRequest('x'), paymentId: paymentIdOf(request), tenantId: request.tenantId };
   return changePayment(harness.tools, change(payment, 'r', { kind: 'refund' }));
@@ -46,8 +46,7 @@ test('no request is sent more than 15 minutes after the order’s claim', async 
   const claimedAtMs = harness.clock.nowMs();
   const sentAtMs: number[] = [];
   let asked = 0;
-  // The breaker opens after the order's check and before its payment's check: nothing begins, and the claim is
-  // released.
+  // The breaker opens between the checks of the order and of its payment, so nothing begins and the claim is released.
   const shut: Processor = {
     ...harness.processor,
     ready: async () => {
@@ -86,7 +85,7 @@ describe('an order whose payment was refunded outside the order', () => {
     expect(await harness.typesOf(request)).toContain('charge.refunded');
   });
 
-  test('is canceled while the stock service does not answer, and releases a possible reservation', async () => {
+  test('is canceled while the stock service does not respond, and releases a possible reservation', async () => {
     const request = orderRequest('silent');
     const silent = {
       ...harness.shop.stock,
@@ -104,8 +103,8 @@ describe('an order whose payment was refunded outside the order', () => {
   });
 });
 
-describe('an order whose money is being returned while the stock service does not answer', () => {
-  /** Creates a paid order that waits for the stock service's answer. */
+describe('an order refunded or disputed while the stock service does not respond', () => {
+  /** Creates a paid order that waits for the stock service's response. */
   async function waitsForStock(key: string) {
     const request = orderRequest(key);
     const away = { ...harness.shop.stock, reserve: () => Promise.reject(new AmbiguousError('stock_timeout', 'no')) };
@@ -136,7 +135,7 @@ describe('an order whose money is being returned while the stock service does no
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
-  test('delivers no goods after a partial dispute, and returns the rest, even after the dispute is won', async () => {
+  test('delivers no goods after a partial dispute, and refunds the rest, even after the dispute is won', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('partly_disputed');
     const dispute = await harness.processor.inside.dispute(chargeId, 1);
     await sendCallback('opened');
@@ -149,7 +148,7 @@ describe('an order whose money is being returned while the stock service does no
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
-  test('returns the rest of a disputed payment although a refund by the merchant fails at the same time', async () => {
+  test('refunds the rest of a disputed payment even if a refund by the merchant fails at the same time', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('failing');
     const refund = await harness.processor.inside.refund(chargeId, 500, 'pending');
     const dispute = await harness.processor.inside.dispute(chargeId, 100);
@@ -163,7 +162,7 @@ describe('an order whose money is being returned while the stock service does no
     await expectNothingGiven(request);
   });
 
-  test('delivers the goods after a partial refund, which is a discount', async () => {
+  test('delivers the goods after a partial refund, which counts as a discount', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('discount');
     await harness.processor.inside.refund(chargeId, 1_999);
     await sendCallback('refunded');
@@ -171,7 +170,7 @@ describe('an order whose money is being returned while the stock service does no
     expect(await ended(request)).toEqual({ status: 'completed', kept: 1 });
   });
 
-  test('returns the money of a dispute that is won after the order was canceled', async () => {
+  test('refunds the money of a dispute that is won after the order was canceled', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('won');
     const dispute = await harness.processor.inside.dispute(chargeId, 2_000);
     await sendCallback('opened');
@@ -216,7 +215,7 @@ describe('an order whose money is being returned while the stock service does no
 });
 
 describe('a reversal', () => {
-  test('becomes a refund if the payer approved the payment at the last moment, however late the approval is known', async () => {
+  test('becomes a refund if the payer approved the payment at the last moment, even if the approval is known late', async () => {
     const request = orderRequest('late', { source: 'tok_action' });
     await harness.order(request);
     const { chargeId } = chargeOf(request);
@@ -229,7 +228,7 @@ describe('a reversal', () => {
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
-  test('reopens the order if it fails days later, and the money is returned under the next key', async () => {
+  test('reopens the order if it fails days later, and the money is refunded under the next key', async () => {
     const request = orderRequest('undone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await harness.order(request);
     await harness.resolveFor(5);
@@ -335,7 +334,7 @@ describe('an order whose payment is refunded or disputed after the order was pai
     ['before the e-mail', 1, { emails: 0, credits: 0 }],
     ['before the credit', 2, { emails: 1, credits: 0 }],
     ['before the completion', 3, { emails: 1, credits: 1 }],
-  ])('within one request, %s, is canceled', async (_when, after, { emails, credits }) => {
+  ])('is canceled if disputed within one request, %s', async (_when, after, { emails, credits }) => {
     const request = orderRequest('in_between');
     let effects = 0;
     /** Disputes the payment after `after` effects. */
@@ -375,7 +374,7 @@ describe('an order whose payment is refunded or disputed after the order was pai
     expect(await harness.typesOf(request)).not.toContain('order.completed');
   });
 
-  test('is canceled while the answers to its e-mail and its credit are lost, and no longer shows them as pending', async () => {
+  test('is canceled even if the responses to its e-mail and credit are lost, and no longer shows them as pending', async () => {
     const request = orderRequest('lost_answers');
     const lost = new AmbiguousError('injected_ambiguity', 'the answer is lost');
     const { mailer, referrals } = harness.tools;

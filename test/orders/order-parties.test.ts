@@ -35,7 +35,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Repeats a request until its outcome is known, each time in another process, as a saga does. */
+/** Retries a request until its outcome is known, each time in another process, as a saga does. */
 async function askUntilKnown<T>(ask: (again: ConnectedParties) => Promise<T>): Promise<T> {
   for (let asked = 1; asked <= 10; asked += 1) {
     try {
@@ -63,7 +63,7 @@ describe('the stock service', () => {
   const reserve = (sku?: string) => parties.stock.reserve(reservation(sku), LIMIT);
 
   test.each(['sku_tea', 'sku_timeout', 'sku_flaky'])(
-    '%s is reserved once, however often it is requested',
+    '%s is reserved once, even if requested repeatedly',
     async (sku) => {
       const first = await reserve(sku);
       expect(await reserve(sku)).toEqual(first);
@@ -123,7 +123,7 @@ describe('the referral program', () => {
     });
   });
 
-  test('leaves the credit unknown while it is unavailable, and a delayed message repeats the call', async () => {
+  test('leaves the credit unknown while it is unavailable, and a delayed message retries the call', async () => {
     expect(await parties.referrals.credit(credit('ref_down'), LIMIT)).toEqual({ kind: 'queued' });
     expect([await booked(), await deadLetters.take(10)]).toEqual([[], []]);
     expect(deadLetters.delayed).toMatchObject([{ operation: 'credit.give', mayBeApplied: true }]);
@@ -184,7 +184,7 @@ describe('the mailer', () => {
   const sent = () => sandbox.books.emailsLabelled('metadata_payonce=op_1');
   const send = (to?: string) => askUntilKnown(({ mailer }) => mailer.send(email(to), LIMIT));
 
-  test.each(['ada', 'timeout', 'flaky'])('sends %s@ one e-mail, however often it is requested', async (name) => {
+  test.each(['ada', 'timeout', 'flaky'])('sends one e-mail to %s@, even if requested repeatedly', async (name) => {
     const first = await send(`${name}@example.com`);
     expect(await send(`${name}@example.com`)).toEqual(first);
     expect(first).toEqual({ kind: 'sent', messageId: (await sent())[0]?.MessageID });
@@ -199,7 +199,7 @@ describe('the mailer', () => {
     expect(await sent()).toEqual([]);
   });
 
-  test('repeats a call to an unavailable service by a delayed message', async () => {
+  test('retries a call to an unavailable service with a delayed message', async () => {
     expect(await send('down@example.com')).toEqual({ kind: 'queued' });
     expect([await sent(), await deadLetters.take(10)]).toEqual([[], []]);
     expect(deadLetters.delayed).toMatchObject([{ operation: 'email.send', mayBeApplied: true }]);

@@ -97,7 +97,7 @@ describe('an order whose payment an operator has decided', () => {
   test.each([
     ['disputed', (chargeId: string) => harness.processor.inside.dispute(chargeId, 2_000)],
     ['refunded', (chargeId: string) => harness.processor.inside.refund(chargeId, 2_000)],
-  ])('is not delivered while the processor is unavailable if its money was %s before', async (_how, goesBack) => {
+  ])('is not delivered while the processor is unavailable if its money was previously %s', async (_how, goesBack) => {
     const { request, chargeId } = await inReview('gone');
     await correctAmount(chargeId);
     await goesBack(chargeId);
@@ -138,7 +138,7 @@ describe('an order in review', () => {
     expect(await ended(request)).toEqual({ status: 'completed', kept: 2_000 });
   });
 
-  test('stays in the queue after a decision until the processor’s books are readable, however long that takes', async () => {
+  test('stays queued after a decision until the processor’s books are readable', async () => {
     const { request, chargeId } = await inReview('away');
     await correctAmount(chargeId);
     await decide(request, 2_000);
@@ -149,7 +149,7 @@ describe('an order in review', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('is checked for thirty days from its reopening', async () => {
+  test('is checked for thirty days after its reopening', async () => {
     const { request } = await inReview('again');
     await resolveDaily(32);
     const { store, clock } = harness;
@@ -172,7 +172,7 @@ describe('an order in review', () => {
     expect(closed).toBeGreaterThan(0);
   });
 
-  test('is checked for thirty days from the start of its review, however old it is', async () => {
+  test('is checked for thirty days after the start of its review, regardless of its age', async () => {
     const request = orderRequest('old', { source: 'tok_async' });
     await harness.order(request);
     const chargeId = harness.chargeOf(paymentOf(request));

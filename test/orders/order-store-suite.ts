@@ -31,7 +31,7 @@ export interface OrderStoreUnderTest {
 
 const LIMIT = 1_000;
 
-/** Describes the contract of every order store. */
+/** Tests the contract of every order store. */
 export function describeOrderStore(name: string, make: () => Promise<OrderStoreUnderTest>): void {
   let made = 0;
   let orders: OrderStore;
@@ -102,7 +102,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await chain()).toHaveLength(3);
     });
 
-    test('commits answer, transitions and queue entry together, for the owner only', async () => {
+    test('commits response, transitions and queue entry together, for the owner only', async () => {
       await orders.claimOrder({ record: open(), first });
       const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       const commit = { expects: 'open' as const, transitions, open: entry(3) };
@@ -139,7 +139,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       });
     });
 
-    test('lists an open claim of an order among the stale ones, and allows its takeover and release', async () => {
+    test('lists an open claim of an order among the stale claims, and allows its takeover and release', async () => {
       await orders.claimOrder({ record: open(), first });
       const stale = open();
       expect(await work.staleClaims({ ...ALL_DUE, untilMs: stale.leaseExpiresAtMs })).toContainEqual(stale);

@@ -11,22 +11,24 @@ import {
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import type { World } from '../world/world.ts';
 
-/** Processes that execute and finish orders: the engine, or an implementation to compare it with. */
+/** Implementation that executes and finishes orders: the engine, or one to compare it with. */
 export interface OrderSubject {
   readonly harness: World;
   readonly request: CreateOrder;
   /** Expected end of the order without faults. */
   readonly ends: 'fulfilled' | 'undone';
-  /** Executes the request in one process. @returns undefined without a final answer */
+  /**
+   * Executes the request in one process.
+   * @returns undefined without a final response
+   */
   handle(actor: Actor): Promise<Answer | undefined>;
-  /** Finishes open work in one process. */
   finish(actor: Actor): Promise<void>;
-  /** Lists violations of further guarantees. If `quiet`, open work is a violation, too. */
+  /** Lists violations of further guarantees. If `quiet`, open work is also a violation. */
   more(quiet: boolean): Promise<readonly string[]>;
 }
 
 interface Race {
-  /** The call of the first attempt before which a rival acts. */
+  /** Number of the first attempt's call before which a rival acts. */
   readonly rivalAt?: number;
   /** @default the resolver */
   readonly rival?: 'client' | 'resolver';
@@ -37,7 +39,7 @@ interface Race {
 }
 
 const MINUTE_MS = 60_000;
-/** Minutes for two resolver runs that finish the work, and one that finds nothing. */
+/** Duration of two resolver runs that finish the work and one that finds nothing, in minutes. */
 const QUIET_MINUTES = 3;
 /** Time after which a charge is proven never to have begun, in minutes. */
 const LEFT_MINUTES = 46;
@@ -55,7 +57,7 @@ class OrderHistory {
     this.#plan = new FaultPlan(faults);
   }
 
-  /** Runs the first attempt with its rival, the client's retry and the resolver, and then ends the faults. */
+  /** Runs the first attempt with its rival, the client's retry and the resolver, and then stops the faults. */
   async run(): Promise<HistoryRun> {
     const { harness } = this.#subject;
     const { rivalAt, rival = 'resolver', leaseEnded, clientLeaves } = this.#race;
@@ -109,7 +111,7 @@ class OrderHistory {
     this.#violations.push(...found.map((violation) => `${when}: ${violation}`));
   }
 
-  /** Compares every effect, as its party counts it, with the answers and the expected end. */
+  /** Compares the effects that the external services counted with the responses and the expected end. */
   async #counted(quiet: boolean): Promise<readonly string[]> {
     const { harness, request, ends } = this.#subject;
     const { orderId, amountMinor } = request;
@@ -161,7 +163,6 @@ export function orderStory(make: () => OrderSubject | Promise<OrderSubject>): St
   return async (faults, race) => new OrderHistory(await make(), faults, race).run();
 }
 
-/** Returns the violated guarantees, without duplicates. */
 export function violatedOrderGuarantees(survey: HistorySurvey): readonly string[] {
   return violatedGuarantees(survey, /\bI\d: .*|neither settled/);
 }

@@ -16,7 +16,6 @@ import type { OrderSubject } from './order-story.ts';
 /** Breaks the engine on purpose, to check that the histories detect it. */
 export type Mutant = (tools: WorldTools) => WorldTools;
 
-/** Returns the engine as the subject. */
 export function engine(
   request: CreateOrder,
   ends: OrderSubject['ends'],
@@ -90,7 +89,8 @@ export async function paidOrderSubject(request: CreateOrder, ends: OrderSubject[
 }
 
 /**
- * Creates a paid order whose stock service reserved but did not answer for an hour. Only the resolver undoes the order.
+ * Creates a paid order whose stock service reserved but did not respond for an hour. Only the resolver undoes the
+ * order.
  */
 export async function unansweredOrderSubject(request: CreateOrder): Promise<OrderSubject> {
   const harness = new World();
@@ -120,8 +120,8 @@ const ERRORS: FaultErrors = {
 };
 
 /**
- * The saga that most developers write first: one call after another, undone after a refusal, with the answer stored at
- * the end. It writes nothing before a call, and every attempt uses new keys.
+ * The saga that most developers write first: it makes one call after another, undoes them after a refusal, and stores
+ * the response at the end. It writes nothing before a call, and every attempt uses new keys.
  */
 export function naiveSaga(request: CreateOrder, ends: OrderSubject['ends']): OrderSubject {
   const harness = new World();

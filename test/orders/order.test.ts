@@ -52,7 +52,7 @@ const PAID = {
   disputedMinor: 0,
 } as const;
 
-/** The facts that each call may return. A call without an answer returns none. */
+/** Facts that each call may return. A call without a response returns none. */
 const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
   charge: [
     ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(
@@ -148,8 +148,8 @@ const PENDING: Partial<Record<OrderCall, (order: Order) => boolean>> = {
   credit: ({ referral }) => referral.status === 'pending' || referral.status === 'delayed',
 };
 
-describe('for any answers in any order', () => {
-  test('an order is settled or completely undone, never both, and its end is final while its money stays returned', () => {
+describe('orders with any responses in any sequence', () => {
+  test('are settled or completely undone, never both, and remain so unless reopened', () => {
     fc.assert(
       fc.property(walks, ({ drafts }) => {
         for (const [index, { type, order }] of drafts.entries()) {
@@ -176,7 +176,7 @@ describe('for any answers in any order', () => {
     );
   });
 
-  test('every change of the status is an event for merchants and shows in the lists', () => {
+  test('emit a merchant event and update the lists on every status change', () => {
     fc.assert(
       fc.property(walks, ({ drafts: [placed, ...later] }) => {
         const first = firstOrderTransition(systemDigest, placed ?? newOrder(), details, requestedAt(T0));
@@ -197,7 +197,7 @@ describe('for any answers in any order', () => {
     );
   });
 
-  test('no party is called before the call is recorded', () => {
+  test('record every call to an external service before making it', () => {
     fc.assert(
       fc.property(walks, ({ calls }) => {
         for (const { call, before } of calls) expect([call, PENDING[call]?.(before) ?? true]).toEqual([call, true]);
@@ -206,7 +206,7 @@ describe('for any answers in any order', () => {
     );
   });
 
-  test('some history reaches every final state', () => {
+  test('reach every final state in some history', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(walks, ({ drafts }) => {
@@ -234,7 +234,7 @@ describe('a late reservation', () => {
     failure,
   };
 
-  test('is released even after the order has ended', () => {
+  test('is released even if the order is already canceled', () => {
     const draft = decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, canceled, T0);
     expect(draft).toMatchObject({ type: 'release.pending', order: { status: 'canceled' } });
     expect(draft && isSettled(draft.order)).toBe(false);
@@ -247,7 +247,7 @@ describe('a late reservation', () => {
     expect(decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, released, T0)).toBeUndefined();
   });
 
-  test('is released even if a repeated request for it was refused, unless it has no id', () => {
+  test('is released even if a retry of its request was refused, unless it has no id', () => {
     const releasing = (more: object): Order => ({
       ...canceled,
       reservation: { status: 'releasing', sinceMs: T0, ...more },
@@ -294,7 +294,7 @@ describe('a reversal that fails later', () => {
     expect(later).toMatchObject({ do: 'append', draft: { order: { charge: { status: 'reversing', attempt: 3 } } } });
   });
 
-  test('is waited for before an order is canceled, which may take days', () => {
+  test('is checked for before an order is canceled, even days later', () => {
     const open: Order = { ...canceled({ attempt: 2, by: 'refund' }), status: 'processing' };
     const turn = { tried: new Set<OrderCall>(), timeLeft: true, nowMs: T0 + WEEK_MS };
     expect(nextOrderStep(open, turn)).toEqual({ do: 'call', call: 'reverse' });
@@ -332,7 +332,7 @@ test('a chain reports its first invalid link', () => {
   expect(firstBrokenOrderLink(systemDigest, [first, third])).toBe(2);
 });
 
-test('a confirmation contains no link, whatever the ids of the items', () => {
+test('a confirmation contains no link, regardless of the item ids', () => {
   const items = [{ sku: 'evil.com', quantity: 2 }];
   expect(confirmationEmail(newOrder().order, { ...details, items }).text).toContain('  2 x item\n');
 });

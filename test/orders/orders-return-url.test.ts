@@ -36,7 +36,7 @@ beforeEach(() => {
 const order = (return_url: unknown, key = 'k') => api.order(key, { source: 'tok_action', return_url });
 
 describe('an order’s return URL', () => {
-  test('is passed to the processor, and is in the answer, its replay and a read', async () => {
+  test('is passed to the processor, and appears in the response, its replay and a read', async () => {
     const first = await order(PAGE);
     expect(first).toMatchObject({ status: 202, body: { return_url: PAGE } });
     expect(charged).toMatchObject([{ returnUrl: PAGE }]);
@@ -45,7 +45,7 @@ describe('an order’s return URL', () => {
     expect(charged).toHaveLength(1);
   });
 
-  test('is stored in details rows only: the chains of the order and of its payment hold commitments, and verify', async () => {
+  test('is stored only in details rows, while the chains of the order and its payment contain commitments and verify', async () => {
     const { body } = await order(PAGE);
     const orderId = parseOrderId(String(body['id']));
     if (orderId === undefined) throw new Error('the answer contains no order');
@@ -60,7 +60,7 @@ describe('an order’s return URL', () => {
     expect((await behind.store.readRecord(orderOperation(orderId)))?.status).toBe('COMPLETED');
   });
 
-  test('defaults to the deployment’s URL, and then the payment has no details row', async () => {
+  test('defaults to the URL of the deployment, which needs no details row for the payment', async () => {
     const { body } = await api.order('k', { source: 'tok_action' });
     expect(body).not.toHaveProperty('return_url');
     expect(charged[0]).not.toHaveProperty('returnUrl');
@@ -74,7 +74,7 @@ describe('an order’s return URL', () => {
     expect(charged).toHaveLength(1);
   });
 
-  test('to loopback is accepted in test mode, and is refused in live mode without a charge', async () => {
+  test('may point to loopback in test mode, but is refused in live mode without a charge', async () => {
     const url = 'http://localhost:3000/done';
     expect((await order(url)).status).toBe(202);
     api.registerKey(LIVE_KEY, { mode: 'live' });

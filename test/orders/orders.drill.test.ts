@@ -23,7 +23,7 @@ import { until } from '../support/until.ts';
 
 let aws: LocalAws;
 let api: ApiClient;
-/** Time of the earliest possible takeover, in Unix milliseconds. Other tests run before. */
+/** Time of the earliest possible takeover, in Unix milliseconds. Other tests run before it. */
 let leaseEndsAtMs: number;
 /** The idempotency key of the order whose process crashed. */
 let killed: string;
@@ -53,7 +53,7 @@ async function listed(path: string): Promise<readonly Record<string, unknown>[]>
   return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
 }
 
-/** Counts every effect at its party. */
+/** Counts the effects at each external service. */
 async function counted(key: string, { id, payment }: Record<string, unknown>) {
   const mail = await askSandbox(`/messages/outbound?count=50&offset=0&recipient=${recipient(key)}`);
   const reservations = await listed(`/stock/reservations?order=${String(id)}`);
@@ -67,11 +67,11 @@ async function counted(key: string, { id, payment }: Record<string, unknown>) {
   };
 }
 
-/** An item whose reservation is never answered, so that the process waits. */
+/** An item whose reservation never receives a response, so that the process waits. */
 const SILENT_STOCK = { items: [{ sku: 'sku_timeout', quantity: 1 }] };
 
 /**
- * Crashes the process of an order after its charge. Retries if a slow machine let the process answer before the kill.
+ * Crashes the process of an order after its charge. Retries if a slow machine let the process respond before the kill.
  * @returns the idempotency key of the order
  */
 async function crashAfterCharge(): Promise<string> {
@@ -89,7 +89,6 @@ async function crashAfterCharge(): Promise<string> {
   });
 }
 
-/** Runs the scheduled resolver job immediately. */
 const resolve = () => runJob(aws, 'resolve');
 
 const ONCE = { charges: 1, kept: 2_000, reserved: 1, emails: 1, credits: 1 };
@@ -127,7 +126,7 @@ describe('personal data', () => {
     return found.flat();
   }
 
-  test('is erased from a payment and an order by command: no table contains the text, and the chains and amounts remain', async () => {
+  test('is erased from a payment and an order by command, while their chains and amounts remain', async () => {
     const name = `Ada ${run}`;
     const body = { description: `For ${name}`, metadata: { customer: name }, source: 'tok_ok' };
     const paid = await api.pay({ key: `${run}-erased`, body });
@@ -137,7 +136,7 @@ describe('personal data', () => {
       body: JSON.stringify({ amount: 300, reason: `Returned by ${name}` }),
     });
     expect([paid.status, refunded.status]).toEqual([201, 201]);
-    // The relay reads the reason from its own row, too.
+    // The relay also reads the reason, from its own row.
     await until(async () => {
       const { text } = await api.send('GET', '/v1/events?limit=100&type=refund.completed');
       return text.includes(`Returned by ${name}`) ? true : undefined;
@@ -210,8 +209,8 @@ describe('an order whose process crashed after the charge', () => {
       return answer.status === 409 ? undefined : answer;
     });
     expect(replay.headers.get('idempotency-replayed')).toBe('true');
-    // On a slow machine the stock service may answer too late for the first sweep, which then stores 202. A later sweep
-    // completes the order.
+    // On a slow machine the stock service may respond too late for the first sweep, which then stores 202. A later
+    // sweep completes the order.
     expect([201, 202]).toContain(replay.status);
     await until(async () => ((await shown(replay.json['id']))['status'] === 'completed' ? true : undefined));
     expect(await counted(killed, replay.json)).toEqual(ONCE);

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 describe('POST /v1/orders', () => {
-  test('answers with the order and its location, and replays the same bytes', async () => {
+  test('returns the order and its location, and replays the same bytes', async () => {
     const first = await api.order('k');
     expect(first).toMatchObject({ status: 201, body: { object: 'order', status: 'completed', livemode: false } });
     expect(first.headers['Location']).toBe(`../v1/orders/${String(first.body['id'])}`);
@@ -71,13 +71,13 @@ describe('POST /v1/orders', () => {
     }
   });
 
-  test('answers 422 to a different body under the same key, and keeps the stored answer unchanged', async () => {
+  test('returns 422 for a different body under the same key, and keeps the stored response unchanged', async () => {
     const first = await api.order('k');
     expect((await api.order('k', { amount: 1 })).body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
     expect((await api.order('k')).text).toBe(first.text);
   });
 
-  test('answers 409 with the order’s id to a key whose answer has expired', async () => {
+  test('returns 409 with the order id for a key whose response has expired', async () => {
     const first = await api.order('k');
     const orderId = parseOrderId(String(first.body['id']));
     invariant(orderId !== undefined, 'the answer has no order id');
@@ -86,7 +86,7 @@ describe('POST /v1/orders', () => {
     expect(late).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired', order_id: first.body['id'] } });
   });
 
-  test('answers 409 while another process executes the order, and may be retried', async () => {
+  test('returns 409 while another process executes the order, and can then be retried', async () => {
     const { stock } = api.world.shop;
     const other = new Api({}, api.world);
     const concurrent: unknown[] = [];
@@ -103,7 +103,7 @@ describe('POST /v1/orders', () => {
     ]);
   });
 
-  test('waits for another process with Prefer: wait, and replays its answer', async () => {
+  test('waits for another process with Prefer: wait, and replays its response', async () => {
     const { stock } = api.world.shop;
     const reached = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ describe('POST /v1/orders', () => {
     expect(api.world.mailer.outbox).toHaveLength(1);
   });
 
-  test('answers 402 with the order if its charge is declined, on every repeated request', async () => {
+  test('returns 402 with the order if its charge is declined, including on every retry', async () => {
     const first = await api.order('k', { source: 'tok_declined' });
     expect(first).toMatchObject({ status: 402, body: { code: 'payment_failed', order: { status: 'canceled' } } });
     expect((await api.order('k', { source: 'tok_declined' })).text).toBe(first.text);
@@ -150,7 +150,7 @@ describe('POST /v1/orders', () => {
     ['a fraction of a cent', { amount: 0.5 }, 'amount'],
     ['an amount above the currency’s maximum', { amount: 99_999_999_999, currency: 'JPY' }, 'amount'],
     ['an unknown currency', { currency: 'XXX' }, 'currency'],
-  ])('answers 400 to %s, names the field, and leaves the key unused', async (_what, body, param) => {
+  ])('returns 400 for %s, names the field, and leaves the key unused', async (_what, body, param) => {
     expect(await api.order('k', body)).toMatchObject({ status: 400, body: { code: 'invalid_request', param } });
     expect((await api.order('k')).status).toBe(201);
   });
@@ -159,18 +159,18 @@ describe('POST /v1/orders', () => {
     ['an unknown field', { coupon: 'x' }, 'unknown_field', 'coupon'],
     ['an unknown field of an item', { items: [{ sku: 's', quantity: 1, price: 1 }] }, 'unknown_field', 'items.0.price'],
     ['a card number', { referrer: '4242424242424242' }, 'card_number_not_allowed', 'referrer'],
-  ])('answers 400 to %s', async (_what, body, code, param) => {
+  ])('returns 400 for %s', async (_what, body, code, param) => {
     expect((await api.order('k', body)).body).toMatchObject({ code, param });
   });
 
-  test('answers 400 without an idempotency key, and 403 with a read-only API key', async () => {
+  test('returns 400 without an idempotency key, and 403 with a read-only API key', async () => {
     expect((await api.order('')).body).toMatchObject({ code: 'missing_idempotency_key' });
     api.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
     const headers = { Authorization: `Bearer ${OTHER_KEY}` };
     expect((await api.order('k', {}, { headers })).status).toBe(403);
   });
 
-  test('answers 503 while the processor is unavailable, and continues with the same key', async () => {
+  test('returns 503 while the processor is unavailable, and continues with the same key', async () => {
     await api.world.processor.inside.goDown();
     const refused = await api.order('k');
     expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });

@@ -123,7 +123,7 @@ const emailBody = z.object({
 
 export type ArrivedEmail = z.infer<typeof emailBody> & { readonly MessageID: string; readonly sentAtMs: number };
 
-/** Sends every e-mail that it receives, also repeatedly, and lists it in its search after `lagMs`. */
+/** Sends every e-mail that it receives, including duplicates, and lists it in its search after `lagMs`. */
 export class PostmarkDouble extends TroubledServer {
   readonly emails: ArrivedEmail[] = [];
   /** Delay until a sent e-mail appears in the search, in milliseconds. */

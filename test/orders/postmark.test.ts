@@ -107,14 +107,14 @@ describe('Postmark', () => {
     ['a 422 for an inactive recipient', 422, 406, { kind: 'refused', failure: { code: 'inactive_recipient' } }],
     ['a 422 with any other code', 422, 1_235, { kind: 'refused', failure: { code: 'postmark_1235' } }],
     ['a refusal inside a 200', 200, 406, { kind: 'refused', failure: { code: 'inactive_recipient' } }],
-  ])('%s is a refusal, and nothing is sent again', async (_what, status, code, outcome) => {
+  ])('%s is a refusal, and the e-mail is not sent again', async (_what, status, code, outcome) => {
     const body = JSON.stringify({ ErrorCode: code, Message: 'no' });
     server.writeTroubles.push({ kind: 'answer', status, body });
     expect(await send()).toMatchObject(outcome);
     expect(server.requests).toHaveLength(1);
   });
 
-  test('an inactive recipient may become active: the next delivery tries again', async () => {
+  test('a send to an inactive recipient is retried by the next delivery', async () => {
     const inactive = { ...EMAIL, to: INACTIVE_RECIPIENT };
     expect(await send(postmark, inactive)).toMatchObject({ kind: 'refused' });
     expect(await send()).toEqual(sentOnce());
@@ -136,7 +136,7 @@ describe('Postmark', () => {
     expect(await send()).toEqual(sentOnce());
   });
 
-  test('a 429 is retried after a wait', async () => {
+  test('a 429 is retried after the delay in its Retry-After header', async () => {
     server.writeTroubles.push({ kind: 'rate_limited', headers: { 'retry-after': '7' } });
     const begunAtMs = clock.nowMs();
     expect(await send()).toEqual(sentOnce());
@@ -156,7 +156,7 @@ describe('Postmark', () => {
   ];
   const named = all.map((trouble) => [JSON.stringify(trouble), trouble] as const);
 
-  describe.each([0, 30_000])('with a search lag of %i ms, each e-mail is sent once after', (lagMs) => {
+  describe.each([0, 30_000])('an e-mail with a search lag of %i ms is sent once after', (lagMs) => {
     beforeEach(() => {
       server.lagMs = lagMs;
     });

@@ -3,7 +3,6 @@ import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { chargeOperation, parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 
-/** Returns an order for a new payment. */
 export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
   const paymentId = parsePaymentId(`pay_${base32(crypto.getRandomValues(new Uint8Array(20)))}`);
   if (paymentId === undefined) throw new Error('the payment id is malformed');

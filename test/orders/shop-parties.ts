@@ -16,7 +16,7 @@ const entry = z.object({ id: z.string() });
 export interface ShopParties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
-  /** Counts the reservations of an order that were made and not released. */
+  /** Counts the unreleased reservations of an order. */
   reserved(orderId: string): Promise<number>;
   /** Counts all reservations of an order. */
   reservations(orderId: string): Promise<number>;

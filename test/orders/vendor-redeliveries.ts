@@ -10,7 +10,7 @@ export const MAX_LAG_MS = 60_000;
 export const CLOCK_SKEW_MS = 10 * 60_000;
 export const PATIENCE_MS = 20_000;
 
-/** Returns a timeout in real milliseconds: long if an answer arrives, short if none does. */
+/** Returns a timeout in real milliseconds, which is short if no response will arrive. */
 export const timeoutFor = (trouble?: Trouble) =>
   typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000;
 
@@ -27,7 +27,7 @@ export const AMBIGUOUS_FAULTS: readonly Trouble[] = [
 
 export class ProcessCrash extends Error {}
 
-/** Repeats the call like a queue's redeliveries, until its outcome is known. */
+/** Retries the call until its outcome is known, as a queue redelivers a message. */
 export async function retryUntilKnown(clock: SimulatedClock, send: () => Promise<SendOutcome>): Promise<SendOutcome> {
   for (let delivery = 1; delivery <= 10; delivery += 1) {
     try {
@@ -54,7 +54,6 @@ export async function outcomesOfConcurrentSends(
   return [...outcomes];
 }
 
-/** Crashes the process after its claim and before the send. */
 export function crashAfterClaim(claims: SendingClaims): SendingClaims {
   return {
     ...bound(claims),

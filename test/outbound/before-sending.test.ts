@@ -17,7 +17,6 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 const refusal = () => new Error('Unsupported type passed: x.');
 /** Returns the SDK's error of a lost attempt. */
 const lost = () => Object.assign(new Error('socket hang up'), { $metadata: { attempts: 1 } });
-/** Returns a client whose calls all fail. */
 const failing = (thrown: Error) => ({ send: async () => Promise.reject(thrown) });
 
 const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
@@ -70,18 +69,18 @@ describe('a request that is not valid HTTP', () => {
   test.each([
     ['with such a header', { url: 'http://127.0.0.1:9/', headers }],
     ['with an invalid URL', { url: 'http://', headers: {} }],
-  ])('%s is terminal at a processor or a vendor', async (_how, { url, ...request }) => {
+  ])('is a terminal error for a processor or a vendor: %s', async (_how, { url, ...request }) => {
     const call = callOnce({ method: 'POST', url, timeoutMs: 1_000, party: 'shop', ...request });
     await expect(call).rejects.toMatchObject({ name: 'TerminalError', code: 'shop_request_invalid' });
   });
 
-  test('is terminal at a webhook receiver', async () => {
+  test('is a terminal error for a webhook receiver', async () => {
     const transport = webhookTransport({ allowLoopback: true, resolve: async () => [] });
     const call = transport.post({ url: 'http://127.0.0.1:9/', headers, body: '' }, []);
     await expect(call).rejects.toMatchObject({ name: 'TerminalError', code: 'webhook_request_invalid' });
   });
 
-  test('is terminal at Stripe, and is not sent', async () => {
+  test('is a terminal error for Stripe, and is not sent', async () => {
     const sent: unknown[] = [];
     const callStripe = createStripeApi({
       apiKey: async () => 'sk_test_x',
@@ -100,7 +99,7 @@ describe('a request that is not valid HTTP', () => {
     await expect(read).rejects.toMatchObject({ code: 'processor_timeout' });
   });
 
-  test('waits while the Stripe key is not valid in a header', async () => {
+  test('is retryable while the Stripe key is not a valid header value', async () => {
     const apiKey = async () => 'sk_test_x\u200b';
     const callStripe = createStripeApi({ apiKey, mode: 'test', account: 'acct_1', clock: pacing.clock });
     const charge = callStripe(async (stripe) => stripe.charges.retrieve('ch_1'), z.unknown());

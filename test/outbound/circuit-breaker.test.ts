@@ -40,7 +40,7 @@ describe('the circuit breaker of a vendor', () => {
       await guard.write(() => Promise.reject(error())).catch(() => undefined);
     }
   };
-  /** Starts a call that ends when the test lets it end. */
+  /** Starts a call that completes when the test settles it. */
   const inFlight = (effect: 'read' | 'write') => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     return { ended: guard[effect](() => promise).catch((error: unknown) => error), resolve, reject };
@@ -148,7 +148,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), probes, opened]).toEqual([false, 0, 2]);
   });
 
-  test('closes when the probe is a read that the vendor refuses, because the vendor has answered', async () => {
+  test('closes when the probe is a read that the vendor refuses, because the vendor has responded', async () => {
     await fail(5);
     clock.advance(10_000);
     await expect(guard.read(() => Promise.reject(refusal()))).rejects.toMatchObject({ code: 'acme_rate_limited' });

@@ -77,7 +77,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       expect(await takeAll()).toHaveLength(2);
     });
 
-    test('gives an unreadable message as unreadable, and keeps it', async () => {
+    test('returns an unreadable message without a dead letter, and keeps it', async () => {
       await putUnreadable();
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');

@@ -52,7 +52,7 @@ describe('dead letters on the deployed stack', () => {
     const copy = await putDeadLetter(emailDeadLetter(first, 'ada@example.com'));
     const stuck = await putDeadLetter(emailDeadLetter(second, 'account@example.com'));
     const poison = await put('poison');
-    /** The command's line for one dead letter, without dead letters of other tests. */
+    /** Returns the command's line for one dead letter, ignoring dead letters of other tests. */
     const of = (said: string, id: string) => said.split('\n').find((line) => line.endsWith(id)) ?? 'nothing';
 
     const listed = await deadLetters('list');
@@ -66,7 +66,7 @@ describe('dead letters on the deployed stack', () => {
     expect(redriven.code).toBe(1);
     expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 0]);
 
-    // Redrive over the API with a duplicate request. An unreadable message returns as a new message.
+    // Redrives over the API with a duplicate request. An unreadable message returns as a new message.
     const answers = await Promise.all([redriveByApi('k'), redriveByApi('k')]);
     expect(answers.map(({ status }) => status)).toEqual([202, 202]);
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
@@ -86,7 +86,7 @@ describe('dead letters on the deployed stack', () => {
     return new ApiClient(localAws(), apiKey).send('POST', path, { headers });
   }
 
-  test('a delayed call is made for the last time, then takes effect or becomes a dead letter', async () => {
+  test('a delayed call is made one last time, and takes effect or becomes a dead letter', async () => {
     const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
     const QueueUrl = QueueUrls.find((url) => url.includes('DelayedCalls'));
     const delay = (deadLetter: DeadLetter) =>

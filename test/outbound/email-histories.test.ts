@@ -11,14 +11,14 @@ function world(): EmailWorld {
   return { clock, key: 'letter', claimsFor: (actor) => claimsOf(actor, claims) };
 }
 
-describe('an e-mail to a vendor that does not recognize repeated requests is sent once', () => {
-  test('with every single fault, alone and with a rival at any call, immediately or after the lease', async () => {
+describe('an e-mail to a vendor that does not recognize repeated requests', () => {
+  test('is sent once despite any single fault, alone or with a rival at any call, immediately or after the lease', async () => {
     const { histories, findings } = await surveyFaults(emailStory(world, claimThenSend), { faults: 1, races: RACES });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(150);
   });
 
-  test('with every pair of faults', async () => {
+  test('is sent once despite any two faults', async () => {
     const { histories, findings } = await surveyFaults(emailStory(world, claimThenSend), { faults: 2, races: [{}] });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(250);

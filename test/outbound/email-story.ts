@@ -6,15 +6,13 @@ import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** Time for which a sent e-mail is missing in the vendor's search, and its assumed maximum, in milliseconds. */
+/** Lag of the vendor's search and the assumed maximum of that lag, in milliseconds. */
 const LAG_MS = 20_000;
 const MAX_LAG_MS = 30_000;
 const PATIENCE_MS = 20_000;
-/** Time until a claim may be taken over: the deadline plus the clock margin. Milliseconds. */
+/** Lease of a claim, in milliseconds: the deadline plus the clock margin. */
 const LEASE_MS = 25_000;
-/**
- * Number of deliveries, a minute apart. Enough for deliveries after each lost send and the ten minutes of clock skew.
- */
+/** Maximum deliveries, one per minute: enough to redeliver after each lost send and ten minutes of clock skew. */
 const MAX_DELIVERIES = 40;
 
 const MAX_CALLS = 7;
@@ -26,10 +24,10 @@ export interface EmailWorld {
   readonly claimsFor: (actor: Actor) => SendingClaims;
 }
 
-/** The code that sends: `sendOnce`, or a mutant. */
+/** Sends the e-mail: `sendOnce` or a mutant. */
 export type Sender = (world: EmailWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
 
-/** A vendor that applies every request, and shows it in its search only after the lag. */
+/** A vendor that applies every request but shows it in its search only after the lag. */
 class ForgetfulVendor {
   readonly sent: number[] = [];
   readonly #clock: SimulatedClock;
@@ -80,7 +78,7 @@ export const claimThenSend: Sender = ({ clock, key, claimsFor }, vendor, actor) 
     },
   );
 
-/** The faulty version: looks up whether the e-mail was sent, then sends it without a claim. */
+/** A mutant that looks up the e-mail and then sends it without a claim. */
 export const lookUpThenSend: Sender = async ({ clock }, vendor, actor) => {
   const policy = policyOf(clock);
   const deadlineMs = clock.nowMs() + PATIENCE_MS;
@@ -97,8 +95,8 @@ interface Race {
 }
 
 /**
- * Races without a rival, and with a rival before every call of a delivery with one fault and of its redelivery,
- * immediately and after the lease.
+ * No race, and races with a rival before each call of a delivery with one fault and of its redelivery. The rival acts
+ * immediately or after the lease.
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(MAX_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 

@@ -31,7 +31,7 @@ describe('a process that gives up on one call repeatedly', () => {
     expect(put).toEqual(['k-1', 'k-2']);
   });
 
-  test('stores the dead letter after the queue was unavailable', async () => {
+  test('stores the dead letter on a retry after the queue was unavailable', async () => {
     isAway = true;
     await expect(deadLetters.put(deadLetter('k-1'))).rejects.toThrow('away');
     isAway = false;

@@ -17,7 +17,6 @@ interface Kept {
   hiddenUntilMs: number;
 }
 
-/** Dead letters in memory, for tests. */
 export class MemoryDeadLetterStore implements DeadLetterStore {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #kept = new Map<string, Kept>();
@@ -32,10 +31,8 @@ export class MemoryDeadLetterStore implements DeadLetterStore {
     else this.#keep(deadLetter);
   }
 
-  /** The delayed calls. */
   readonly delayed: DeadLetter[] = [];
 
-  /** Stores an unreadable message. */
   putUnreadable(): void {
     this.#keep(undefined);
   }

@@ -10,7 +10,7 @@ const CALLS_PER_SECOND = 50;
 const OUTAGE_SECONDS = 600;
 const AFTERWARDS_SECONDS = 120;
 
-/** Step of the simulated clock, in milliseconds: coarse, so that ten minutes take few steps. */
+/** Step of the simulated clock, in milliseconds. It is coarse so that ten minutes take few steps. */
 const TICK_MS = 10;
 
 /** A simulated clock for concurrent callers. A sleeper wakes after all earlier work is done. */
@@ -39,7 +39,7 @@ class SharedClock implements Clock {
   }
 }
 
-/** Lehmer's generator (Park and Miller, 1988), which is deterministic. */
+/** Lehmer random number generator (Park and Miller, 1988), which is deterministic. */
 function seededFraction(seed: number): () => number {
   let state = seed;
   return () => {
@@ -133,13 +133,13 @@ const CALLERS = [
   ['requests with a deadline of twenty seconds', { seed: 11, patienceMs: 20_000, deadLetters: false }],
 ] as const;
 
-describe.each(sliceOf(CALLERS, 2))('ten minutes of outage, fifty calls a second: %s', (_name, callers) => {
+describe.each(sliceOf(CALLERS, 2))('a ten-minute outage at fifty calls per second: %s', (_name, callers) => {
   let history: Awaited<ReturnType<typeof run>>;
   beforeAll(async () => {
     history = await run({ ...callers, fails: isDead });
   });
 
-  test('attempts stay within 1.2 × the budget of five failures and one probe every ten seconds', () => {
+  test('attempts stay within 1.2 × the budget: five failures, plus one probe every ten seconds', () => {
     const { reached } = history;
     const budget = 5 + OUTAGE_SECONDS / 10;
     expect(reached.filter(({ atMs }) => isDead(atMs)).length).toBeLessThanOrEqual(1.2 * budget);
@@ -163,14 +163,14 @@ describe.each(sliceOf(CALLERS, 2))('ten minutes of outage, fifty calls a second:
     expect(Math.max(...perSecond.values())).toBeGreaterThanOrEqual(CALLS_PER_SECOND);
   });
 
-  test('ten seconds after the vendor has recovered, every call is answered', () => {
+  test('every call succeeds from ten seconds after the recovery', () => {
     const { answered } = history;
     const backMs = (OUTAGE_SECONDS + 11) * 1_000;
     const begunSince = answered.filter((begunAtMs) => begunAtMs >= backMs);
     expect(begunSince).toHaveLength((AFTERWARDS_SECONDS - 11) * CALLS_PER_SECOND);
   });
 
-  test('every call ends by its deadline: answered, dead-lettered or thrown', () => {
+  test('every call succeeds, is dead-lettered or throws by its deadline', () => {
     const { answered, deadLettered, thrown, kept, late, made } = history;
     expect(answered.length + deadLettered + thrown).toBe(made);
     expect(kept).toBe(deadLettered);

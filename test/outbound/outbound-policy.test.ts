@@ -27,7 +27,7 @@ describe('the outbound policy', () => {
   let queuedTo: string[];
   let storesDeadLetters: boolean;
   let counts: OutboundMetric[];
-  /** Faults of the vendor for the next sends. After them, the vendor answers. */
+  /** Faults for the next sends, in order. Later sends succeed. */
   let script: (() => Error)[];
   /** Times of all sends, in seconds after the start. */
   let sentAt: number[];
@@ -97,7 +97,7 @@ describe('the outbound policy', () => {
     sentAt = [];
   };
 
-  test('waits at most half a second, two and five seconds, then gives up', async () => {
+  test('waits at most 0.5, 2 and 5 seconds between attempts, then gives up', async () => {
     script = times(9, 'unreachable');
     await expect(policy.call(call())).rejects.toMatchObject({ name: 'RetryableError', code: 'acme_unreachable' });
     expect(sentAt).toEqual([0, 0.5, 2.5, 7.5]);
@@ -108,7 +108,7 @@ describe('the outbound policy', () => {
     ['all of it', 0, [0, 0.5, 2.5, 7.5]],
     ['half', 0.5, [0, 0.25, 1.25, 3.75]],
     ['an eighth', 0.875, [0, 0.0625, 0.3125, 0.9375]],
-  ])('each wait is a random fraction of its step: %s', async (_name, fraction, expected) => {
+  ])('waits a random fraction of each step: %s', async (_name, fraction, expected) => {
     script = times(3, 'unreachable');
     jitter = fraction;
     await policy.call(call());
@@ -118,14 +118,14 @@ describe('the outbound policy', () => {
   const retried = (['unreachable', 'rate_limited', 'error', 'timeout'] as const).flatMap((name) =>
     [0, 1, 2, 3].map((failures) => [name, failures] as const),
   );
-  test.each(retried)('answers a call recognized by its key after this fault: %s, %i times', async (name, failures) => {
+  test.each(retried)('completes an idempotent call after the fault %s occurs %i times', async (name, failures) => {
     script = times(failures, name);
     expect(await policy.call(call())).toBe('done');
     expect(sentAt).toHaveLength(failures + 1);
     expect(count('outbound_gave_up')).toBe(0);
   });
 
-  test.each([0, 1, 2, 3])('a refusal after %i failures ends the call', async (failures) => {
+  test.each([0, 1, 2, 3])('does not retry a refusal after %i failures', async (failures) => {
     script = [...times(failures, 'unreachable'), FAULTS.unauthorized];
     await expect(policy.call(call())).rejects.toMatchObject({ name: 'TerminalError', code: 'acme_unauthorized' });
     expect(sentAt).toHaveLength(failures + 1);
@@ -138,9 +138,9 @@ describe('the outbound policy', () => {
     expect(sentAt).toEqual([0]);
   });
 
-  describe('a send without an answer', () => {
+  describe('a send without a response', () => {
     test.each(['error', 'timeout'] as const)(
-      'is not repeated if the vendor does not recognize keys: %s',
+      'is not retried if the vendor does not recognize idempotency keys: %s',
       async (name) => {
         script = times(1, name);
         await expect(policy.call(call({ idempotent: 'never' }))).rejects.toMatchObject({ name: 'AmbiguousError' });
@@ -148,7 +148,7 @@ describe('the outbound policy', () => {
       },
     );
 
-    test('is distinguished from a request that was not sent, which is sent again', async () => {
+    test('differs from a send to an unreachable vendor, which is retried', async () => {
       script = times(3, 'unreachable');
       expect(await policy.call(call({ idempotent: 'never' }))).toBe('done');
       expect(sentAt).toHaveLength(4);
@@ -158,13 +158,13 @@ describe('the outbound policy', () => {
       ['an unreachable vendor', 'unreachable'],
       ['a rate limit', 'rate_limited'],
       ['a refusal', 'unauthorized'],
-    ])('stays unknown after any later fault: %s', async (_what, name) => {
+    ])('keeps its unknown outcome after a later fault: %s', async (_what, name) => {
       script = [FAULTS.timeout, ...times(4, name)];
       await expect(policy.call(call())).rejects.toMatchObject({ name: 'AmbiguousError', code: 'acme_timeout' });
     });
   });
 
-  describe('a send without an answer, at a vendor with a look-up', () => {
+  describe('a send without a response, at a vendor with a look-up', () => {
     let found: boolean;
     let lookUps: number[];
     let lookUpFaults: (() => Error)[];
@@ -187,7 +187,7 @@ describe('the outbound policy', () => {
         ...changes,
       });
 
-    test('is not sent again if it is found', async () => {
+    test('is not retried if the look-up finds it', async () => {
       script = times(1, 'timeout');
       found = true;
       expect(await policy.call(looked())).toBe('found');
@@ -195,21 +195,21 @@ describe('the outbound policy', () => {
       expect(lookUps).toEqual([0.5]);
     });
 
-    test('is sent again only after its absence is proved', async () => {
+    test('is retried only after the look-up proves its absence', async () => {
       script = times(1, 'timeout');
       expect(await policy.call(looked())).toBe('done');
       expect(lookUps).toEqual([0.5, 20]);
       expect(sentAt).toEqual([0, 20]);
     });
 
-    test('needs a new proof of absence before each further send', async () => {
+    test('needs a new proof of absence before each retry', async () => {
       script = times(2, 'timeout');
       await expect(policy.call(looked())).rejects.toMatchObject({ name: 'AmbiguousError' });
       expect(sentAt).toEqual([0, 20]);
       expect(lookUps).toEqual([0.5, 20, 25]);
     });
 
-    test('is not sent again if its absence cannot be proved before the deadline', async () => {
+    test('is not retried if its absence cannot be proved before the deadline', async () => {
       script = times(1, 'timeout');
       await expect(policy.call(looked({ deadlineMs: startMs + 15_000 }))).rejects.toMatchObject({
         name: 'AmbiguousError',
@@ -217,14 +217,14 @@ describe('the outbound policy', () => {
       expect(sentAt).toEqual([0]);
     });
 
-    test.each(Object.keys(FAULTS) as FaultName[])('is not sent again if it cannot be looked up: %s', async (name) => {
+    test.each(Object.keys(FAULTS) as FaultName[])('is not retried if the look-up fails: %s', async (name) => {
       script = times(1, 'timeout');
       lookUpFaults = times(9, name);
       await expect(policy.call(looked())).rejects.toMatchObject({ name: 'AmbiguousError', code: 'acme_timeout' });
       expect(sentAt).toEqual([0]);
     });
 
-    test('is retried at the same time even if a look-up fails in between', async () => {
+    test('is retried without extra delay if an earlier look-up fails', async () => {
       script = times(1, 'timeout');
       lookUpFaults = times(1, 'timeout');
       expect(await policy.call(looked({ maxLagMs: 2_500 }))).toBe('done');
@@ -233,7 +233,7 @@ describe('the outbound policy', () => {
   });
 
   describe('time', () => {
-    test('a step that exceeds the deadline is skipped', async () => {
+    test('a wait that would exceed the deadline is skipped', async () => {
       script = times(9, 'unreachable');
       await policy.call(call({ deadlineMs: startMs + 20_000 })).catch(() => {});
       expect(sentAt).toEqual([0, 0.5, 2.5, 7.5]);
@@ -255,12 +255,12 @@ describe('the outbound policy', () => {
       expect(clock.nowMs()).toBe(startMs);
     });
 
-    test('nothing is sent without enough time', async () => {
+    test('nothing is sent if too little time remains', async () => {
       await expect(policy.call(call({ deadlineMs: startMs + 100 }))).rejects.toMatchObject({ code: 'acme_no_time' });
       expect(sentAt).toEqual([]);
     });
 
-    test('no attempt begins that could exceed the deadline, for every fault and duration', async () => {
+    test('no attempt that could exceed the deadline starts, for any faults and durations', async () => {
       const step = fc.record({
         fault: fc.constantFrom(...(Object.keys(FAULTS) as FaultName[])),
         share: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -291,7 +291,7 @@ describe('the outbound policy', () => {
   });
 
   describe('an open breaker', () => {
-    test('sends no call, and probes with a read', async () => {
+    test('blocks calls and probes with a read', async () => {
       await openBreaker();
       isWell = false;
       await expect(policy.call(call({ deadlineMs: clock.nowMs() + 9_000 }))).rejects.toMatchObject({
@@ -341,7 +341,7 @@ describe('the outbound policy', () => {
   describe('a dead letter', () => {
     const payload = { reference: 'r-1', items: [1, 2] };
 
-    test('contains the payload, the attempts, the reason, and whether the call may be applied', async () => {
+    test('contains the payload, the attempts and the reason, and says whether the call may have been applied', async () => {
       script = times(9, 'unreachable');
       expect(await policy.callOrDeadLetter(call(), payload)).toEqual({
         kind: 'dead_lettered',
@@ -369,7 +369,7 @@ describe('the outbound policy', () => {
       expect([queuedTo, count('outbound_delayed'), count('outbound_dead_lettered')]).toEqual([['delayed'], 1, 0]);
     });
 
-    test('follows a refusal immediately, because a delayed message would also be refused', async () => {
+    test('is stored immediately after a refusal, because a later attempt would also be refused', async () => {
       script = times(1, 'unauthorized');
       expect(await policy.callOrDeadLetter(call(), payload, 'delay')).toMatchObject({ kind: 'dead_lettered' });
       expect([sentAt, queuedTo]).toEqual([[0], ['dead']]);
@@ -391,14 +391,14 @@ describe('the outbound policy', () => {
       expect(deadLetters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
     });
 
-    test('is not created for an answered call, or if the caller does not request it', async () => {
+    test('is not created if the call succeeds or the caller requests none', async () => {
       await policy.callOrDeadLetter(call(), payload);
       script = times(9, 'unreachable');
       await policy.call(call()).catch(() => {});
       expect(deadLetters).toEqual([]);
     });
 
-    test('leaves the error of the call unchanged if it cannot be stored', async () => {
+    test('does not replace the error of the call if it cannot be stored', async () => {
       storesDeadLetters = false;
       script = times(1, 'timeout');
       await expect(policy.callOrDeadLetter(call({ idempotent: 'never' }), payload)).rejects.toMatchObject({

@@ -18,7 +18,7 @@ const line = z.looseObject({
 
 const lines = catchWrittenLines();
 
-test('each count is one line, written immediately, with its vendor', () => {
+test('each count is logged immediately, on one line that names the vendor', () => {
   const { count } = outboundTelemetry(systemInstruments);
   count('postmark', 'outbound_call');
   count('stock', 'outbound_gave_up');

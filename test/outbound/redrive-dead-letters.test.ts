@@ -35,7 +35,6 @@ describe('dead letters', () => {
     mayBeApplied: false,
   });
   const keyOf = ({ payload }: DeadLetter) => (payload as { key: string }).key;
-  /** Applies a call once per key. */
   const apply = async (one: DeadLetter): Promise<CallMadeAgain> => {
     if (!applied.includes(keyOf(one))) applied.push(keyOf(one));
     return { kind: 'applied' };
@@ -54,7 +53,7 @@ describe('dead letters', () => {
     for (const key of keys) await deadLetters.put(deadLetter(key));
   };
 
-  test('are listed with their reasons and without their payloads, and stay', async () => {
+  test('are listed with their reasons but not their payloads, and remain stored', async () => {
     await put('k-1', 'k-2');
     const listed = await list();
     expect(listed).toMatchObject([{ state: 'kept', reason: 'postmark_account' }, { state: 'kept' }]);
@@ -62,7 +61,7 @@ describe('dead letters', () => {
     expect(await list()).toEqual(listed);
   });
 
-  test('are redriven once each, and removed', async () => {
+  test('are each redriven once and then removed', async () => {
     await put(...Array.from({ length: 25 }, (_, index) => `k-${index}`));
     expect(await redrive()).toHaveLength(25);
     expect(applied).toHaveLength(25);
@@ -82,7 +81,7 @@ describe('dead letters', () => {
     ['postmark_circuit_open', RetryableError],
     ['postmark_timeout', AmbiguousError],
     ['postmark_unauthorized', TerminalError],
-  ])('stay with the reason if they fail again: %s', async (reason, Fault) => {
+  ])('remain stored and are reported with the reason if they fail again: %s', async (reason, Fault) => {
     await put('k-1');
     const failing = async () => Promise.reject(new Fault(reason, 'again'));
     expect(await redrive(failing)).toMatchObject([{ state: 'stays', reason }]);
@@ -91,7 +90,7 @@ describe('dead letters', () => {
     expect(applied).toEqual(['k-1']);
   });
 
-  test('are removed if their call is refused, because it would be refused again', async () => {
+  test('are removed if the vendor refuses the call, because a retry would be refused too', async () => {
     await put('k-1');
     expect(await redrive(async () => ({ kind: 'refused', reason: 'inactive_recipient' }))).toMatchObject([
       { state: 'refused', reason: 'inactive_recipient' },
@@ -99,7 +98,7 @@ describe('dead letters', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('stay with the reason if they are unreadable, and the others are redriven', async () => {
+  test('remain stored if they are unreadable or hit a bug, while the others are redriven', async () => {
     await put('k-1');
     deadLetters.putUnreadable();
     await put('k-bug', 'k-2');
@@ -117,7 +116,7 @@ describe('dead letters', () => {
     expect(await list()).toHaveLength(2);
   });
 
-  describe('are neither lost nor repeated if the redrive crashes', () => {
+  describe('are each applied once even if the redrive crashes', () => {
     const dying = (at: 'before removal' | 'after removal'): DeadLetterStore => ({
       put: (one) => deadLetters.put(one),
       take: (atMost) => deadLetters.take(atMost),
@@ -140,7 +139,7 @@ describe('dead letters', () => {
       expect(await list()).toEqual([]);
     });
 
-    test('survive a crash while the vendor processes the call', async () => {
+    test('in the middle of a vendor call', async () => {
       await put('k-1', 'k-2');
       const never = new Promise<CallMadeAgain>(() => {});
       void redrive(async (one) => {
@@ -154,7 +153,7 @@ describe('dead letters', () => {
     });
   });
 
-  test('stay if their call could exceed the run’s deadline', async () => {
+  test('remain stored if their call could exceed the deadline of the run', async () => {
     await put('k-1', 'k-2', 'k-3');
     const slow = async (one: DeadLetter) => {
       clock.advance(110_000);

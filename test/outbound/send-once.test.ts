@@ -85,7 +85,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     );
   }
 
-  test('send one e-mail while the vendor’s search does not show the first', async () => {
+  test('send one e-mail even while the search of the vendor lags', async () => {
     await expect(attempt({ worker: slow, vendor: 'is_silent', search: 'lags' })).rejects.toThrow('no answer');
     real.advance(15_000);
     const early = attempt({ worker: fast, vendor: 'answers', search: 'lags' });
@@ -95,7 +95,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     expect([found, taken.length]).toEqual([{ kind: 'sent', vendorId: 'm1' }, 1]);
   });
 
-  test('wait for the first worker, which may still be sending, despite a consistent search', async () => {
+  test('wait while the first worker may still be sending, even if the search is strongly consistent', async () => {
     await expect(attempt({ worker: slow, vendor: 'kills_its_caller', search: 'is_strong' })).rejects.toThrow('crashed');
     real.advance(1_000);
     const early = attempt({ worker: fast, vendor: 'answers', search: 'is_strong' });
@@ -117,7 +117,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     });
   });
 
-  test('treat the send as unknown while the vendor cannot be searched', async () => {
+  test('report an unknown outcome while the vendor cannot be searched', async () => {
     await expect(attempt({ worker: slow, vendor: 'is_silent', search: 'lags' })).rejects.toThrow('no answer');
     const away = attempt({ worker: slow, vendor: 'answers', search: 'is_away' });
     await expect(away).rejects.toMatchObject({ name: 'AmbiguousError', code: 'postmark_unreachable' });

@@ -6,8 +6,8 @@ const LEASE_MS = 25_000;
 const AT_ONCE = 20;
 
 /**
- * Tests the contract of every store of sending claims. `make` returns a store that two processes share, with the given
- * clock.
+ * Tests the contract of every store of sending claims. `make` returns a store that uses the given clock and that two
+ * processes share.
  */
 export function describeSendingClaims(name: string, make: (clock: SimulatedClock) => Promise<SendingClaims>): void {
   let clock: SimulatedClock;
@@ -70,7 +70,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await claims.sendAgain(claim)).toBe(false);
     });
 
-    test('accept from any process that the request was sent', async () => {
+    test('can be marked as sent by any process', async () => {
       await claims.sent(key, 'vendor-1');
       expect(await begin()).toEqual({ kind: 'sent', vendorId: 'vendor-1' });
     });
@@ -112,7 +112,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toMatchObject({ kind: 'sending_before', isOver: false });
     });
 
-    test('use the time of a new owner after it announces its send', async () => {
+    test('use the send time of a new owner after it announces its send', async () => {
       await begin();
       endLease();
       const second = await beginOwned();
@@ -122,7 +122,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs });
     });
 
-    test('fence an owner that was taken over: it can neither send nor release the claim', async () => {
+    test('prevent an owner that lost its claim from sending or releasing', async () => {
       const first = await beginOwned();
       endLease();
       const leaseExpiresAtMs = clock.nowMs() + LEASE_MS;
@@ -133,7 +133,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toEqual({ kind: 'sending', leaseExpiresAtMs });
     });
 
-    test('are separate for two operation keys', async () => {
+    test('are independent for different operation keys', async () => {
       await claims.sent(key, 'vendor-1');
       expect(await claims.begin(`${key}x`, LEASE_MS)).toMatchObject({ kind: 'ours' });
     });

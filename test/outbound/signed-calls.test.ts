@@ -32,7 +32,10 @@ function recorder() {
   return { calls, send };
 }
 
-/** Verifies as a receiver does, with the Standard Webhooks package. @throws if the signature does not match */
+/**
+ * Verifies a request as a receiver does, with the Standard Webhooks package.
+ * @throws if the signature does not match
+ */
 const verify = (secret: string, { headers, body = '' }: HttpCall) =>
   new Webhook(secret).verify(body, { ...headers }, { jsonParse: false });
 
@@ -40,7 +43,7 @@ describe('a signed call', () => {
   test.each([
     ['generated', GENERATED],
     ['given with the prefix of the scheme', `whsec_${GENERATED}`],
-  ])('is verified with a secret that is %s, and by no other secret, body, time or id', async (_what, secret) => {
+  ])('is valid only with its own secret, body, time and id (the secret is %s)', async (_what, secret) => {
     const { calls, send } = recorder();
     const signed = signedCalls(send, async () => secret, clock);
     const call = { method: 'POST', url: 'https://a.example/charges', headers: { 'x-own': 'kept' }, body: '{"a":1}' };
@@ -135,7 +138,7 @@ test('every call to the shop is signed with the shop’s secret', async () => {
   const tools = {
     documents: new Stores(clock).database.client,
     sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
-    // `send` is the only method that is called.
+    // The code under test calls only `send`.
     secretsManager: async () => manager as unknown as SecretsManagerClient,
     clock,
     entropy: countingEntropy(),

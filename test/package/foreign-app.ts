@@ -18,7 +18,6 @@ interface Ended {
 /** A separate project that uses Payonce as a package. */
 export interface ForeignProject {
   readonly folder: string;
-  /** Path of the packed package. */
   readonly tarball: string;
   readonly installed: string;
   write(path: string, text: string): void;
@@ -28,8 +27,8 @@ export interface ForeignProject {
 }
 
 /**
- * Packs Payonce, and installs the package as npm does. Downloads nothing, because the package has no dependency; the
- * packages of a CDK app are linked from this project.
+ * Packs Payonce and installs the package as npm does. Downloads nothing: the package has no dependencies, and the
+ * packages in `has` are linked from this project.
  */
 export async function foreignProject(has: readonly string[]): Promise<ForeignProject> {
   const folder = mkdtempSync(join(tmpdir(), 'payonce-foreign-'));

@@ -21,7 +21,7 @@ const manifest = JSON.parse(read('package.json')) as {
   readonly dependencies?: unknown;
 };
 
-test('the package has these files, and no source, test or file of the local AWS', () => {
+test('the package has exactly the expected files: no sources, tests or local AWS files', () => {
   const folders = ['bin', 'dist', 'functions', 'types'];
   const files = ['LICENSE', 'README.md', 'THIRD-PARTY-LICENSES', 'cdk.json', 'package.json'];
   expect(readdirSync(foreign.installed).toSorted()).toEqual([...files, ...folders].toSorted());
@@ -42,7 +42,7 @@ test('the package has not grown beyond its maximum size', () => {
   expect(statSync(foreign.tarball).size).toBeLessThan(MAX_PACKED_BYTES);
 });
 
-test('the package has no dependencies, and each package that its types name is a peer', () => {
+test('the package has no dependencies, and each package that its types import is a peer dependency', () => {
   expect(manifest.dependencies).toBeUndefined();
   const types = globSync('types/**/*.d.ts', { cwd: foreign.installed }).map(read).join('\n');
   const named = [...types.matchAll(/(?:from |import\()['"]((?:@[^/'"]+\/)?[^./'"][^/'"]*)/g)].map(
@@ -64,7 +64,7 @@ describe('entry points', () => {
       expect(existsSync(join(foreign.installed, path))).toBe(true);
   });
 
-  test('are each importable by name', async () => {
+  test('can each be imported by name', async () => {
     const doors = Object.keys(ENTRY_POINTS).map((door) => `payonce${door.slice(1)}`);
     foreign.write(
       'doors.mjs',
@@ -122,7 +122,8 @@ describe('constructs', () => {
       return comparable(JSON.parse(readFileSync(join(foreign.folder, 'cdk.out', file), 'utf8')));
     };
     const clone = await synthesize();
-    // With the id Default, an app adopts the deployment of a clone: ids of queue mappings contain the whole path.
+    // An app with the id Default adopts the deployment of a clone. The id matters because the ids of queue mappings
+    // contain the whole construct path.
     for (const [name, stack] of Object.entries({ PayonceData: clone.data, PayonceService: clone.service }))
       expect(byStack(name)).toEqual(comparable(stack?.toJSON()));
     expect(byStack('PayonceSandbox')).toEqual(comparable(clone.sandbox?.toJSON()));
@@ -132,7 +133,7 @@ describe('constructs', () => {
     }
   });
 
-  test('a wrong property is refused with the allowed values', async () => {
+  test('an invalid property is rejected with the allowed values', async () => {
     foreign.write(
       'wrong.mjs',
       `import { App } from 'aws-cdk-lib';
@@ -163,7 +164,7 @@ describe('the command line', () => {
   const payonce = async (...words: readonly string[]) =>
     foreign.run([join('node_modules', '.bin', 'payonce'), ...words]);
 
-  test('shows its help without a clone, and has no simulator', async () => {
+  test('shows its help outside a clone, without the simulate command', async () => {
     const { code, stdout, stderr } = await payonce('--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('Usage: payonce');
@@ -171,7 +172,7 @@ describe('the command line', () => {
     expect(stdout).not.toContain('simulate');
   });
 
-  test('shows a bill without a clone', async () => {
+  test('shows a bill outside a clone', async () => {
     const { code, stdout } = await payonce('cost', '--json', '--context', 'payonce:sandbox=true');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ region: 'us-east-1', lines: expect.anything() as unknown });

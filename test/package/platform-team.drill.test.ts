@@ -26,7 +26,7 @@ import { type ForeignProject, foreignProject } from './foreign-app.ts';
 const SECTION = 'In your own CDK app';
 const ENVIRONMENTS = ['staging', 'production'] as const;
 type Environment = (typeof ENVIRONMENTS)[number];
-/** Pays with a card of 50.00 EUR, twice under the same operation, and prints both answers. */
+/** Pays twice under one operation with a 50.00 EUR gift card, and prints both responses. */
 const PAY = `
 import { createClient } from 'payonce/client';
 import { fileKeys } from 'payonce/file-keys';
@@ -107,7 +107,10 @@ async function secretOf(environment: Environment, name: string): Promise<string>
   throw new Error(`${environment} has no secret ${name}`);
 }
 
-/** Starts the processor of an environment, with a card of 50.00 EUR. @returns its URL and its database */
+/**
+ * Starts the processor of an environment with a 50.00 EUR gift card.
+ * @returns its URL and its database
+ */
 async function startProcessor({ folder }: ForeignProject, environment: Environment, apiUrl: string) {
   const DATABASE = join(folder, `${environment}.db`);
   const free = createServer();
@@ -166,7 +169,7 @@ whole(test, { slice: test.skip })(
       const { database } = processor;
       expect(database.prepare('SELECT count(*) AS charges FROM charges').get()).toEqual({ charges: 1 });
       expect(database.prepare('SELECT balance FROM cards').get()).toEqual({ balance: 3_000 });
-      // Callbacks were accepted; with a wrong secret they would stay in the table.
+      // Accepted callbacks leave the table; with a wrong secret they would stay in it.
       await until(async () => (database.prepare('SELECT 1 FROM callbacks').get() === undefined ? true : undefined));
 
       const { StackResources = [] } = await stacks.send(

@@ -29,14 +29,14 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
   expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(heldMinor);
 }
 
-describe('before each send, the processor’s books are read and recorded, so that', () => {
+describe('the read of the processor’s books before each send', () => {
   const answerTo = async (asked: ChangePayment, changes: Parameters<World['change']>[1] = {}) => {
     const outcome = await harness.change(asked, changes);
     if (outcome.kind !== 'first') throw new Error(`expected an answer, got ${outcome.kind}`);
     return JSON.parse(outcome.answer.body) as object;
   };
 
-  test('a refund of money that a dispute took is not sent, although the dispute’s callback is lost', async () => {
+  test('prevents a refund of disputed money even if the dispute callback is lost', async () => {
     const { request, charge } = await paid('first');
     await harness.processor.inside.dispute(charge, 300);
     const all = change(request, 'all', { kind: 'refund', amountMinor: 1000 });
@@ -48,7 +48,7 @@ describe('before each send, the processor’s books are read and recorded, so th
     await expectBooksToAgree(request);
   });
 
-  test('a retry does not send a crashed owner’s refund of money that a dispute took, although the dispute’s callback is lost', async () => {
+  test('prevents a retry of a crashed owner’s refund of disputed money even if the dispute callback is lost', async () => {
     const { request, charge } = await paid('retried');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await harness.dieBeforeChange(refund);
@@ -59,7 +59,7 @@ describe('before each send, the processor’s books are read and recorded, so th
     await expectBooksToAgree(request);
   });
 
-  test('a refund is not sent if the books no longer show money of its charge, and an alarm is raised', async () => {
+  test('prevents a refund and raises an alarm if the books no longer show the captured money', async () => {
     const { request, charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
@@ -70,7 +70,7 @@ describe('before each send, the processor’s books are read and recorded, so th
     expect(raised).toEqual(['contradiction']);
   });
 
-  test('a refund is not sent while the books cannot be read, and its key stays usable', async () => {
+  test('prevents a refund while the books cannot be read, and leaves its key usable', async () => {
     const { request } = await paid('unread');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     const showCharge = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
@@ -82,7 +82,7 @@ describe('before each send, the processor’s books are read and recorded, so th
   });
 
   test.each(['before the read', 'between the read and the send'])(
-    'a capture succeeds if another user of the account captures %s',
+    'lets a capture succeed if another user of the account captures %s',
     async (when) => {
       const request = paymentRequest('captured', { capture: 'manual' });
       await harness.pay(request);
@@ -103,7 +103,7 @@ describe('before each send, the processor’s books are read and recorded, so th
     },
   );
 
-  test('a cancellation is not sent after another user of the account captured the charge, and the payment succeeds', async () => {
+  test('prevents a cancellation after another user of the account captured the charge, and the payment succeeds', async () => {
     const request = paymentRequest('kept', { capture: 'manual' });
     await harness.pay(request);
     await harness.processor.inside.capture(harness.chargeOf(request));

@@ -45,7 +45,7 @@ const metered = () =>
     requestHandler: dynamoDbClient().config.requestHandler,
   });
 
-/** Returns the tools of a process, and counts all calls of the process. */
+/** Returns the tools of a process and a record of all its SDK calls. */
 function meteredProcess(processor = typicalProcessor()): { tools: CreatePaymentTools; calls: readonly MeteredCall[] } {
   const { client, calls } = metered();
   return { tools: engineProcess(client, tables, processor), calls };
@@ -106,7 +106,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(16);
   });
 
-  test('uses at most 13 units if it is only authorized, because the entry in the queue of holds uses two', async () => {
+  test('uses at most 13 units if it is only authorized, two of them for the entry in the hold queue', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { capture: 'manual' }));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
@@ -208,7 +208,7 @@ describe('a callback', () => {
   });
 });
 
-describe('an event', () => {
+describe('a projected event', () => {
   const rows = (calls: readonly MeteredCall[], name: string) => calls.filter((call) => call.name === name).length;
 
   /** Projects the events of a successful payment into the Views. */
@@ -237,7 +237,7 @@ describe('an event', () => {
     return { calls, take, events: events.length };
   }
 
-  test('writes five rows in the Views, and uses at most 7 write units, indexes included, and three reads', async () => {
+  test('writes five rows to the Views with at most 7 write units, indexes included, and three reads', async () => {
     const { calls } = await projected();
     expect([rows(calls, 'PutItem'), rows(calls, 'GetItem')]).toEqual([5, 3]);
     expect(calls).toHaveLength(8);
@@ -245,7 +245,7 @@ describe('an event', () => {
     expect(unitsOf(calls.filter(({ kind }) => kind === 'read'))).toBeLessThanOrEqual(3);
   });
 
-  test('uses at most 9 write units with a reference and a fee, whatever else the payment contains', async () => {
+  test('uses at most 9 write units with a reference and a fee, regardless of the other contents of the payment', async () => {
     const { calls } = await projected({
       reference: 'order-6735',
       steps: [{ kind: 'succeeded', chargeId: 'ch_1', feeMinor: 5 }],
@@ -301,7 +301,7 @@ test('200 concurrent payments never write the same item', async () => {
     expect(outcome.kind).toBe('first');
     return [...new Set(calls.flatMap(({ keys }) => keys))];
   };
-  // Limits the concurrency, so that each request is answered in time on a slow machine.
+  // Limits the concurrency, so that each request gets a response in time on a slow machine.
   const perPayment = await pMap(Array.from({ length: 200 }), pay, { concurrency: 20 });
   const all = perPayment.flat();
   // Each payment writes one record and two transitions.

@@ -16,8 +16,8 @@ beforeEach(() => {
 const causesOf = async (request: ReturnType<typeof paymentRequest>) =>
   (await harness.chain(request)).transitions.map(({ type, cause }) => [type, cause]);
 
-describe('each transition names its cause', () => {
-  test('for a request, and for the callback that settles the payment', async () => {
+describe('the cause of a transition', () => {
+  test('names the request, and the callback that settles the payment', async () => {
     const request = paymentRequest('p', { source: 'tok_async' });
     await harness.pay(request);
     await harness.processor.inside.approve(harness.chargeOf(request));
@@ -29,7 +29,7 @@ describe('each transition names its cause', () => {
     ]);
   });
 
-  test('for a job run that finishes an open request', async () => {
+  test('names the job run that finishes an open request', async () => {
     const request = paymentRequest('p');
     await harness.pay(request);
     await harness.dieAfterChange(change(request, 'k', { kind: 'refund', amountMinor: 300 }));
@@ -41,7 +41,7 @@ describe('each transition names its cause', () => {
     ]);
   });
 
-  test('for an operator who corrects the ledger', async () => {
+  test('names the operator who corrects the ledger', async () => {
     const request = paymentRequest('p');
     await harness.pay(request);
     await correctLedger(harness.tools, {

@@ -18,14 +18,14 @@ const subject = (command: ChangeCommand, rival?: ChangeCommand) => (): ChangeSub
 const REFUND: ChangeCommand = { kind: 'refund', amountMinor: 700 };
 const CAPTURE: ChangeCommand = { kind: 'capture', amountMinor: 900 };
 
-describe('a change, its retry and a rival keep every guarantee', () => {
+describe('the guarantees of a change, its retry and a rival', () => {
   test.each<[string, ChangeCommand, ChangeCommand | undefined]>([
     ['a capture and its duplicate', CAPTURE, undefined],
     ['a capture and a cancellation', CAPTURE, { kind: 'cancel' }],
     ['a cancellation and its duplicate', { kind: 'cancel' }, undefined],
     ['a refund and its duplicate', REFUND, undefined],
     ['two refunds of 70 out of 100', REFUND, { kind: 'refund', amountMinor: 700 }],
-  ])('%s, with every single fault at every call', async (_what, command, rival) => {
+  ])('hold for %s under every single fault at every call', async (_what, command, rival) => {
     const { histories, findings } = await surveyFaults(changeStory(subject(command, rival)), {
       faults: 1,
       races: CHANGE_RACES,
@@ -35,7 +35,7 @@ describe('a change, its retry and a rival keep every guarantee', () => {
     expect(histories).toBeGreaterThan(whole(200, { slice: 4 }));
   });
 
-  test('a refund, with every pair of faults at any two calls', async () => {
+  test('hold for a refund under every pair of faults at any two calls', async () => {
     const { histories, findings } = await surveyFaults(changeStory(subject(REFUND)), {
       faults: 2,
       races: sliceOf(CHANGE_RACES, 3),

@@ -6,7 +6,7 @@ import { whole } from '../support/slice.ts';
 import { CHANGE_RACES, type ChangeSubject, changeStory } from './change-story.ts';
 import { change, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 
-/** The number of concurrent worlds. They share no item. */
+/** Number of concurrent simulations, which share no items. */
 const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -31,19 +31,22 @@ function subject(command: ChangeCommand, rival?: ChangeCommand): () => ChangeSub
   };
 }
 
-describe('a change, its retry and a rival on the DynamoDB API keep every guarantee', () => {
+describe('the guarantees of a change, its retry and a rival on DynamoDB', () => {
   test.each<[string, ChangeCommand, ChangeCommand | undefined]>([
     ['two refunds of 70 out of 100', { kind: 'refund', amountMinor: 700 }, { kind: 'refund', amountMinor: 700 }],
     ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],
-  ])('%s, with every single fault at every call of the SDK and of the processor', async (_what, command, rival) => {
-    const oneOf = 29;
-    const found = await surveyFaults(changeStory(subject(command, rival)), {
-      faults: 1,
-      races: CHANGE_RACES,
-      atOnce: AT_ONCE,
-      oneOf,
-    });
-    expect(found.findings.slice(0, 3)).toEqual([]);
-    expect(found.histories).toBeGreaterThan(whole(200, { slice: 200 / oneOf }));
-  });
+  ])(
+    'hold for %s under every single fault at every call of the SDK and of the processor',
+    async (_what, command, rival) => {
+      const oneOf = 29;
+      const found = await surveyFaults(changeStory(subject(command, rival)), {
+        faults: 1,
+        races: CHANGE_RACES,
+        atOnce: AT_ONCE,
+        oneOf,
+      });
+      expect(found.findings.slice(0, 3)).toEqual([]);
+      expect(found.histories).toBeGreaterThan(whole(200, { slice: 200 / oneOf }));
+    },
+  );
 });

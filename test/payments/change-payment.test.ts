@@ -34,7 +34,7 @@ describe('a capture', () => {
   test.each([
     ['of all', undefined, 1000],
     ['of a partial amount', 400, 400],
-  ])('%s captures the amount once, posts it, and is replayed', async (_what, amountMinor, captured) => {
+  ])('captures its amount once, posts it, and is replayed (%s)', async (_what, amountMinor, captured) => {
     await harness.pay(held);
     const capture = change(held, 'k', { kind: 'capture', ...(amountMinor === undefined ? {} : { amountMinor }) });
     const first = await harness.change(capture);
@@ -49,7 +49,7 @@ describe('a capture', () => {
     expect(harness.capturedAtProcessor(held)).toBe(captured);
   });
 
-  test('goes into review if another amount than requested was captured', async () => {
+  test('goes into review if the processor captured a different amount than requested', async () => {
     await harness.pay(held);
     const processor: typeof harness.processor = {
       ...harness.processor,
@@ -80,7 +80,7 @@ describe('a capture', () => {
     });
   });
 
-  test('and a concurrent cancellation: exactly one of them succeeds', async () => {
+  test('excludes a concurrent cancellation: exactly one of them succeeds', async () => {
     await harness.pay(held);
     const outcomes = await Promise.all([
       harness.change(change(held, 'capture', { kind: 'capture' })),
@@ -120,7 +120,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('can return the remaining amount, and further refunds are refused', async () => {
+  test('covers the remaining amount by default, and further refunds are refused', async () => {
     await harness.change(refund('a', 300));
     expect(bodyOf(await harness.change(refund('b')))).toMatchObject({ amount: 700 });
     expect(await harness.change(refund('c', 1))).toEqual({
@@ -129,14 +129,14 @@ describe('a refund', () => {
     });
   });
 
-  test('succeeds once if 70 of 100 are requested twice concurrently, and its rival is refused with the remaining amount', async () => {
+  test('succeeds for one of two concurrent requests for 70 of 100, and the refusal of the other names the remaining amount', async () => {
     const outcomes = await Promise.all([harness.change(refund('a', 700)), harness.change(refund('b', 700))]);
     expect(new Set(outcomes.map(statusOf))).toEqual(new Set([201, 'refused']));
     expect(outcomes).toContainEqual({ kind: 'refused', refusal: { kind: 'exceeds', leftMinor: 300 } });
     expect(harness.refundedAtProcessor(taken)).toBe(700);
   });
 
-  test('is refused with a different body under the same key, and the stored answer stays unchanged', async () => {
+  test('is refused if its key was used with a different body', async () => {
     await harness.change(refund('k', 300));
     expect(await harness.change(refund('k', 301))).toEqual({ kind: 'payload_mismatch' });
   });
@@ -154,13 +154,13 @@ describe('a refund', () => {
     expect(statusOf(await harness.change(refund('b', 1000)))).toBe(201);
   });
 
-  test('is found by a look-up if the processor did not answer', async () => {
+  test('is found by a look-up if the processor does not respond', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_timeout_charged');
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(201);
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is answered 202 if its outcome is not known in time, and is settled later without the client', async () => {
+  test('returns 202 if its outcome is not known in time, and is settled later without the client', async () => {
     await harness.processor.inside.failNextChange(9, 'tok_timeout_charged');
     const { processor } = harness;
     const isCut = () => processor.sends(refund('k').operationId) > 0;
@@ -176,7 +176,7 @@ describe('a refund', () => {
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'replay', answer: { status: 202 } });
   });
 
-  test('is posted if it took effect after it was declared not attempted, and raises an alarm', async () => {
+  test('is posted and raises an alarm if it takes effect after it was declared not attempted', async () => {
     const silent = {
       ...harness.processor,
       change: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
@@ -198,7 +198,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is posted once if its callback arrives before its owner commits, and the owner only answers', async () => {
+  test('is posted once if its callback arrives before its owner commits, and the owner then only responds', async () => {
     const early = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
         const outcome = await harness.processor.change(...call);
@@ -211,7 +211,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('keeps its 202 answer under its key, even if its record is deleted', async () => {
+  test('gets no second response under its key after the 202, even if its record is deleted', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_async'); // A bank transfer, which takes weeks.
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
     const { operationId } = refund('k');
@@ -230,7 +230,7 @@ describe('a refund', () => {
     expect((await harness.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
   });
 
-  test('is resumed without its record by the same request only', async () => {
+  test('is resumed only by the same request if its record is lost', async () => {
     await harness.dieAfterChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     const reasoned = change(taken, 'k', { kind: 'refund', amountMinor: 300, reason: 'another' });
@@ -241,7 +241,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is compared without the reason if its record and its reason are lost', async () => {
+  test('is compared without the reason if both its record and its reason are lost', async () => {
     const reasoned = (reason: string, amountMinor = 300) => change(taken, 'k', { kind: 'refund', amountMinor, reason });
     await harness.dieAfterChange(reasoned('Returned by Ada'));
     harness.store.deleteRecord(refund('k').operationId);
@@ -254,13 +254,13 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is not executed again under its key after its answer, even without its record', async () => {
+  test('is not executed again under its key even if its record is lost after the response', async () => {
     await harness.change(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
   });
 
-  test('is looked up, never sent, after sixteen minutes without its record', async () => {
+  test('is only looked up, never sent, if its record is lost and sixteen minutes have passed', async () => {
     await harness.dieBeforeChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     harness.clock.advance(16 * 60_000);
@@ -268,7 +268,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(0);
   });
 
-  test('without its record does not store a refusal by the processor', async () => {
+  test('stores no refusal by the processor if its record is lost', async () => {
     await harness.processor.inside.failNextChange(9, 'tok_declined');
     const deleting = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
@@ -282,7 +282,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).at(-1)).toBe('refund.pending');
   });
 
-  test('is answered without a call if a callback has recorded its outcome', async () => {
+  test('is answered without a request to the processor if a callback has recorded its outcome', async () => {
     await harness.dieAfterChange(refund('k', 300));
     await harness.deliver(callback('evt_known', harness.chargeOf(taken)));
     harness.clock.advance(26_000);
@@ -337,7 +337,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(200);
   });
 
-  test('leaves its key usable and no reservation if the processor postpones it', async () => {
+  test('keeps its key usable and leaves no reservation if the processor rejects it temporarily', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_rate_limited');
     await expect(harness.change(refund('k', 700))).rejects.toBeInstanceOf(RetryableError);
     expect(statusOf(await harness.change(refund('k', 700)))).toBe(201);
@@ -358,7 +358,7 @@ describe('a refund', () => {
   });
 });
 
-describe('any sequence of changes and callbacks, raced in pairs, keeps', () => {
+describe('any sequence of changes and callbacks, raced in pairs', () => {
   type Step =
     | { readonly do: 'capture' | 'refund'; readonly amountMinor: number; readonly key: number }
     | { readonly do: 'cancel'; readonly key: number }
@@ -371,7 +371,7 @@ describe('any sequence of changes and callbacks, raced in pairs, keeps', () => {
     fc.record({ do: fc.constantFrom('callback' as const, 'refund_at_processor' as const) }),
   );
 
-  test('refunds ≤ captured ≤ authorized, at the processor and in the ledger', async () => {
+  test('keeps refunds ≤ captured ≤ authorized, at the processor and in the ledger', async () => {
     await fc.assert(
       fc.asyncProperty(fc.boolean(), fc.array(fc.tuple(step, step), { maxLength: 6 }), async (manual, pairs) => {
         harness = new World();

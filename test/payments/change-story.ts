@@ -91,7 +91,8 @@ class ChangeWorld extends World {
 }
 
 /**
- * Runs the first attempt with the race's rival and the client's retry after the lease, and then ends the faults.
+ * Runs the first attempt against the race's rival, then the client's retry after the lease, and finally settles
+ * everything without faults.
  */
 export function changeStory(make: () => ChangeSubject): Story<Race> {
   return async (faults, { rivalAt, leaseEnded }) => {

@@ -34,11 +34,11 @@ const pending = (refundId: string, amountMinor: number): Fact =>
 describe('a refund of the remaining amount', () => {
   const ofRest = (state: PaymentState) => decideChange({ kind: 'refund' }, OPERATION, state, NOW_MS);
 
-  test('is refused if nothing is left', () => {
+  test('is refused if nothing remains', () => {
     expect(ofRest(given(PAID, refunded('re_1', 1000)))).toEqual({ kind: 'exceeds', leftMinor: 0 });
   });
 
-  test('is refused if more is disputed than was left', () => {
+  test('is refused if the disputed amount exceeds the remaining amount', () => {
     expect(ofRest(given(PAID, refunded('re_1', 400), disputed('open')))).toEqual({ kind: 'exceeds', leftMinor: 0 });
   });
 
@@ -66,7 +66,7 @@ test('an expired hold does not cancel a payment that waits for its payer', () =>
   expect(cancel()).toMatchObject({ kind: 'begin' });
 });
 
-test('a refund whose reason was erased is resumed by its request, with any reason but only with the same amount', () => {
+test('a refund whose reason was erased is resumed by a request with the same amount and any reason', () => {
   const begun = { kind: 'refund', refundId: 'r', chargeId: 'ch_1', amountMinor: 300, status: 'pending' } as const;
   const erased = { ...begun, createdAtMs: NOW_MS, commitment: new Uint8Array(32) };
   expect(isRequestedBy(erased, { kind: 'refund', amountMinor: 300, reason: 'torn' })).toBe(true);
@@ -76,7 +76,7 @@ test('a refund whose reason was erased is resumed by its request, with any reaso
   );
 });
 
-describe('right before the send', () => {
+describe('the check right before the send', () => {
   const shown: ProcessorCharge = {
     chargeId: 'ch_1',
     paymentId: ID,
@@ -99,7 +99,7 @@ describe('right before the send', () => {
     return maySend(order, { charge, chain: { state } as never });
   };
 
-  test('an earlier pending refund has priority if a dispute leaves too little for both', () => {
+  test('gives priority to the earlier of two pending refunds if a dispute leaves too little for both', () => {
     const state = given(PAID, pending('re_1', 600), pending('re_2', 400), disputed('open', 300));
     expect(may('re_1', { kind: 'refund', amountMinor: 600 }, state)).toBe(true);
     expect(may('re_2', { kind: 'refund', amountMinor: 400 }, state)).toBe(false);
@@ -112,7 +112,7 @@ describe('right before the send', () => {
     ['succeeded', false],
     ['voided', false],
     ['declined', false],
-  ] as const)('a void of a charge that is %s may be sent: %s', (status, isSent) => {
+  ] as const)('lets a void of a charge that is %s be sent: %s', (status, isSent) => {
     expect(may('can_1', { kind: 'void' }, given(), { ...shown, status })).toBe(isSent);
   });
 });

@@ -74,7 +74,7 @@ describe('the deployed API', () => {
 
   test('accepts exactly one of two concurrent refunds of 70 out of 100, ten times', async () => {
     const rounds = Array.from({ length: 10 }, (_, round) => round);
-    // Each pair races alone: more concurrent pairs would only delay the processor's answers.
+    // Each pair races alone: more concurrent pairs would only delay the processor's responses.
     await pMap(
       rounds,
       async (round) => {
@@ -98,8 +98,8 @@ describe('the deployed API', () => {
   });
 });
 
-describe('without a retry by the client', () => {
-  test('a late success is returned to the payer', async () => {
+describe('the resolver job', () => {
+  test('refunds a late success without a retry by the client', async () => {
     const answer = await api.pay({ key: 'sweep-late', body: { source: 'tok_callback_late_success' } });
     const { id } = answer.json['payment'] as { id: string };
     await until(async () => {

@@ -56,7 +56,7 @@ describe('a deploy that changes the processor while a claim is open', () => {
 });
 
 describe('a lost record', () => {
-  test('is restored by its owner during a rival’s look-up, and the rival replays the answer', async () => {
+  test('is restored by its owner during a look-up of a rival, and the rival replays the response', async () => {
     const request = paymentRequest('brought-back');
     const { promise: rivalLooks, resolve: looking } = Promise.withResolvers<void>();
     const { promise: ownerIsDone, resolve: done } = Promise.withResolvers<void>();
@@ -79,7 +79,7 @@ describe('a lost record', () => {
     expect(await rival).toMatchObject({ kind: 'replay' });
   });
 
-  test('does not lead to a second, different answer after "unknown" was stored', async () => {
+  test('does not lead to a different response after "unknown" was stored', async () => {
     const request = paymentRequest('unknown-then-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     expect((await harness.answered(request)).status).toBe(202);
@@ -87,7 +87,7 @@ describe('a lost record', () => {
     expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
 
-  test('does not lead to a different answer after "unknown" was stored, whatever the later transition', async () => {
+  test('does not lead to a different response after "unknown" was stored, even if a correction follows', async () => {
     const request = paymentRequest('unknown-corrected-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     await harness.answered(request);
@@ -103,15 +103,15 @@ describe('a lost record', () => {
   });
 });
 
-describe('an answer', () => {
-  test('has the same bytes, in whatever order the store returns metadata', () => {
+describe('a response', () => {
+  test('has the same bytes for any order of the stored metadata', () => {
     const first = pendingTransition(paymentIdFor('order-of-keys'));
     const withMetadata = (metadata: Record<string, string>) =>
       creationAnswer(first.payment, { ...detailsOf(first), metadata });
     expect(withMetadata({ b: '2', a: '1' })).toEqual(withMetadata({ a: '1', b: '2' }));
   });
 
-  test('reports a decline as a decline, whatever the processor’s code', async () => {
+  test('reports a decline as a decline for any failure code of the processor', async () => {
     const processor: Processor = {
       ...harness.processor,
       charge: async () => ({ kind: 'declined', failure: { code: 'not_attempted', message: 'no' } }),

@@ -29,7 +29,7 @@ beforeEach(() => {
 
 describe('a crashed owner', () => {
   test.each([true, false])(
-    'may have charged (%s): after the lease, the next owner determines the outcome',
+    'is followed after its lease by an owner that determines the outcome (charged: %s)',
     async (charged) => {
       const request = paymentRequest(`died-${charged}`);
       await harness.claimThenDie(request, charged);
@@ -100,7 +100,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('leaves a retry that is answered from the recorded outcome without a call', async () => {
+  test('leaves a recorded outcome that a retry returns without a request to the processor', async () => {
     const request = paymentRequest('died-known');
     await harness.claimThenDie(request, false);
     const newest = (await harness.store.readPayment(request.paymentId))?.newest;
@@ -125,14 +125,17 @@ describe('a crashed owner', () => {
     ['description', { description: 'Three shirts' }],
     ['metadata', { metadata: { order: '6736' } }],
     ['return_url', { returnUrl: 'https://shop.example/other' }],
-  ])('is resumed without its record by the same request only, not with a different %s', async (_field, changed) => {
-    const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
-    const request = paymentRequest('died-deleted-mismatch', notes);
-    await harness.claimThenDie(request, true);
-    harness.store.deleteRecord(chargeOperation(request.paymentId));
-    expect(await harness.pay({ ...request, ...changed })).toEqual({ kind: 'payload_mismatch' });
-    expect((await harness.answered(request)).status).toBe(201);
-  });
+  ])(
+    'is resumed after the loss of its record only by the same request, not by one with a different %s',
+    async (_field, changed) => {
+      const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
+      const request = paymentRequest('died-deleted-mismatch', notes);
+      await harness.claimThenDie(request, true);
+      harness.store.deleteRecord(chargeOperation(request.paymentId));
+      expect(await harness.pay({ ...request, ...changed })).toEqual({ kind: 'payload_mismatch' });
+      expect((await harness.answered(request)).status).toBe(201);
+    },
+  );
 });
 
 describe('a released claim', () => {
@@ -159,8 +162,8 @@ describe('a released claim', () => {
   });
 });
 
-describe('with rivals,', () => {
-  test('the owner only stores the answer if a callback arrived first', async () => {
+describe('the owner of a claim with rivals', () => {
+  test('only stores the response if a callback arrived first', async () => {
     const request = paymentRequest('callback-first');
     const callback = harness.storeWithRival(async () => {
       const history = await harness.store.readPayment(request.paymentId);
@@ -198,7 +201,7 @@ describe('with rivals,', () => {
       await harness.store.recordEffect({ record, transitions: [transition] });
     });
 
-  test('the owner’s answer appends nothing if a callback with the outcome is newer', async () => {
+  test('appends nothing if a newer callback has recorded the outcome', async () => {
     const request = paymentRequest('callback-newer', { source: 'tok_declined' });
     const store = outcomeOfCallback(request, { kind: 'succeeded', chargeId: 'ch_1' });
     expect((await harness.answered(request, { store })).status).toBe(201);
@@ -209,7 +212,7 @@ describe('with rivals,', () => {
     ['automatic', 'payment.completed'],
     ['manual', 'payment.authorized'],
   ])(
-    'the owner records money after an older callback that requires an action of the payer (%s capture)',
+    'records the money although an older callback required an action of the payer (%s capture)',
     async (capture, type) => {
       const request = paymentRequest(`callback-action-${capture}`, { capture });
       const actionUrl = 'https://bank.example/approve';
@@ -220,7 +223,7 @@ describe('with rivals,', () => {
     },
   );
 
-  test('a refusal by the owner is not recorded after a callback that requires an action of the payer', async () => {
+  test('does not record a refusal after a callback that required an action of the payer', async () => {
     const request = paymentRequest('callback-action-declined', { source: 'tok_declined' });
     const actionUrl = 'https://bank.example/approve';
     const store = outcomeOfCallback(request, { kind: 'action_required', chargeId: 'ch_1', actionUrl });
@@ -229,7 +232,7 @@ describe('with rivals,', () => {
     expect(await harness.store.inquiries()).toMatchObject([{ waitsFor: 'payer' }]);
   });
 
-  test('money that the owner charged after a callback reported a refusal is queued for return', async () => {
+  test('queues its money for a refund if a callback had already reported a refusal', async () => {
     const request = paymentRequest('callback-refused');
     const failure = { code: 'declined', message: 'No.' };
     const store = outcomeOfCallback(request, { kind: 'declined', chargeId: 'ch_1', failure });
@@ -238,14 +241,14 @@ describe('with rivals,', () => {
     expect(await harness.store.chargesToReturn(ALL_DUE)).toMatchObject([{ chargeId: 'ch_1', by: 'refund' }]);
   });
 
-  test('a callback without an outcome leaves the outcome to the owner', async () => {
+  test('determines the outcome after a callback without one', async () => {
     const request = paymentRequest('callback-pending');
     const store = outcomeOfCallback(request, { kind: 'pending', chargeId: 'ch_1' });
     expect((await harness.answered(request, { store })).status).toBe(201);
     expect((await harness.typesOf(request)).at(-1)).toBe('payment.completed');
   });
 
-  test('a slow owner whose lease ended gets the new owner’s answer, as all callers do', async () => {
+  test('returns the response of the new owner, as all callers do, if its lease has expired', async () => {
     const request = paymentRequest('slow-owner');
     let winner: Awaited<ReturnType<World['answered']>> | undefined;
     const slow = harness.storeWithRival(async () => {
@@ -258,7 +261,7 @@ describe('with rivals,', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('an owner stores its answer even if its record was deleted in the meantime', async () => {
+  test('stores its response even if its record was deleted in the meantime', async () => {
     const request = paymentRequest('deleted-under-way');
     const deleting = harness.storeWithRival(async () => harness.store.deleteRecord(chargeOperation(request.paymentId)));
     const first = await harness.answered(request, { store: deleting });
@@ -267,7 +270,7 @@ describe('with rivals,', () => {
   });
 
   test.each(['tok_declined', 'tok_unknown'])(
-    'a refusal is not stored if the owner’s record was deleted, because a rival may have sent (%s)',
+    'does not store a refusal if its record was deleted, because a rival may have sent the charge (%s)',
     async (source) => {
       const request = paymentRequest('deleted-and-refused', { source });
       const deleting = harness.storeWithRival(async () =>
@@ -279,7 +282,7 @@ describe('with rivals,', () => {
     },
   );
 
-  test('"nothing was sent" is not stored if the owner’s record was deleted, because a rival may have sent', async () => {
+  test('does not store "nothing was sent" if its record was deleted, because a rival may have sent the charge', async () => {
     const request = paymentRequest('deleted-and-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -321,7 +324,7 @@ describe('the queue entries of a commit', () => {
     ['tok_ok', 'manual', { status: 201, hold: true, inquiry: false }],
     ['tok_async', 'automatic', { status: 202, hold: false, inquiry: true }],
     ['tok_action', 'automatic', { status: 202, hold: false, inquiry: 'payer' }],
-  ] as const)('contain the remaining work of %s with capture %s', async (source, capture, expected) => {
+  ] as const)('contain the remaining work of a payment from %s with %s capture', async (source, capture, expected) => {
     expect(await committedBy(paymentRequest(`${source}-${capture}`, { source, capture }))).toEqual(expected);
   });
 });
@@ -364,7 +367,7 @@ describe('a charge without a result that only its owner knows', () => {
     harness.processor.charges(paymentIdFor(`other-${source}`)).map(({ status, refunds }) => [status, refunds.length]);
 
   test.each(['tok_async', 'tok_action'])(
-    'is looked up until it has a result, and late money of %s is returned',
+    'is looked up until it has a result, and late money is refunded (%s)',
     async (source) => {
       const chargeId = await withAnotherCharge(source);
       harness.clock.advance(26 * HOUR);
@@ -389,7 +392,7 @@ describe('a charge without a result that only its owner knows', () => {
 });
 
 describe('the claim of an enclosing order', () => {
-  test('starts the send window: a payment that begins after the window’s end is not sent', async () => {
+  test('starts the send window, so a payment that begins after the end of the window is not sent', async () => {
     const claimedAtMs = harness.clock.nowMs() - 16 * MINUTE;
     const request = { ...paymentRequest('order-late'), claimedAtMs };
     const { status, body } = await harness.answered(request);
@@ -417,7 +420,7 @@ describe('a reference', () => {
     expect(await harness.answered(request, { store })).toEqual({ ...first, kind: 'replay' });
   });
 
-  test('is refused while another payment has it, with that payment’s id', async () => {
+  test('is refused with the id of the payment that holds it', async () => {
     const first = withReference('ref-1');
     await harness.answered(first);
     expect(await harness.pay(withReference('ref-2'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });

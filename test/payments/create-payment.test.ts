@@ -19,7 +19,7 @@ beforeEach(() => {
   harness = new World();
 });
 
-describe('the answer to a payment request', () => {
+describe('the response to a payment request', () => {
   test('is 201 for a charge, with one charge at the processor and one transition with postings', async () => {
     const request = paymentRequest('yes', { reference: 'order-1', description: 'shirts', metadata: { order: '1' } });
     const { status, body } = await harness.answered(request);
@@ -57,7 +57,7 @@ describe('the answer to a payment request', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
-  test('is final if the processor calls the request invalid, because no money can have moved', async () => {
+  test('is final if the processor rejects the request as invalid, because no money can have moved', async () => {
     const request = paymentRequest('rejected', { source: 'tok_unknown' });
     expect((await harness.answered(request)).status).toBe(402);
     expect((await harness.answered(request)).kind).toBe('replay');
@@ -70,7 +70,7 @@ describe('the answer to a payment request', () => {
   });
 
   test.each(['tok_timeout_charged', 'tok_timeout_not_charged', 'tok_malformed'])(
-    'follows from a look-up if the processor’s answer is missing or malformed (%s)',
+    'is based on a look-up if the response of the processor is missing or malformed (%s)',
     async (source) => {
       const request = paymentRequest(source, { source });
       expect((await harness.answered(request)).status).toBe(201);
@@ -79,7 +79,7 @@ describe('the answer to a payment request', () => {
   );
 
   test.each(['tok_rate_limited', 'tok_unauthorized'])(
-    'is an error that releases the claim if the processor postpones the charge (%s), and the key stays usable',
+    'is a retryable error if the processor postpones the charge (%s), and releases the claim so that the key stays usable',
     async (source) => {
       const request = paymentRequest(source, { source });
       await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
@@ -92,7 +92,7 @@ describe('the answer to a payment request', () => {
     },
   );
 
-  test('is 202 after two sends without an answer, and is replayed although the outcome is known later', async () => {
+  test('is 202 after two sends without a response, and is replayed even after the outcome is known', async () => {
     const request = paymentRequest('unknown');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     const first = await harness.answered(request);
@@ -102,7 +102,7 @@ describe('the answer to a payment request', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(2);
   });
 
-  test('is a decline after an unanswered send only if the look-up confirms it', async () => {
+  test('is a decline after a send without a response only if the look-up confirms the decline', async () => {
     const request = paymentRequest('refusal-after-ambiguity');
     let sends = 0;
     const moody: Processor = {
@@ -110,7 +110,7 @@ describe('the answer to a payment request', () => {
       charge: async (order, limit) => {
         sends += 1;
         if (sends > 1) return { kind: 'declined', failure: { code: 'card_declined', message: 'no' } };
-        // The charge takes effect, and its answer is lost.
+        // The charge takes effect, but its response is lost.
         await harness.processor.charge(order, limit);
         throw new AmbiguousError('processor_timeout', 'no answer');
       },
@@ -122,7 +122,7 @@ describe('the answer to a payment request', () => {
     expect((await harness.answered(request, { processor: moody })).status).toBe(201);
   });
 
-  test('is unknown, not failed, for a decline after an unanswered send that no look-up confirms', async () => {
+  test('is unknown, not failed, if no look-up confirms a decline after a send without a response', async () => {
     let sends = 0;
     const moody: Processor = {
       ...harness.processor,
@@ -137,8 +137,8 @@ describe('the answer to a payment request', () => {
   });
 });
 
-describe('while the circuit breaker is open', () => {
-  test('nothing is claimed, and the key stays unused', async () => {
+describe('an open circuit breaker', () => {
+  test('prevents any claim and leaves the key unused', async () => {
     const request = paymentRequest('open');
     await harness.processor.inside.goDown();
     await expect(harness.pay(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
@@ -147,7 +147,7 @@ describe('while the circuit breaker is open', () => {
     expect((await harness.answered(request)).kind).toBe('first');
   });
 
-  test('stored answers are still replayed', async () => {
+  test('still allows replays of stored responses', async () => {
     const request = paymentRequest('open-replay');
     const first = await harness.answered(request);
     await harness.processor.inside.goDown();
@@ -157,8 +157,8 @@ describe('while the circuit breaker is open', () => {
   });
 });
 
-describe('a repeated idempotency key', () => {
-  test('is refused with a different body, and the stored answer stays unchanged', async () => {
+describe('a reused idempotency key', () => {
+  test('is refused with a different body, and the stored response stays unchanged', async () => {
     const request = paymentRequest('mismatch');
     const first = await harness.answered(request);
     const other = { ...request, amountMinor: 5, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
@@ -175,7 +175,7 @@ describe('a repeated idempotency key', () => {
     await expect(harness.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
   });
 
-  test('is answered as in progress while the first request runs, and is refused with a different body', async () => {
+  test('is reported as in progress while the first request runs, and is refused with a different body', async () => {
     const request = paymentRequest('running');
     await harness.claimThenDie(request, true);
     expect(await harness.pay(request)).toMatchObject({ kind: 'in_progress' });
@@ -213,7 +213,7 @@ describe('a repeated idempotency key', () => {
     });
   });
 
-  test('is refused after its retention with the payment’s id, in a warm and in a cold process', async () => {
+  test('is refused with the id of its payment after the retention, in a warm and in a cold process', async () => {
     const request = paymentRequest('old');
     const replays = new ProcessReplayCache();
     await harness.answered(request, { replays });
@@ -221,7 +221,7 @@ describe('a repeated idempotency key', () => {
     const expired = { kind: 'key_expired', paymentId: request.paymentId };
     expect(await harness.pay(request, { replays })).toEqual(expired);
     expect(await harness.pay(request)).toEqual(expired);
-    // Time to live has also deleted the record. Transition 1 still refuses the key.
+    // Even after time to live has deleted the record, transition 1 refuses the key.
     harness.store.deleteRecord(chargeOperation(request.paymentId));
     expect(await harness.pay(request)).toEqual(expired);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);

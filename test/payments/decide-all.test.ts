@@ -26,7 +26,7 @@ function sum(parts: readonly { readonly amountMinor: number }[]): number {
 
 const AMOUNTS = [1000, 1000, 600, 1500];
 
-/** Applies a random change to a charge at the processor, which may contradict its earlier state. */
+/** Applies a random change to a charge at the processor. The change may contradict the charge's earlier state. */
 function change(charge: Books, dice: Dice): void {
   const { chargeId, refunds, disputes } = charge;
   const isUntouched = refunds.length + disputes.length === 0;
@@ -126,7 +126,7 @@ describe('the processor’s books of a charge', () => {
     ['none', { status: 'declined', capturedMinor: 0 }],
     ['none, as before the capture', { status: 'authorized', capturedMinor: 0 }],
     ['another currency', { currency: 'USD' }],
-  ] as const)('contradict recorded late money if they show %s', (_what, shown) => {
+  ] as const)('contradict a recorded late success if they show %s', (_what, shown) => {
     const taken: Books = { ...newCharge('ch_2', false), status: 'succeeded', capturedMinor: 1000 };
     const occasion = { occurredAtMs: OCCURRED_AT_MS, cause: BY_RUN };
     const first = chainOf([pendingTransition(id)]);

@@ -73,7 +73,7 @@ describe('a claim', () => {
     expect(calls).toEqual(['TransactWriteItemsCommand', 'TransactWriteItemsCommand']);
   });
 
-  test('is sent again if it was never received', async () => {
+  test('is retried if the store never received it', async () => {
     const id = freshId();
     expect(await storeStruckBy({ instead: timedOut }).claim(claimOf(id))).toEqual({ kind: 'claimed' });
   });
@@ -95,7 +95,7 @@ describe('a claim', () => {
     expect(await storeStruckBy().readPayment(id)).toBeUndefined();
   });
 
-  test('fails if the store does not answer, and reports that it may have been applied', async () => {
+  test('fails if the store does not respond, and reports that it may have been applied', async () => {
     const ever = Array.from({ length: 9 }, () => ({ instead: timedOut }));
     await expect(storeStruckBy(...ever).claim(claimOf(freshId()))).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -112,7 +112,7 @@ describe('a claim', () => {
     expect(calls).toEqual(['TransactWriteItemsCommand', 'GetItemCommand']);
   });
 
-  test('trusts no item of a rival’s conflicting commit before that commit has ended', async () => {
+  test('trusts no item of a rival’s conflicting commit until that commit has completed', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     const rival = { ...claimOf(id), record: openRecord(id, { owner: OWNER_B }) };
@@ -182,7 +182,7 @@ describe('a read', () => {
     });
   });
 
-  test('fails on a missing table without a retryable fault', async () => {
+  test('fails on a missing table with an error that is not retryable', async () => {
     const store = new DynamoDbStore(
       documentClient(dynamoDbClient()),
       { ...tables, idempotency: 'no-such-table' },

@@ -18,7 +18,7 @@ export interface EffectStoreUnderTest {
 const T0 = Date.UTC(2026, 2, 1, 12);
 const PAGE = { afterSequence: 0, limit: 9 };
 
-/** Describes the contract of the effect store, over DynamoDB in memory and over its API. */
+/** Tests the contract of the effect store, on in-memory DynamoDB and on the DynamoDB API. */
 export function describeEffectStore(name: string, make: () => Promise<EffectStoreUnderTest>): void {
   let made = 0;
   let effects: EffectStore & OrphanStore;
@@ -59,7 +59,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       receivedAtMs: T0,
     });
 
-    test('records an effect with its transitions once, completely or not at all', async () => {
+    test('records an effect and its transitions once and atomically', async () => {
       const pending = await claimed();
       const first = completed(pending, { kind: 'succeeded', chargeId: 'ch_1' });
       const second = completed(first, {
@@ -90,7 +90,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await sequences()).toHaveLength(2);
     });
 
-    test('refuses an occupied sequence number, and then writes nothing', async () => {
+    test('refuses an effect whose sequence number is taken, and writes nothing', async () => {
       const pending = await claimed();
       const taken = completed(pending, { kind: 'succeeded', chargeId: 'ch_1' });
       await effects.recordEffect({ record: record(), transitions: [taken] });
@@ -117,7 +117,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await sequences()).toHaveLength(2);
     });
 
-    test('stores a client’s request with its answer', async () => {
+    test('stores the request of a client with its response', async () => {
       await claimed();
       const request = {
         fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },

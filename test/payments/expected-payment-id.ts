@@ -4,12 +4,11 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { deriveOrderId } from '../../lambdas/orders/ids.ts';
 import { derivePaymentId } from '../../lambdas/payments/ids.ts';
 
-/** Derives the payment id of an idempotency key, which is known before the payment exists. */
+/** Derives the payment id from an idempotency key, before the payment exists. */
 export function expectedPaymentId(tenant: string, key: string): PaymentId {
   return derivePaymentId(systemDigest, scopeOf(tenant, '/v1/payments', key));
 }
 
-/** Derives the order id of an idempotency key. */
 export function expectedOrderId(tenant: string, key: string): OrderId {
   return deriveOrderId(systemDigest, scopeOf(tenant, '/v1/orders', key));
 }

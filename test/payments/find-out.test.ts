@@ -35,7 +35,7 @@ async function sendsAfterSlowRead({
   return timeouts;
 }
 
-test("a slow read of the chain before a send shortens the send's timeout, so that time is left for the commit", async () => {
+test('a slow read of the chain before a send shortens the send timeout to leave time for the commit', async () => {
   expect(await sendsAfterSlowRead({ readMs: 4_000, leftMs: 10_000 })).toEqual([3_000]);
 });
 

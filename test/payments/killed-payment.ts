@@ -11,8 +11,8 @@ export interface KilledPayment extends Pick<PaymentPost, 'body'> {
 }
 
 /**
- * Creates a payment and kills its process after the charge. Retries with another payment if the process answered before
- * the kill, as it may on a slow machine.
+ * Creates a payment and kills its process after the charge. Retries with another payment if the process responded
+ * before the kill, which can happen on a slow machine.
  */
 export async function killedPayment(aws: LocalAws, body: Record<string, unknown>): Promise<KilledPayment> {
   const api = new ApiClient(aws, aws.apiKey);

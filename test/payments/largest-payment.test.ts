@@ -17,15 +17,15 @@ import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const id = paymentIdFor('largest');
 const KILOBYTE = 1_024;
-/** DynamoDB's limits in bytes (Amazon DynamoDB developer guide, "Quotas"). */
+/** DynamoDB's maximum sizes of an item and of a transaction, in bytes (Amazon DynamoDB developer guide, "Quotas"). */
 const [ITEM_BYTES, TRANSACTION_BYTES] = [400 * KILOBYTE, 4 * KILOBYTE * KILOBYTE];
-/** The limit of an SQS message in bytes until 2025, which older queues keep. */
+/** Maximum size of an SQS message before 2025, in bytes. Older queues keep this limit. */
 const MESSAGE_BYTES = 256 * KILOBYTE;
-/** The limit of a function's answer in bytes (AWS Lambda developer guide, "Lambda quotas"). */
+/** Maximum size of a function's response, in bytes (AWS Lambda developer guide, "Lambda quotas"). */
 const ANSWER_BYTES = 6 * KILOBYTE * KILOBYTE;
 /** The maximum page size of a list. */
 const PAGE = 100;
-/** Returns the longest possible id of a processor's object. */
+/** Pads an id to the maximum length of a processor's object id. */
 const long = (text: string) => text.padEnd(255, '_');
 
 /** A charge with more disputes than a payment can hold, with the longest ids and with fees in 180 currencies. */
@@ -56,7 +56,7 @@ describe('the largest payment', () => {
     return decideAll(systemDigest, charge, before, occasion);
   };
 
-  test('fits into DynamoDB’s rows and transactions, an event of the bus, an SQS message, and a page of a list', () => {
+  test('fits into DynamoDB rows and transactions, a bus event, an SQS message and a list page', () => {
     let chain = chainOf([pendingTransition(id)]);
     const parts: Transition[][] = [];
     for (let isMore = true; isMore; ) {
@@ -69,7 +69,7 @@ describe('the largest payment', () => {
     expect(Math.max(...all.map(rowBytes))).toBeLessThan(ITEM_BYTES / 2);
     const together = parts.map((part) => part.reduce((sum, each) => sum + rowBytes(each), 0));
     expect(Math.max(...together)).toBeLessThan(TRANSACTION_BYTES - ITEM_BYTES);
-    // The relay parks the Stream record of a row, with at most its old and its new image.
+    // The relay parks the Stream record of a row, which contains at most the old and the new image.
     const records = all.map((each) => 2 * JSON.stringify(marshall(storedItem(transitionRow(each)))).length);
     expect(Math.max(...records)).toBeLessThan(MESSAGE_BYTES);
     const events = all.map((each) => JSON.stringify(eventOf(systemDigest, each, detailsOf(chain.first))).length);

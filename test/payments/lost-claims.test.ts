@@ -9,10 +9,10 @@ import { change, paymentRequest } from './payment-fixtures.ts';
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * A table was restored to a moment before a claim. A retry of the same key is then a first request, and the processor
- * may have forgotten its key.
+ * A table was restored to a time before a claim. A retry then looks like a first request, and the processor may have
+ * forgotten its key.
  */
-describe('with the setting claimsLost, a retry whose claim was lost', () => {
+describe('a retry whose claim was lost, under the setting claimsLost', () => {
   let world: World;
   let restored: Stores;
 
@@ -37,7 +37,7 @@ describe('with the setting claimsLost, a retry whose claim was lost', () => {
     expect(world.taken(request)).toBe(1);
   });
 
-  test('sends nothing while the processor cannot be searched, and is answered that the outcome is unknown', async () => {
+  test('sends nothing while the processor cannot be searched, and reports an unknown outcome', async () => {
     const request = paymentRequest('unsearchable');
     await world.answered(request);
     world.clock.advance(DAY_MS + 1);
@@ -63,7 +63,7 @@ describe('with the setting claimsLost, a retry whose claim was lost', () => {
     expect(world.refundedAtProcessor(request)).toBe(400);
   });
 
-  test('is answered 402 if the payment is declined now, and 201 if the payment had never begun', async () => {
+  test('returns 402 if the payment is declined now, and 201 if the payment had never begun', async () => {
     expect((await world.answered(paymentRequest('declined', { source: 'tok_declined' }), lost())).status).toBe(402);
     expect((await world.answered(paymentRequest('new'), lost())).status).toBe(201);
   });

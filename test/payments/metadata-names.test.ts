@@ -80,7 +80,7 @@ describe('metadata whose names libraries look up', () => {
 describe('metadata with the name __proto__', () => {
   const NAMED = '{"__proto__":"x"}';
 
-  test('is refused over HTTP without a payment', async () => {
+  test('is refused over HTTP, and no payment is created', async () => {
     const reply = await new Api().post(`{"amount":1000,"currency":"EUR","source":"tok_ok","metadata":${NAMED}}`);
     expect(reply).toMatchObject({
       status: 400,
@@ -88,7 +88,7 @@ describe('metadata with the name __proto__', () => {
     });
   });
 
-  test('parks its event, over every transport', async () => {
+  test('causes its event to be parked, on every transport', async () => {
     const site = new SimulatedIntake();
     const body = JSON.stringify({ ...site.request(), metadata: 0 }).replace('"metadata":0', `"metadata":${NAMED}`);
     await site.deliver([site.inQueue(body), site.onSubject(body), site.onBus(JSON.parse(body))]);

@@ -14,7 +14,6 @@ import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 const RECORDED_AT_MS = 1_772_366_400_000;
 const PAID: Fact = { kind: 'succeeded', chargeId: 'ch_1' };
 
-/** Returns the fact of a refund of a paid payment. */
 export function refunded(refundId: string, amountMinor: number, failed = false): Fact {
   const refund = { kind: 'refund', refundId, chargeId: 'ch_1', amountMinor, createdAtMs: RECORDED_AT_MS } as const;
   return failed
@@ -22,7 +21,6 @@ export function refunded(refundId: string, amountMinor: number, failed = false):
     : { ...refund, status: 'succeeded' };
 }
 
-/** Returns the fact of a dispute. */
 export function disputed(status: 'open' | 'won' | 'lost', amountMinor = 1000): Fact {
   return {
     kind: 'dispute',
@@ -51,7 +49,6 @@ export function chainOfPaid(
   return chain;
 }
 
-/** Returns a Ledger with these transitions of one payment. */
 export function ledgerOf(chain: readonly Transition[]): Pick<PaymentStore, 'listTransitions'> {
   return {
     listTransitions: async (id, { afterSequence }) =>

@@ -38,7 +38,7 @@ const survey = (make: MakeWorld, options: SurveyOptions<Race>) =>
   surveyFaults(paymentStory(make), { races: RACES, ...options });
 
 /**
- * The common handler without protection: it checks whether the key was seen, charges, and then saves. The answer, the
+ * A typical handler without protection: it checks whether the key was seen, charges, and then saves. The response, the
  * charge and the posting are three separate writes.
  */
 class NaiveWorld extends PaymentWorld {
@@ -74,7 +74,7 @@ class NaiveWorld extends PaymentWorld {
 
 const KEPT_A_DAY = 24 * 60 * 60_000;
 
-describe('a payment, its retry and a rival keep every guarantee', () => {
+describe('the guarantees of a payment, its retry and a rival', () => {
   // The histories with pairs of faults include every single fault with a processor that accepts the charge.
   test('with every single fault at every call, for every other behavior of the processor', async () => {
     for (const source of ['tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
@@ -84,7 +84,7 @@ describe('a payment, its retry and a rival keep every guarantee', () => {
     }
   });
 
-  test('with every single fault, for every ability of the processor', async () => {
+  test('hold under every single fault, for every ability of the processor', async () => {
     const none: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: KEPT_A_DAY };
     const late: ProcessorAbilities = { lookup: { kind: 'eventual', maxLagMs: 60_000 }, keyRetentionMs: KEPT_A_DAY };
     for (const abilities of [none, late]) {
@@ -93,31 +93,31 @@ describe('a payment, its retry and a rival keep every guarantee', () => {
     }
   });
 
-  test('with every pair of faults at any two calls', async () => {
+  test('hold under every pair of faults at any two calls', async () => {
     const { histories, findings } = await survey(engine(), { faults: 2, oneOf: 149 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(4_000, { slice: 35 }));
   });
 
-  test('with every combination of three faults, without a rival', async () => {
+  test('hold under every combination of three faults without a rival', async () => {
     const { histories, findings } = await survey(engine(), { faults: 3, races: [{}], oneOf: 59 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(1_000, { slice: 14 }));
   });
 });
 
-describe('the same histories detect', () => {
+describe('the same histories', () => {
   const broken = async (mutation: Mutation, until: string): Promise<readonly string[]> =>
     violatedGuarantees(await survey(engine({ mutation }), { faults: 1, until }));
 
-  test('a handler that checks and then acts', async () => {
+  test('detect a handler that checks and then acts', async () => {
     const naive: MakeWorld = (plan) => ({ world: new NaiveWorld({ plan }), request: paymentRequest('history') });
     expect(violatedGuarantees(await survey(naive, { faults: 1 }))).toEqual(
       expect.arrayContaining(['I1', 'I2', 'I3', 'I4']),
     );
   });
 
-  test('a new processor key for every attempt', async () => {
+  test('detect a new processor key for every attempt', async () => {
     let attempts = 0;
     const freshKeys = (processor: Processor): Processor => ({
       ...processor,
@@ -129,7 +129,7 @@ describe('the same histories detect', () => {
     expect(await broken({ processor: freshKeys }, 'I1')).toContain('I1');
   });
 
-  test('a timeout treated as a failure', async () => {
+  test('detect a timeout that is treated as a failure', async () => {
     const hasty = (processor: Processor): Processor => ({
       ...processor,
       charge: async (order, limit) => {
@@ -144,7 +144,7 @@ describe('the same histories detect', () => {
     expect(await broken({ processor: hasty }, 'I4')).toContain('I4');
   });
 
-  test('an answer saved separately from its effect', async () => {
+  test('detect a response that is saved separately from its effect', async () => {
     const apart = (store: PaymentStore): PaymentStore => ({
       ...store,
       commit: async ({ record, expects, transition }) => {
@@ -166,7 +166,7 @@ describe('the same histories detect', () => {
     expect(await broken({ store: apart }, 'I4')).toContain('I4');
   });
 
-  test('a write without a fence and without a check of its sequence number', async () => {
+  test('detect a write without a fence and without a check of its sequence number', async () => {
     const unfenced = (store: PaymentStore): PaymentStore => ({
       ...store,
       commit: async (commit) => {

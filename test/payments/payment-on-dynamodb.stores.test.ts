@@ -7,7 +7,7 @@ import type { WorldOptions } from '../world/world.ts';
 import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 import { everyRace, type MakeWorld, PaymentWorld, paymentStory } from './payment-story.ts';
 
-/** The number of concurrent worlds. They share no item. */
+/** Number of concurrent simulations, which share no items. */
 const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -28,8 +28,8 @@ function worldOn(stores: Pick<WorldOptions, 'store' | 'storeFor'>): MakeWorld {
   };
 }
 
-describe('a payment, its retry and a rival on the DynamoDB API keep every guarantee', () => {
-  test('with every single fault at every call of the SDK', async () => {
+describe('the guarantees of a payment, its retry and a rival on DynamoDB', () => {
+  test('hold under every single fault at every call of the SDK', async () => {
     const make = worldOn(storesOn(tables));
     const found = await surveyFaults(paymentStory(make), {
       faults: 1,
@@ -42,7 +42,7 @@ describe('a payment, its retry and a rival on the DynamoDB API keep every guaran
   });
 
   // Every pair with every rival runs on the in-memory store, which passes the same store tests.
-  test('with pairs of faults at any two calls of the store and the processor, alone and with a takeover', async () => {
+  test('hold under pairs of faults at any two calls of the store and the processor, alone and with a takeover', async () => {
     const { store } = storesOn(tables);
     const make = worldOn({ store });
     const races = [{}, { rivalAt: 2, leaseEnded: true }, { rivalAt: 3, leaseEnded: true }];

@@ -16,7 +16,7 @@ export interface StoreUnderTest {
 
 const OWNER_B = ownerToken('owner-b');
 
-/** Describes the contract of the payment store, over DynamoDB in memory and over its API. */
+/** Tests the contract of the payment store, on in-memory DynamoDB and on the DynamoDB API. */
 export function describePaymentStore(name: string, make: () => Promise<StoreUnderTest>): void {
   let made = 0;
   let underTest: StoreUnderTest;
@@ -62,7 +62,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(outcome).toEqual({ kind: 'record_exists', record: openRecord(id) });
     });
 
-    test('is refused if the record is completed, and returns its answer', async () => {
+    test('is refused if the record is completed, and returns the stored response', async () => {
       await claimed();
       await completed();
       const outcome = await store.claim({ record: openRecord(id, { owner: OWNER_B }), pending: pendingTransition(id) });
@@ -152,7 +152,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
   });
 
   describe(`${name}: commit`, () => {
-    test('stores answer and outcome together', async () => {
+    test('stores response and outcome together', async () => {
       await claimed();
       expect(await completed()).toEqual({ kind: 'committed' });
       expect(await store.readRecord(chargeOperation(id))).toEqual(completedRecord(id));
@@ -170,7 +170,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.listTransitions(id, { afterSequence: 0, limit: 10 })).toEqual([pendingTransition(id)]);
     });
 
-    test('is fenced after a rival’s commit, and returns the stored answer', async () => {
+    test('is fenced after a rival’s commit, and returns the stored response', async () => {
       await claimed();
       await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
       const theirs = completedRecord(id, { owner: OWNER_B });
@@ -205,7 +205,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.commit({ record: completedRecord(id), expects: 'open' })).toEqual({ kind: 'committed' });
     });
 
-    test('leaves a chain that verifies', async () => {
+    test('leaves a verifiable chain', async () => {
       await claimed();
       await completed();
       const transitions = await store.listTransitions(id, { afterSequence: 0, limit: 10 });

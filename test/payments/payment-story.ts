@@ -9,23 +9,26 @@ import { beforeEachCall, type Story } from '../support/fault-histories.ts';
 import { type Actor, FaultPlan } from '../support/fault-plan.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 
-/** The result of one attempt for the client. */
+/** Result of one attempt, as the client sees it. */
 export type Seen =
   | { readonly kind: 'answered'; readonly answer: Answer }
-  /** 409 or 422 without a stored answer, with the engine's reason. */
+  /** A 409 or 422 with the engine's reason and without a stored response. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** 503, or no answer at all. */
+  /** A 503, or no response at all. */
   | { readonly kind: 'unanswered'; readonly error: Error };
 
-/** A mutant of the protocol: wraps the ports of one process. */
+/** Wrappers that break the ports of one process, to create a mutant of the protocol. */
 export interface Mutation {
   readonly store?: (store: PaymentStore) => PaymentStore;
   readonly processor?: (processor: Processor) => Processor;
 }
 
-/** Simulates processes that execute one payment with the engine. Base class of the handlers to compare it with. */
+/**
+ * Simulates processes that execute one payment with the engine. Base class of the handlers that the engine is compared
+ * with.
+ */
 export class PaymentWorld extends World {
-  /** All answers that clients received. */
+  /** All responses that clients received. */
   readonly answers: Answer[] = [];
   readonly #mutation: Mutation;
 
@@ -34,7 +37,6 @@ export class PaymentWorld extends World {
     this.#mutation = mutation;
   }
 
-  /** Handles the request in one process. */
   protected async handle(actor: Actor, request: CreatePayment, clock: Clock): Promise<Seen> {
     const { store, processor, ...tools } = this.toolsOf(actor);
     const { store: breakStore = same, processor: breakProcessor = same } = this.#mutation;
@@ -44,12 +46,12 @@ export class PaymentWorld extends World {
     return { kind: 'refused', reason: outcome.kind };
   }
 
-  /** Counts the payment's sets of postings. */
+  /** Counts the payment's transitions that contain postings. */
   protected async postingSets(request: CreatePayment): Promise<number> {
     return (await this.transitionsOf(request)).filter(({ postings }) => postings.length > 0).length;
   }
 
-  /** Lists the further violations that only the engine's own records show. */
+  /** Lists further violations, which only the engine's own records reveal. */
   protected async more(request: CreatePayment): Promise<readonly string[]> {
     const transitions = await this.transitionsOf(request);
     const found: string[] = [];
@@ -66,7 +68,6 @@ export class PaymentWorld extends World {
     return ended.result;
   }
 
-  /** Lists the currently violated guarantees. */
   async violations(request: CreatePayment): Promise<readonly string[]> {
     const found: string[] = [];
     const money = this.taken(request);
@@ -85,7 +86,7 @@ export class PaymentWorld extends World {
     return [...found, ...(await this.more(request))];
   }
 
-  /** Ends the faults, and retries like a client until there is a stored answer. */
+  /** Stops the faults, and retries like a client until a stored response exists. */
   async settle(request: CreatePayment): Promise<Answer | undefined> {
     this.plan.calm();
     for (let round = 0; round < 4; round += 1) {
@@ -97,7 +98,7 @@ export class PaymentWorld extends World {
   }
 }
 
-/** A race: if `rivalAt` is given, a rival acts right before that call of the first attempt. */
+/** A race. If `rivalAt` is given, a rival acts right before the first attempt's call with that number. */
 export interface Race {
   readonly rivalAt?: number;
   /** Whether the lease of the first attempt has expired when the rival acts. */
@@ -105,7 +106,8 @@ export interface Race {
 }
 
 /**
- * Returns races without a rival, and with a rival before each of the first `calls` calls, during and after the lease.
+ * Returns one race without a rival, and races with a rival before each of the first `calls` calls, during and after the
+ * lease.
  */
 export function everyRace(calls: number): readonly Race[] {
   return [{}, ...beforeEachCall(calls, [{ leaseEnded: false }, { leaseEnded: true }])];
@@ -118,8 +120,8 @@ export const BEYOND_LEASE_MS = 26_000;
 export type MakeWorld = (plan: FaultPlan) => { readonly world: PaymentWorld; readonly request: CreatePayment };
 
 /**
- * Runs the first attempt with the race's rival and the client's retry after the lease, and then ends the faults.
- * Checks the guarantees after each step, and the client's answer at the end.
+ * Runs the first attempt against the race's rival, then the client's retry after the lease, and finally stops the
+ * faults. Checks the guarantees after each step, and the client's response at the end.
  */
 export function paymentStory(make: MakeWorld): Story<Race> {
   return async (faults, { rivalAt, leaseEnded }) => {
@@ -140,7 +142,7 @@ export function paymentStory(make: MakeWorld): Story<Race> {
     const calls = plan.calm();
     const answer = await world.settle(request);
     violations.push(...(await world.violations(request)).map((violation) => `in quiet: ${violation}`));
-    // Within the send window, the final answer is the outcome or "not known yet".
+    // Within the send window, the final response is the outcome or "not known yet".
     if (answer === undefined) violations.push('I7: there is no stored answer');
     else if (answer.status !== 201 && answer.status !== 202) violations.push(`the client received ${answer.status}`);
     return { calls, violations };

@@ -52,7 +52,7 @@ describe('a payment whose charge is in progress', () => {
     expect(isUnresolved(payment)).toBe(true);
   });
 
-  test('succeeds, and clearing and payable change by the same amount', () => {
+  test('posts the same amount to clearing and payable when it succeeds', () => {
     expect(when(SUCCEEDED)).toEqual({ type: 'payment.completed', status: 'succeeded', postings: RECEIPT });
   });
 
@@ -66,7 +66,7 @@ describe('a payment whose charge is in progress', () => {
     expect(when(AUTHORIZED)).toEqual({ type: 'payment.authorized', status: 'requires_capture', postings: [] });
   });
 
-  test('has one transition when it is pending, and a second one when the charge’s id is known', () => {
+  test('records a pending charge once, and again when its id becomes known', () => {
     const pending: Fact = { kind: 'pending', chargeId: MINE };
     expect(when(pending)).toMatchObject({ type: 'payment.processing', status: 'processing' });
     expect(when(pending, given({ kind: 'unknown' }))).toMatchObject({ type: 'payment.processing' });
@@ -100,7 +100,7 @@ describe('a payment whose charge is in progress', () => {
     expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });
   });
 
-  test('goes into review if it is undecidable, and evidence settles it', () => {
+  test('goes into review if it is undecidable, and is settled by later evidence', () => {
     const reviewed = given({ kind: 'undecidable' });
     expect(reviewed.payment.status).toBe('needs_review');
     expect(when(DECLINED, reviewed)).toMatchObject({ type: 'payment.failed', status: 'failed' });
@@ -148,7 +148,7 @@ describe('an authorized payment', () => {
   });
 });
 
-describe('a payment that has ended', () => {
+describe('a payment in a final status', () => {
   test.each([
     SUCCEEDED,
     AUTHORIZED,
@@ -170,7 +170,7 @@ describe('a payment that has ended', () => {
     ['failed', DECLINED, 'failed', 'payment.late_success'],
     ['canceled', { kind: 'voided', chargeId: MINE, reason: 'requested' }, 'canceled', 'payment.late_success'],
     ['in review', { kind: 'undecidable' }, 'failed', 'payment.failed'],
-  ] as const)('%s, then charged late: the money is owed to the payer, once', (_how, ending, status, type) => {
+  ] as const)('owes late money to the payer, once, if it was %s', (_how, ending, status, type) => {
     const ended = given(ending);
     expect(when(SUCCEEDED, ended)).toEqual({
       type,
@@ -180,7 +180,7 @@ describe('a payment that has ended', () => {
     expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
   });
 
-  test('failed, then authorized late: the hold is recorded for a void, and posted only if it is captured', () => {
+  test('records a late authorization for a void, and posts it only if it is captured', () => {
     const held = given(DECLINED, AUTHORIZED);
     expect(held.strayCharges.get(MINE)).toMatchObject({ status: 'authorized' });
     expect(when(AUTHORIZED, held)).toBe('nothing');
@@ -208,7 +208,7 @@ describe('a second charge with the payment’s id', () => {
     currency: 'EUR',
   });
 
-  test('is returned, and does not change the payment’s status', () => {
+  test('is recorded as money to refund, and does not change the status of the payment', () => {
     expect(when(foreign('captured'))).toEqual({
       type: 'payment.late_success',
       status: 'processing',
@@ -218,13 +218,13 @@ describe('a second charge with the payment’s id', () => {
     expect(when(SUCCEEDED, given(foreign('captured')))).toMatchObject({ type: 'payment.completed' });
   });
 
-  test('does not become the payment’s own, because it may be in the process of being returned', () => {
+  test('never becomes the charge of the payment itself, because its refund may be in progress', () => {
     expect(when({ kind: 'succeeded', chargeId: 'ch_9' }, given(foreign('captured')))).toBe('review');
     expect(when({ kind: 'authorized', chargeId: 'ch_9' }, given(foreign('authorized')))).toBe('review');
     expect(when({ kind: 'declined', chargeId: 'ch_9', failure: FAILURE }, given(foreign('authorized')))).toBe('review');
   });
 
-  test('is posted and returned in its own currency', () => {
+  test('is posted and refunded in its own currency', () => {
     const dollars: Fact = { ...foreign('captured'), currency: 'USD' } as Fact;
     const refund: Fact = {
       kind: 'refund',
@@ -244,7 +244,7 @@ describe('a second charge with the payment’s id', () => {
     }
   });
 
-  test('is the payment’s own charge if it has the id of that charge, even with changed metadata', () => {
+  test('counts as the charge of the payment itself if the ids match, even with changed metadata', () => {
     const own: Fact = { ...foreign('captured'), chargeId: MINE, amountMinor: 1000 } as Fact;
     expect(when(own, given(SUCCEEDED))).toBe('nothing');
     expect(when(own, given({ kind: 'pending', chargeId: MINE }))).toMatchObject({ type: 'payment.completed' });
@@ -260,7 +260,7 @@ describe('a second charge with the payment’s id', () => {
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
   });
 
-  test('is returned also if a repeated key created it because the processor had forgotten the key', () => {
+  test('is recorded as money to refund even if a retry created it after the processor had forgotten the key', () => {
     expect(when({ kind: 'succeeded', chargeId: 'ch_9' }, given(SUCCEEDED))).toMatchObject({
       type: 'payment.late_success',
       status: 'succeeded',
@@ -285,7 +285,7 @@ describe('a second charge with the payment’s id', () => {
 });
 
 describe('a fee', () => {
-  test('is posted separately if it is reported later, and a changed fee by its difference', () => {
+  test('is posted separately if it is reported later, and only the difference is posted if it changes', () => {
     const fee = (feeMinor: number): Fact => ({ kind: 'fee', chargeId: MINE, feeMinor });
     expect(when(fee(59), given(SUCCEEDED))).toMatchObject({
       type: 'payment.fee_reported',
@@ -303,7 +303,7 @@ describe('a fee', () => {
     return decision.kind === 'append' ? decision.draft.postings : [];
   };
 
-  test('is posted in its own currency, with the money or later, and a changed fee by its difference', () => {
+  test('is posted in its own currency, with the money or later, and only the difference is posted if it changes', () => {
     const succeeded: Fact = { ...SUCCEEDED, feeMinor: 5, ...inDollars(64) };
     expect(legs(given(), succeeded).slice(2)).toEqual([
       ...transfer('fees', 'processor_clearing', 5, 'EUR'),
@@ -320,7 +320,7 @@ describe('a fee', () => {
   });
 });
 
-test('a charge with nothing captured does not count as paid: an operator decides', () => {
+test('a charge with nothing captured goes into review instead of counting as paid', () => {
   const manual = stateAfter([create({ ...created, capture: 'manual' })]);
   expect(when({ ...SUCCEEDED, capturedMinor: 0 }, manual)).toMatchObject({ status: 'needs_review' });
   expect(when({ ...SUCCEEDED, capturedMinor: 1 }, manual)).toMatchObject({ status: 'succeeded' });
@@ -347,7 +347,7 @@ describe('a refund', () => {
     expect(given(SUCCEEDED, refund('succeeded')).payment.amountRefundedMinor).toBe(300);
   });
 
-  test('returns the money if it fails days later, in its own transition', () => {
+  test('is reversed in its own transition if it fails days later', () => {
     const state = given(SUCCEEDED, refund('succeeded'), refund('failed'));
     expect(state.payment.amountRefundedMinor).toBe(0);
     expect(when(refund('failed'), given(SUCCEEDED, refund('succeeded')))).toMatchObject({
@@ -357,7 +357,7 @@ describe('a refund', () => {
     expect(when(refund('succeeded'), state)).toBe('review');
   });
 
-  test('with a new id is a second refund, even with the same amount', () => {
+  test('counts as a second refund if its id is new, even with the same amount', () => {
     const second = refund('succeeded', { refundId: 're_2' });
     expect(given(SUCCEEDED, refund('succeeded'), second).payment.amountRefundedMinor).toBe(600);
   });
@@ -369,7 +369,7 @@ describe('a refund', () => {
     expect(when(refund('succeeded', changes), given(SUCCEEDED))).toBe('review');
   });
 
-  test('is impossible for more than earlier refunds have left', () => {
+  test('is impossible above the amount that remains after earlier refunds', () => {
     const state = given(SUCCEEDED, refund('succeeded', { refundId: 're_0', amountMinor: 600 }));
     expect(when(refund('succeeded', { amountMinor: 401 }), state)).toBe('review');
     expect(when(refund('succeeded', { amountMinor: 400 }), state)).toMatchObject({ type: 'refund.completed' });

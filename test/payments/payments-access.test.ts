@@ -25,7 +25,7 @@ function withoutRequestId({ status, body }: Reply) {
 }
 
 describe('an API key', () => {
-  test('is answered 401 if it is invalid, with the same body for every reason', async () => {
+  test('gets a 401 if it is invalid, with the same body for every reason', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
     harness.registerKey('sk_test_expiredexpiredexpired', { expiresAtMs: harness.clock.nowMs() });
     harness.registerKey('sk_live_wrongmodewrongmodewrong', { mode: 'test' });
@@ -54,7 +54,7 @@ describe('an API key', () => {
     for (const { headers } of replies) expect(headers['WWW-Authenticate']).toBe('Bearer');
   });
 
-  test('is refused from its expiry on, although it is cached', async () => {
+  test('is refused from its expiry on, even if it is cached', async () => {
     harness.registerKey(OTHER_KEY, { expiresAtMs: harness.clock.nowMs() + 5_000 });
     const status = async () => (await harness.get('/v1/balances', as(OTHER_KEY))).status;
     expect(await status()).toBe(200);
@@ -107,11 +107,11 @@ describe('an API key', () => {
   test('is looked up by its hash only', async () => {
     await harness.get(`/v1/payments/${UNKNOWN_ID}`);
 
-    // printf '%s' sk_test_0123456789abcdefghijkl | sha256sum
+    // Computed with: printf '%s' sk_test_0123456789abcdefghijkl | sha256sum
     expect(harness.lookups).toEqual(['77533b4270ef7b39d087a2b098ed5f4e460ad440c5800bd7fcab1829b571ee37']);
   });
 
-  test('is answered 403 with the same body for reads and writes if it lacks the scope', async () => {
+  test('gets a 403 with the same body for reads and writes if it lacks the scope', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerRead] });
 
     const write = await harness.pay('k-1', {}, as(OTHER_KEY));
@@ -122,7 +122,7 @@ describe('an API key', () => {
     expect(withoutRequestId(read)).toEqual(withoutRequestId(write));
   });
 
-  test('may have permission to read and not to write, and vice versa', async () => {
+  test('can allow reads without writes, and vice versa', async () => {
     const made = await harness.pay('k-1');
     const path = `/v1/payments/${String(made.body['id'])}`;
 
@@ -136,7 +136,7 @@ describe('an API key', () => {
     expect((await harness.pay('k-2', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
-  test('causes no look-up after recent use, and is refused within 10 seconds of its revocation', async () => {
+  test('is cached after its last use, and is refused within 10 seconds of its revocation', async () => {
     await harness.pay('k-1');
     harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
     harness.clock.advance(9_999);
@@ -162,7 +162,7 @@ describe('an API key', () => {
         },
       },
     });
-    // The key is revoked after the store has read it and before the answer arrives.
+    // The key is revoked after the store has read it and before the response arrives.
     expect((await slow.pay('k-1')).status).toBe(201);
     revoked = true;
     record = { ...record, revokedAtMs: slow.clock.nowMs() - 2_999 };
@@ -233,7 +233,7 @@ describe('a path', () => {
     '/v1/payment',
     '/v1/payments/a/b',
     `/v1/payments/${UNKNOWN_ID}/transitions/1`,
-  ])('is answered 404 before any key is checked if it is unknown: %s', async (path) => {
+  ])('returns 404 before any key is checked if it is unknown: %s', async (path) => {
     const reply = await harness.get(path, as('wrong'));
 
     expect(reply.status).toBe(404);
@@ -247,7 +247,7 @@ describe('a path', () => {
     ['DELETE', '/v1/payments/', 'POST, GET, HEAD'],
     ['POST', `/v1/payments/${UNKNOWN_ID}`, 'GET, HEAD'],
     ['PATCH', `/v1/payments/${UNKNOWN_ID}/transitions`, 'GET, HEAD'],
-  ])('is answered 405 with the allowed methods for an unsupported method: %s %s', async (method, path, allow) => {
+  ])('returns 405 with the allowed methods for an unsupported method: %s %s', async (method, path, allow) => {
     const reply = await harness.ask(method, path);
 
     expect(reply.status).toBe(405);
@@ -255,7 +255,7 @@ describe('a path', () => {
     if (method !== 'HEAD') expect(reply.body).toMatchObject({ code: 'method_not_allowed' });
   });
 
-  /** The methods of each path. Two functions serve them. */
+  /** Allowed methods of each path. Two functions serve the paths. */
   const ALLOWED = {
     '/v1/payments': 'POST, GET, HEAD',
     '/v1/payments/{id}': 'GET, HEAD',
@@ -275,7 +275,7 @@ describe('a path', () => {
     '/v1/payment_requests/{id}': 'GET, HEAD',
   };
 
-  test('answers 405 with all of its methods to every other method', async () => {
+  test('returns 405 with all of its methods for every other method', async () => {
     expect(new Set(PAYMENT_PATHS.map(({ path }) => path))).toEqual(new Set(Object.keys(ALLOWED)));
     const read = READ_ROUTES.filter(({ docs }) => ['Payments', 'Refunds', 'Disputes'].includes(docs.tag));
     expect(new Set(PAYMENT_READ_PATHS)).toEqual(new Set(read.map(({ path }) => path)));
@@ -290,13 +290,13 @@ describe('a path', () => {
     expect(harness.lookups).toEqual([]);
   });
 
-  test.each(['//v1//payments/', '/v1/%70ayments'])('of a payment may be written as %s', async (path) => {
+  test.each(['//v1//payments/', '/v1/%70ayments'])('matches a payment route if it is written as %s', async (path) => {
     const event = { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' };
     const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' };
     expect((await harness.ask('POST', path, { headers, event })).status).toBe(201);
   });
 
-  test('with an encoded slash, a double encoding or dots does not match the decoded path', async () => {
+  test('does not match the decoded path if it contains an encoded slash, a double encoding or dots', async () => {
     const { body } = await harness.pay('k-1');
     const id = String(body['id']);
 
@@ -323,7 +323,7 @@ describe('a path', () => {
   });
 });
 
-describe('any answer', () => {
+describe('any response', () => {
   test('contains its request id, and forbids caching and content sniffing', async () => {
     const replies = [
       await harness.pay('k-1'),

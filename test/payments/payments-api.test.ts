@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 
 describe('a payment over HTTP', () => {
-  test('is created, and a read returns what the request was answered', async () => {
+  test('is created, and a read returns the same body as the creation', async () => {
     const made = await harness.pay('k-1', { reference: 'order-1', description: 'Shirts', metadata: { order: '1' } });
 
     expect(made.status).toBe(201);

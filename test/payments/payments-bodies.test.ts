@@ -5,7 +5,9 @@ import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { fc } from '../support/properties.ts';
 import { API_KEY, Api } from '../world/api.ts';
 
-/** Body validation through the whole route, for the security requirements S07, S08, S09, S10, S12, S14 and S17. */
+/**
+ * Tests body validation through the whole route, for the security requirements S07, S08, S09, S10, S12, S14 and S17.
+ */
 
 let harness: Api;
 
@@ -35,7 +37,7 @@ describe('an amount', () => {
     ['an array', '[1000]'],
     ['beyond the maximum of the currency', '1000000000000'],
     ['the largest safe integer', '9007199254740991'],
-  ])('is refused if it is %s, naming the field and the allowed values', async (_what, amount) => {
+  ])('is refused if it is %s, and the error names the field and the allowed values', async (_what, amount) => {
     const reply = await refusing().post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
     expect(reply.status).toBe(400);
@@ -53,7 +55,7 @@ describe('an amount', () => {
   );
 
   test.each(['1000', '1e3', '1E+3', '1000.0', '10000e-1'])(
-    'of 1000 minor units may be written as %s',
+    'is accepted as 1000 minor units if it is written as %s',
     async (amount) => {
       const reply = await harness.post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
@@ -70,7 +72,7 @@ describe('an amount', () => {
     ['KWD', 999_999_999_999, 201],
     ['KWD', 1_000_000_000_000, 400],
     ['EUR', 1, 201],
-  ])('is judged by its currency: %s %d is answered %d', async (currency, amount, status) => {
+  ])('is validated by its currency: %s %d returns %d', async (currency, amount, status) => {
     expect((await harness.pay(`k-${currency}-${amount}`, { currency, amount })).status).toBe(status);
   });
 
@@ -113,7 +115,7 @@ describe('a field', () => {
     ['metadata.order id', { metadata: { 'order id': long(501) } }],
     ['metadata.order id', { metadata: { 'order id': { nested: 'x' } } }],
     [`metadata.${long(41)}`, { metadata: { [long(41)]: 'x' } }],
-  ])('%s is refused, naming the field and the allowed values: %j', async (param, change) => {
+  ])('%s is refused, and the error names the field and the allowed values: %j', async (param, change) => {
     const reply = await refusing().pay('k-1', change);
 
     expect(reply.status).toBe(400);
@@ -121,7 +123,7 @@ describe('a field', () => {
     expect(reply.body['detail']).toMatch(/ must (?:not )?(?:be|have) /);
   });
 
-  test('is repeated only in `param` if it is a metadata name that is too long', async () => {
+  test('is quoted only in `param` if its metadata name is too long', async () => {
     const name = '<b>'.repeat(20);
     const reply = await refusing().post(
       JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', metadata: { [name]: '1' } }),
@@ -137,7 +139,7 @@ describe('a field', () => {
   });
 
   test.each(['amount', 'currency', 'source'])(
-    '%s is required: without it, the answer is a 400 that names it',
+    '%s is required, and a request without it returns a 400 that names it',
     async (field) => {
       const reply = await refusing().pay('k-1', { [field]: undefined });
 
@@ -157,7 +159,7 @@ describe('a field', () => {
     'amount ',
     'constructor',
     'toString',
-  ])('is refused with its name if clients may not set it: %s', async (field) => {
+  ])('is refused by name if clients may not set it: %s', async (field) => {
     const reply = await refusing().pay('k-1', { [field]: 'x' });
 
     expect(reply.status).toBe(400);
@@ -195,7 +197,7 @@ describe('a body', () => {
     expect((await store.post('{"amount":1000,"amount":1000}')).body).toMatchObject({ code: 'invalid_json' });
   });
 
-  test('is refused with thousands of short metadata keys because of their number', async () => {
+  test('is refused for its thousands of metadata keys, even if they are short', async () => {
     const metadata = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`k${index}`, '']));
 
     expect((await refusing().pay('k-1', { metadata })).body).toMatchObject({ status: 400, param: 'metadata' });
@@ -241,7 +243,7 @@ describe('a card number or a secret', () => {
     ['metadata', { metadata: { [card]: 'x' } }],
     ['card.number', { card: { number: card } }],
     [undefined, { [card]: 'x' }],
-  ])('is refused in %s, and the number is not repeated', async (param, change) => {
+  ])('is refused in %s, and the number is not echoed', async (param, change) => {
     const reply = await refusing().pay('k-1', change);
 
     expect(reply.status).toBe(400);
@@ -255,21 +257,21 @@ describe('a card number or a secret', () => {
     ['description', { description: `key: ${secret}` }],
     ['metadata.note', { metadata: { note: `whsec_${'a'.repeat(32)}` } }],
     ['metadata', { metadata: { [secret]: 'x' } }],
-  ])('is refused in %s, and the secret is not repeated', async (param, change) => {
+  ])('is refused in %s, and the secret is not echoed', async (param, change) => {
     const reply = await refusing().pay('k-1', change);
 
     expect(reply.body).toMatchObject({ status: 400, code: 'secret_not_allowed', param });
     expect(reply.text).not.toContain('abcdefgh');
   });
 
-  test('is refused in the idempotency key, and the number is not repeated', async () => {
+  test('is refused in the idempotency key, and the number is not echoed', async () => {
     const reply = await refusing().pay('4242-4242-4242-4242');
 
     expect(reply.body).toMatchObject({ status: 400, code: 'card_number_not_allowed', param: 'idempotency-key' });
     expect(reply.text).not.toContain('4242');
   });
 
-  test('is refused in any header and any notation, and the number is not repeated', async () => {
+  test('is refused in any header and any notation, and the number is not echoed', async () => {
     const spellings = ['4242424242424242', '4242 4242 4242 4242', '4242-4242-4242-4242', '0004242424242424242', card];
     const header = fc.constantFrom('User-Agent', 'Accept-Language', 'Referer', 'Prefer', 'X-Note', 'Idempotency-Key');
     await fc.assert(
@@ -293,7 +295,7 @@ describe('a card number or a secret', () => {
     ['path', '/v1/payments/4242424242424242', {}],
     ['reference', '/v1/payments', { reference: [card] }],
     [undefined, '/v1/payments', { [card]: ['1'] }],
-  ])('is refused in a URL (%s), and the number is not repeated', async (param, path, query) => {
+  ])('is refused in a URL (%s), and the number is not echoed', async (param, path, query) => {
     const reply = await refusing().get(path, { event: { multiValueQueryStringParameters: query } });
 
     expect(reply.body).toMatchObject({ status: 400, code: 'card_number_not_allowed' });
@@ -301,7 +303,7 @@ describe('a card number or a secret', () => {
     expect(reply.text).not.toContain('4242');
   });
 
-  test('is not repeated even if it is a JSON number', async () => {
+  test('is not echoed even if it is a JSON number', async () => {
     const reply = await refusing().post('{"amount":4242424242424242,"currency":"EUR","source":"tok_ok"}');
 
     expect(reply.body).toMatchObject({ status: 400, param: 'amount' });
@@ -323,7 +325,7 @@ describe('a query', () => {
     });
   });
 
-  test('is refused with an API key as a name or a value, without repeating it', async () => {
+  test('is refused if a name or a value is an API key, and the key is not echoed', async () => {
     for (const query of [`${API_KEY}=1`, `api_key=${API_KEY}`]) {
       const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}?${query}`);
       expect(reply.status).toBe(400);
@@ -354,14 +356,14 @@ describe('a query', () => {
     'limit=0x10',
     'limit=1&limit=2',
     'limit=99999999',
-  ])('is refused with %s, and the parameter is named', async (query) => {
+  ])('is refused with %s, and the error names the parameter', async (query) => {
     const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
 
     expect(reply.body).toMatchObject({ status: 400, code: 'invalid_request', param: 'limit' });
   });
 
   test.each(['starting_after=-1', 'starting_after=1000000', 'starting_after=x', 'starting_after=%20'])(
-    'is refused with %s, and the parameter is named',
+    'is refused with %s, and the error names the parameter',
     async (query) => {
       const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
 
@@ -371,7 +373,7 @@ describe('a query', () => {
 });
 
 describe('the first error', () => {
-  test('is reported in the order key, query, size, type, JSON, secrets, fields', async () => {
+  test('is chosen in the order key, query, size, type, JSON, secrets, fields', async () => {
     const good = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' };
     const body = '{"status":"succeeded","amount":-1,"description":"4242424242424242"}';
     const ask = (headers: Readonly<Record<string, string>>, text: string, path = '/v1/payments') =>

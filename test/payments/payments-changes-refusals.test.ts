@@ -3,7 +3,7 @@ import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
 
-/** Refusals of captures, cancellations and refunds, and access to them. */
+/** Tests refusals of captures, cancellations and refunds, and access to them. */
 
 const UNKNOWN = 'a'.repeat(32);
 
@@ -31,7 +31,7 @@ describe.each([
   ['refund', 'refunds', paid],
 ] as const)('the amount of a %s', (_what, step, make) => {
   test.each([0, -1, 10.5, '300', '', null, true, [300], 1_000_000_000_000, Number.MAX_SAFE_INTEGER])(
-    'is answered 400 with the field’s name if it is %j, and the key stays unused',
+    'returns 400 with the name of the field if it is %j, and leaves the key unused',
     async (amount) => {
       const id = await make();
       const reply = await harness.change(`${id}/${step}`, 'k', { amount });
@@ -42,7 +42,7 @@ describe.each([
     },
   );
 
-  test('is answered 422 if it differs under the same key, and the stored answer stays unchanged', async () => {
+  test('returns 422 if it differs under the same key, and the stored response stays unchanged', async () => {
     const id = await make();
     const first = await harness.change(`${id}/${step}`, 'k', { amount: 300 });
 
@@ -54,7 +54,7 @@ describe.each([
     expect(harness.processor.inside.applied).toHaveLength(1);
   });
 
-  test('is refused above the remaining amount, which the answer contains, and nothing is stored', async () => {
+  test('is refused above the remaining amount, which the response states, and nothing is stored', async () => {
     const id = await make();
     const much = await harness.change(`${id}/${step}`, 'k', { amount: 1001 });
 
@@ -67,7 +67,7 @@ describe.each([
 });
 
 describe('the reason of a refund', () => {
-  test.each(['', 'x'.repeat(201), 7, null])('is answered 400 with the field’s name if it is %j', async (reason) => {
+  test.each(['', 'x'.repeat(201), 7, null])('returns 400 with the name of the field if it is %j', async (reason) => {
     const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'reason' }]);
   });
@@ -78,7 +78,7 @@ describe('the reason of a refund', () => {
     expect([reply.status, reply.body]).toMatchObject([201, { reason }]);
   });
 
-  test('is refused with a card number, which is never repeated', async () => {
+  test('is refused with a card number, which is never echoed', async () => {
     const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason: 'of card 4242 4242 4242 4242' });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'card_number_not_allowed', param: 'reason' }]);
     expect(reply.text).not.toContain('4242');
@@ -92,7 +92,7 @@ describe('a body', () => {
     ['cancel', { amount: 1 }, 'amount'],
     ['cancel', { reason: 'x' }, 'reason'],
     ['refunds', { payment: 'x' }, 'payment'],
-  ])('is answered 400 for %s with an unknown field, which is named: %j', async (step, body, param) => {
+  ])('returns 400 for %s with the name of the unknown field: %j', async (step, body, param) => {
     const reply = await harness.change(`${await held()}/${step}`, 'k', body);
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'unknown_field', param }]);
   });
@@ -127,7 +127,7 @@ describe('a payment', () => {
     ['failed', failed, 'refunds', 'payment_not_refundable'],
     ['processing', waiting, 'refunds', 'payment_not_refundable'],
     ['requires_action', asking, 'refunds', 'payment_not_refundable'],
-  ])('is answered 409 in status %s (%j) on a request for %s, with its status', async (status, body, step, code) => {
+  ])('returns 409 with its status if it is %s (%j) and the request is %s', async (status, body, step, code) => {
     const reply = await harness.change(`${await paid(body)}/${step}`, 'k');
 
     expect([reply.status, reply.body]).toMatchObject([409, { code, payment_status: status }]);
@@ -148,7 +148,7 @@ describe('a payment', () => {
     expect((await harness.change(`${other}/refunds`, 'k')).status).toBe(201);
   });
 
-  test('is answered 409 with Retry-After while another process uses its key, and then replays that process’s answer', async () => {
+  test('returns 409 with Retry-After while another process uses its key, and then replays the response of that process', async () => {
     const id = await paid();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
@@ -198,7 +198,7 @@ describe('refunds and lists of refunds', () => {
     }
   });
 
-  test('are empty for a payment without refunds, and an id of another object is answered 404', async () => {
+  test('are empty for a payment without refunds, and the id of another object returns 404', async () => {
     const id = await held();
     expect(dataOf(await harness.get(`/v1/payments/${id}/refunds`))).toEqual([]);
     await harness.change(`${id}/capture`, 'k');
@@ -244,7 +244,7 @@ describe('an unsupported method', () => {
     ['PUT', `/v1/payments/pay_${UNKNOWN}/refunds`, 'POST, GET, HEAD'],
     ['POST', `/v1/refunds/ref_${UNKNOWN}`, 'GET, HEAD'],
     ['OPTIONS', `/v1/refunds/ref_${UNKNOWN}`, 'GET, HEAD'],
-  ])('is answered 405 with the allowed methods, before any key is checked: %s %s', async (method, path, allow) => {
+  ])('returns 405 with the allowed methods before any key is checked: %s %s', async (method, path, allow) => {
     const reply = await harness.ask(method, path, as('wrong'));
 
     expect([reply.status, reply.headers['Allow']]).toEqual([405, allow]);
@@ -252,7 +252,7 @@ describe('an unsupported method', () => {
   });
 
   test.each(['/v1/refunds', `/v1/payments/pay_${UNKNOWN}/void`, `/v1/payments/pay_${UNKNOWN}/refunds/x`])(
-    'is answered 404 on an unknown path: %s',
+    'returns 404 on an unknown path: %s',
     async (path) => {
       expect((await harness.ask('POST', path)).status).toBe(404);
     },

@@ -7,7 +7,7 @@ import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
 
-/** Captures, cancellations and refunds over HTTP. */
+/** Tests captures, cancellations and refunds over HTTP. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 const emptyBody = { event: { body: '' } };
@@ -44,12 +44,12 @@ function refundedAtProcessor(id: PaymentId): number {
   return refunds.reduce((sum, { amountMinor, status }) => sum + (status === 'succeeded' ? amountMinor : 0), 0);
 }
 
-/** Returns an API with the same payments, and a processor whose answers are replaced. */
+/** Returns an API with the same payments, and with a processor that has the given overrides. */
 function withProcessor(processor: Partial<Processor>): Api {
   return harness.with({ processor: { ...harness.processor, ...processor } });
 }
 
-/** Returns an answer without the headers that identify the request or mark a replay. */
+/** Returns a response without the headers that identify the request or mark a replay. */
 function meaning({ status, headers, text }: Reply) {
   const rest = Object.entries(headers).filter(([name]) => name !== 'Request-Id' && name !== 'Idempotency-Replayed');
   return { status, headers: Object.fromEntries(rest), text };
@@ -62,7 +62,7 @@ function withoutRequestId({ status, body }: Reply) {
 }
 
 describe('a capture', () => {
-  test('captures the full amount without a body, and the payment shows it', async () => {
+  test('captures the full amount if the request has no body, and the payment shows it', async () => {
     const id = await held();
     const reply = await harness.change(`${id}/capture`, 'k');
 
@@ -80,7 +80,7 @@ describe('a capture', () => {
     expect([much.status, much.body]).toMatchObject([409, { code: 'amount_exceeds_left', amount_left: 400 }]);
   });
 
-  test('is answered 409 above the authorized amount, which the answer contains, and leaves the key unused', async () => {
+  test('returns 409 with the authorized amount if it exceeds that amount, and leaves the key unused', async () => {
     const id = await held();
     const much = await harness.change(`${id}/capture`, 'k', { amount: 1001 });
 
@@ -91,7 +91,7 @@ describe('a capture', () => {
     expect((await harness.change(`${id}/capture`, 'k', { amount: 1000 })).status).toBe(200);
   });
 
-  test('refused by the processor is answered 402 at each retry, and may succeed under a new key', async () => {
+  test('returns 402 at each retry if the processor refuses it, and can succeed under a new key', async () => {
     const id = await held();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     const refused = await harness.change(`${id}/capture`, 'k');
@@ -118,7 +118,7 @@ describe('a cancellation', () => {
     expect((await harness.pay('again', { reference: 'order-1' })).status).toBe(201);
   });
 
-  test('is answered 409 with Retry-After while a capture is in progress', async () => {
+  test('returns 409 with Retry-After while a capture is in progress', async () => {
     const id = await held();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
@@ -137,7 +137,7 @@ describe('a cancellation', () => {
 });
 
 describe('a refund', () => {
-  test('returns the full amount without a body, and the payment and its list show it', async () => {
+  test('covers the full amount if the request has no body, and appears in the payment and in its list', async () => {
     const id = await paid();
     const reply = await harness.change(`${id}/refunds`, 'k');
 
@@ -172,7 +172,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(amount);
   });
 
-  test('returns at most the full amount in total, here in twenty refunds', async () => {
+  test('is limited to the full amount in total, here over twenty refunds', async () => {
     const id = await paid();
     for (let n = 1; n <= 20; n += 1) {
       expect((await harness.change(`${id}/refunds`, `k-${n}`, { amount: 50 })).status).toBe(201);
@@ -187,7 +187,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('for a tenth of the amount succeeds ten times if sent twenty times concurrently, and each caller gets an answer', async () => {
+  test('succeeds ten times if twenty concurrent requests each refund a tenth, and each caller gets a response', async () => {
     const id = await paid();
     const ask = (key: string): Promise<Reply> => harness.change(`${id}/refunds`, key, { amount: 100 });
     const settled: number[] = [];
@@ -207,7 +207,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('made at the processor is listed, and reduces the remaining amount', async () => {
+  test('is listed and reduces the remaining amount if it was made at the processor', async () => {
     const id = await paid();
     await harness.change(`${id}/refunds`, 'k', { amount: 300, reason: 'Returned' });
     await harness.processor.inside.refund(chargeOf(id), 200);
@@ -223,7 +223,7 @@ describe('a refund', () => {
     expect((await harness.change(`${id}/refunds`, 'more', { amount: 501 })).body).toMatchObject({ amount_left: 500 });
   });
 
-  test('is limited to the money that the payer’s bank has not taken back', async () => {
+  test('is limited to the money that is not disputed', async () => {
     const id = await paid();
     await harness.processor.inside.dispute(chargeOf(id), 600);
     await ledger.world.learn(id);
@@ -232,7 +232,7 @@ describe('a refund', () => {
     expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ amount: 400 });
   });
 
-  test('is answered 202 while it is pending at the processor, and GET shows its outcome', async () => {
+  test('returns 202 while it is pending at the processor, and GET shows its outcome', async () => {
     const id = await paid();
     await harness.processor.inside.failNextChange(1, 'tok_async');
     const accepted = await harness.change(`${id}/refunds`, 'k', { amount: 300 });
@@ -266,7 +266,7 @@ describe.each([
 
   const ask = (key: string, body?: Readonly<Record<string, unknown>>) => harness.change(`${id}/${step}`, key, body);
 
-  test('takes effect once, and is replayed byte for byte; no body, an empty body and {} are equal', async () => {
+  test('takes effect once, and is replayed byte for byte for no body, an empty body and {}', async () => {
     const first = await ask('k');
     const replies = [await ask('k'), await ask('k', {}), await harness.change(`${id}/${step}`, 'k', {}, emptyBody)];
 
@@ -284,7 +284,7 @@ describe.each([
     });
   });
 
-  test('is replayed from the store, and is answered 409 after its answer has expired', async () => {
+  test('is replayed from the store, and returns 409 after the stored response has expired', async () => {
     const first = await ask('k');
     expect(meaning(await withProcessor({}).change(`${id}/${step}`, 'k'))).toEqual(meaning(first));
 
@@ -310,7 +310,7 @@ describe.each([
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
-  test('is a separate request under a key that was used for another payment, or to create the payment', async () => {
+  test('is a separate request even if its key was used for another payment or to create the payment', async () => {
     const other = await (make === held ? held('other') : paid({}, 'other'));
     const replies = [await ask('pay'), await harness.change(`${other}/${step}`, 'pay')];
 
@@ -319,7 +319,7 @@ describe.each([
     expect(harness.processor.inside.applied.map(({ paymentId }) => paymentId)).toEqual([id, other]);
   });
 
-  test('is answered 404 for another tenant’s payment, discloses nothing and has no effect', async () => {
+  test('returns 404 for a payment of another tenant, discloses nothing and has no effect', async () => {
     harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     harness.registerKey('sk_live_0123456789abcdefghijkl', { mode: 'live' });
     const before = await typesOf(id);
@@ -349,7 +349,7 @@ describe.each([
     ['its rate limit is reached', '1', () => harness.processor.inside.failNextChange(1, 'tok_rate_limited')],
     ['it rejects our credential', '1', () => harness.processor.inside.failNextChange(1, 'tok_unauthorized')],
   ])(
-    'is answered 503 while the processor cannot be called (%s), and the key stays usable',
+    'returns 503 while the processor cannot be called (%s), and leaves the key usable',
     async (_why, seconds, break_) => {
       await break_();
       const away = await ask('k');
@@ -364,7 +364,7 @@ describe.each([
     },
   );
 
-  test('is answered 202 at each retry if its outcome is not known in time, and GET shows the outcome', async () => {
+  test('returns 202 at each retry if its outcome is not known in time, and GET shows the outcome', async () => {
     const { processor } = harness;
     const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     let isSent = false;

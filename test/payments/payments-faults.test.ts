@@ -25,7 +25,7 @@ const apiWithClaim = (claim: PaymentStore['claim']) => {
 };
 
 describe('a request while the processor cannot be called', () => {
-  test('is answered 503 before anything is claimed if the breaker is open, and the key stays usable', async () => {
+  test('returns 503 before anything is claimed if the breaker is open, and leaves the key usable', async () => {
     await harness.processor.inside.goDown();
     const away = await harness.pay('k-1');
 
@@ -41,7 +41,7 @@ describe('a request while the processor cannot be called', () => {
   test.each([
     ['the rate limit is reached', 'tok_rate_limited'],
     ['the processor rejects our credential', 'tok_unauthorized'],
-  ])('is answered 503 with Retry-After if %s, stores nothing, and the key stays usable', async (_why, trouble) => {
+  ])('returns 503 with Retry-After if %s, stores nothing, and leaves the key usable', async (_why, trouble) => {
     await harness.processor.inside.failNext(1, trouble);
     const away = await harness.pay('k-1');
 
@@ -56,7 +56,7 @@ describe('a request while the processor cannot be called', () => {
 });
 
 describe('a request while the store refuses a write', () => {
-  test('is answered 503 with Retry-After', async () => {
+  test('returns 503 with Retry-After', async () => {
     const away = await apiWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 1.2 });
     }).pay('k-1');
@@ -67,7 +67,7 @@ describe('a request while the store refuses a write', () => {
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 
-  test('is answered 503 if the result is unknown, and the same key determines the result', async () => {
+  test('returns 503 if the result is unknown, and a retry with the same key determines it', async () => {
     const away = apiWithClaim(async (claim) => {
       await harness.store.claim(claim);
       throw new AmbiguousError('store_ambiguous', 'no answer');
@@ -90,7 +90,7 @@ describe('a bug', () => {
     ['an error', () => new Error('the card tok_secret of Mr Miller')],
     ['a fault that a retry cannot fix', () => new TerminalError('store_refused', 'no table Ledger-1')],
     ['a value that is not an error', () => 'text'],
-  ])('is answered 500 without internal details if it throws %s', async (_what, thrown) => {
+  ])('returns 500 without internal details if it throws %s', async (_what, thrown) => {
     const broken = apiWithClaim(async () => {
       throw thrown();
     });
@@ -114,7 +114,7 @@ describe('a bug', () => {
 });
 
 describe('the log', () => {
-  test('has one line for every request, whatever its outcome', async () => {
+  test('has one line for each request, regardless of the outcome', async () => {
     await harness.pay('k-1');
     await harness.pay('k-1');
     await harness.pay('k-1', { amount: 2 });

@@ -5,7 +5,7 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** The HTTP behaviour of idempotency keys: one test for each row of the documented table, and related tests. */
+/** Tests idempotency keys over HTTP: each row of the documented table, and related cases. */
 
 const DAY = 24 * 60 * 60 * 1_000;
 
@@ -18,14 +18,14 @@ beforeEach(() => {
 const chargesOf = ({ body }: Reply) => harness.processor.charges(String(body['id'])).length;
 const countsOfLast = () => harness.reports.at(-1)?.counts;
 
-/** Returns an answer without the headers that identify the request or mark a replay. */
+/** Returns a response without the headers that identify the request or mark a replay. */
 function meaning({ status, headers, text }: Reply) {
   const rest = Object.entries(headers).filter(([name]) => name !== 'Request-Id' && name !== 'Idempotency-Replayed');
   return { status, headers: Object.fromEntries(rest), text };
 }
 
 describe('the idempotency key', () => {
-  test('is required: without it, the answer is 400 and nothing is charged', async () => {
+  test('is required, and a request without it returns 400 and charges nothing', async () => {
     const reply = await harness.ask('POST', '/v1/payments', {
       headers: { 'Content-Type': 'application/json' },
       event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },
@@ -40,15 +40,18 @@ describe('the idempotency key', () => {
     expect((await harness.pay(key)).body).toMatchObject({ code: 'missing_idempotency_key' });
   });
 
-  test.each(['a b', 'schlüssel', '"open', 'k'.repeat(129)])('is answered 400 if it is malformed: %s', async (key) => {
-    const reply = await harness.pay(key);
+  test.each(['a b', 'schlüssel', '"open', 'k'.repeat(129)])(
+    'is rejected with 400 if it is malformed: %s',
+    async (key) => {
+      const reply = await harness.pay(key);
 
-    expect(reply.status).toBe(400);
-    expect(reply.body).toMatchObject({ code: 'invalid_idempotency_key' });
-    expect(reply.text).not.toContain(key);
-  });
+      expect(reply.status).toBe(400);
+      expect(reply.body).toMatchObject({ code: 'invalid_idempotency_key' });
+      expect(reply.text).not.toContain(key);
+    },
+  );
 
-  test('is answered 400 if it has two values, in either header map of the gateway', async () => {
+  test('is rejected with 400 if it has two values, in either header map of the gateway', async () => {
     const twoInOneMap = { multiValueHeaders: headersWith(['k-1', 'k-2']) };
     const oneInEach = { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: headersWith(['k-2']) };
 
@@ -59,7 +62,7 @@ describe('the idempotency key', () => {
     }
   });
 
-  test('is the same in any case of the header name, raw or quoted, sent once or twice', async () => {
+  test('is the same for any case of the header name, raw or quoted, sent once or twice', async () => {
     const first = await harness.pay('k-1');
     const forms = [
       { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: null },
@@ -79,7 +82,7 @@ const headersWith = (keys: readonly string[]) => ({
 });
 
 describe('the first execution', () => {
-  test('is answered 201 if the amount was captured', async () => {
+  test('returns 201 if the amount was captured', async () => {
     const reply = await harness.pay('k-1');
 
     expect(reply.status).toBe(201);
@@ -88,14 +91,14 @@ describe('the first execution', () => {
     expect(countsOfLast()).toEqual(['first']);
   });
 
-  test('is answered 201 if the amount was authorized', async () => {
+  test('returns 201 if the amount was authorized', async () => {
     const reply = await harness.pay('k-1', { capture: 'manual' });
 
     expect(reply.status).toBe(201);
     expect(reply.body).toMatchObject({ status: 'requires_capture', amount_captured: 0, capture: 'manual' });
   });
 
-  test('is answered 402 with the payment if it is declined, and the decline is final', async () => {
+  test('returns 402 with the payment if it is declined, and the decline is final', async () => {
     const declined = await harness.pay('k-1', { source: 'tok_declined' });
     const again = await harness.pay('k-1', { source: 'tok_declined' });
 
@@ -109,7 +112,7 @@ describe('the first execution', () => {
     expect(again.headers['Idempotency-Replayed']).toBe('true');
   });
 
-  test('is answered 202 with a Location, at each retry too, if the outcome is not known in time', async () => {
+  test('returns 202 with a Location, also at each retry, if the outcome is not known in time', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
     const away = harness.with({ processor: unanswered });
 
@@ -141,7 +144,7 @@ const unavailable: Processor['findCharge'] = async (order, limit) => {
 };
 
 describe('a replay', () => {
-  test('is the stored answer byte for byte, marked as a replay', async () => {
+  test('is the stored response byte for byte, marked as a replay', async () => {
     const first = await harness.pay('k-1', { metadata: { order: '1' } });
     const replay = await harness.pay('k-1', { metadata: { order: '1' } });
 
@@ -199,7 +202,7 @@ describe('a duplicate while the first request runs', () => {
     return { first, asked: asked.promise, answer: answered.resolve };
   };
 
-  test('is answered 409 with Retry-After', async () => {
+  test('returns 409 with Retry-After', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -214,7 +217,7 @@ describe('a duplicate while the first request runs', () => {
     expect((await running).status).toBe(201);
   });
 
-  test('waits for the first request with Prefer: wait, and replays its answer', async () => {
+  test('waits under Prefer: wait for the first request, and replays its response', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -240,7 +243,7 @@ describe('a duplicate while the first request runs', () => {
     expect(harness.processor.charges(String(rival.body['id']))).toHaveLength(1);
   });
 
-  test('is answered 409 with Prefer: wait if the first request takes longer', async () => {
+  test('returns 409 under Prefer: wait if the first request takes longer', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -256,14 +259,14 @@ describe('a duplicate while the first request runs', () => {
   });
 });
 
-describe('a repeated key', () => {
-  test('is answered 422 with a different body and Prefer: wait, as the documents describe', async () => {
+describe('a reused key', () => {
+  test('returns 422 for a different body under Prefer: wait, as documented', async () => {
     await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 999 }, { headers: { prefer: 'wait=3' } });
     expect(other).toMatchObject({ status: 422, headers: { 'Preference-Applied': 'wait=3' } });
   });
 
-  test('is answered 422 with a different body, and the stored answer stays unchanged', async () => {
+  test('returns 422 for a different body, and the stored response stays unchanged', async () => {
     const first = await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 2000 });
 
@@ -274,13 +277,13 @@ describe('a repeated key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('with an explicit default counts as having a different body', async () => {
+  test('counts as used for a different body if the body states a default explicitly', async () => {
     await harness.pay('k-1');
 
     expect((await harness.pay('k-1', { capture: 'automatic' })).status).toBe(422);
   });
 
-  test('is answered 409 with the payment’s id after its retention, and nothing is charged', async () => {
+  test('returns 409 with the id of the payment after its retention, and nothing is charged', async () => {
     const first = await harness.pay('k-1');
     harness.clock.advance(9 * DAY);
 
@@ -326,7 +329,7 @@ describe('a repeated key', () => {
 });
 
 describe('a reference', () => {
-  test('is answered 409 while another payment uses it, with that payment’s id, and nothing is charged', async () => {
+  test('returns 409 with the id of the other payment that uses it, and nothing is charged', async () => {
     const first = await harness.pay('k-1', { reference: 'order-1' });
     const second = await harness.pay('k-2', { reference: 'order-1' });
 

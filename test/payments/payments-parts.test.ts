@@ -4,7 +4,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { paymentOfPart } from '../../lambdas/payments/ids.ts';
 import { Api, as, dataOf, OTHER_KEY } from '../world/api.ts';
 
-/** Refunds and disputes over HTTP, including those that Payonce did not request. */
+/** Tests refunds and disputes over HTTP, including those that Payonce did not request. */
 
 let harness: Api;
 let ledger: Api;
@@ -25,7 +25,7 @@ const partsOf = async (what: string) => dataOf(await harness.get(`/v1/payments/$
 const nowSeconds = () => harness.clock.nowMs() / 1000;
 
 describe('a refund', () => {
-  test('made at the processor can be read under its shown id, with the time when it was recorded', async () => {
+  test('can be read by its id, with the time when it was recorded, if it was made at the processor', async () => {
     await harness.processor.inside.refund(chargeId, 200);
     await ledger.world.learn(id);
     const recorded = nowSeconds();
@@ -45,7 +45,7 @@ describe('a refund', () => {
     expect(await partsOf('refunds')).toMatchObject([{ status: 'failed', created: recorded }]);
   });
 
-  test('can also be read if it returns a stray charge, in the currency of that charge', async () => {
+  test('can also be read if it refunds a stray charge, in the currency of that charge', async () => {
     const operationId = `rtn_${id.slice('pay_'.length)}${'a'.repeat(26)}`;
     const stray = { chargeId: 'ch_9', amountMinor: 700, currency: 'USD' };
     await ledger.world.record(id, { kind: 'foreign_charge', status: 'captured', ...stray });
@@ -70,7 +70,7 @@ describe('a refund', () => {
 });
 
 describe('a dispute', () => {
-  test('is shown on its payment, open and lost, and can be read by its id', async () => {
+  test('is shown on its payment while it is open and after it is lost, and can be read by its id', async () => {
     expect(await shown()).toMatchObject({ amount_disputed: 0 });
     expect(await shown()).not.toHaveProperty('disputes');
     const disputeId = await harness.processor.inside.dispute(chargeId, 600);

@@ -56,7 +56,7 @@ describe('a return URL', () => {
   });
 
   test.each(['http://localhost:3000/done', 'http://127.0.0.1/done', 'http://[::1]:3000/done'])(
-    'to loopback, %s, is accepted in test mode and refused in live mode',
+    'is accepted in test mode and refused in live mode if it is the loopback address %s',
     async (url) => {
       expect((await pay(url)).status).toBe(202);
       const processor = createSandboxInProcess({ clock: behind.clock, mode: 'live' });
@@ -82,7 +82,7 @@ describe('a return URL', () => {
     ['an empty string', ''],
     ['a number', 7],
     ['more than 1024 characters', `https://shop.example/${'a'.repeat(1004)}`],
-  ])('is refused with %s, the field is named, and nothing is charged', async (_what, url) => {
+  ])('is refused with %s, the error names the field, and nothing is charged', async (_what, url) => {
     const reply = await pay(url);
     expect(reply).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'return_url' } });
     expect(reply.body['detail']).toMatch(/^return_url must be /);

@@ -20,8 +20,8 @@ const REST = { mode: 'test', processor: 'sandbox' } as const;
 const RULES: readonly RoutingRule[] = [{ mode: 'test', currency: 'USD', processor: 'stripe' }, REST];
 
 /**
- * Deploys the given rules over the same store, as successive deployments do. By default, dollars go to Stripe and all
- * other currencies to the sandbox.
+ * Creates an API with the given rules over the shared store, as a new deployment does. `RULES` routes dollars to Stripe
+ * and all other currencies to the sandbox.
  */
 function deployed(rules: readonly RoutingRule[]): Api {
   const made: Api = new Api({
@@ -103,7 +103,7 @@ describe('a payment that no rule matches', () => {
     });
   };
 
-  test('is refused without a claim: the same key charges after a rule matches', async () => {
+  test('is refused without a claim, so that its key can charge after a rule matches', async () => {
     const before = deployed([{ mode: 'test', currency: 'USD', processor: 'stripe' }]);
     const refused = await before.pay('eur');
     expect([refused.status, refused.body['code']]).toEqual([422, 'no_processor_for_payment']);
@@ -111,7 +111,7 @@ describe('a payment that no rule matches', () => {
     expect((await deployed(RULES).pay('eur')).status).toBe(201);
   });
 
-  test('keeps its stored answer, and an open claim is retried at its own processor', async () => {
+  test('keeps its stored response, and an open claim is retried at its own processor', async () => {
     const first = await harness.pay('usd', dollars);
     await harness.pay('eur', { source: 'tok_unauthorized' });
     const nowhere = deployed([]);
@@ -121,7 +121,7 @@ describe('a payment that no rule matches', () => {
     expect(nowhere.processor.sends(String(store.allTransitions().at(-1)?.payment.id))).toBe(1);
   });
 
-  test('a live payment never reaches a processor in test mode, whatever the rules say', async () => {
+  test('a live payment never reaches a processor in test mode, regardless of the rules', async () => {
     const refused = await payLive(harness, 'live');
     expect([refused.status, refused.body['code']]).toEqual([403, 'livemode_not_available']);
     const wrong = await payLive(new Api({ store, choose: () => harness.processor }), 'live');
@@ -150,7 +150,7 @@ describe('a payment that no rule matches', () => {
     expect(swapped.inside.sent).toEqual([]);
   });
 
-  test('is refused if there is no processor, and the answer says so', async () => {
+  test('is refused with its own error code if no processor is configured', async () => {
     const refused = await new Api({ store, processors: [], choose: routing([], []) }).pay('k');
     expect([refused.status, refused.body['code']]).toEqual([503, 'no_processor_configured']);
   });
@@ -175,7 +175,7 @@ describe('the first matching rule applies', () => {
   });
 });
 
-describe('for any rules, processors and payment', () => {
+describe('routing with any rules, processors and payment', () => {
   const mode = fc.constantFrom('test' as const, 'live' as const);
   const name = fc.constantFrom('sandbox', 'external', 'stripe');
   const currency = fc.constantFrom('EUR', 'USD', 'CHF');
@@ -183,7 +183,7 @@ describe('for any rules, processors and payment', () => {
   const rule = fc.record({ mode, processor: name, currency, tenant }, { requiredKeys: ['mode', 'processor'] });
   const called = fc.uniqueArray(fc.record({ name, mode }), { selector: (each) => `${each.name} ${each.mode}` });
 
-  test('a processor is called only in the payment’s mode and as a rule says; otherwise nothing is sent', () => {
+  test('calls a processor only in the mode of the payment and as a rule requires, and otherwise sends nothing', () => {
     fc.assert(
       fc.property(fc.array(rule, { maxLength: 5 }), called, mode, currency, tenant, (rules, names, ...payment) => {
         const [ofMode, inCurrency, ofTenant] = payment;

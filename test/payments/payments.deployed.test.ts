@@ -21,12 +21,11 @@ beforeAll(async () => {
   crashed = await killedPayment(aws, { source: 'tok_timeout_charged' });
 });
 
-/** The payment whose process crashes before all tests. Its lease ends while they run. */
+/** A payment whose process crashes before the tests. Its lease expires while they run. */
 let crashed: KilledPayment;
 
 const paymentIdOf = (key: string): string => expectedPaymentId(aws.tenantId, key);
 
-/** Waits until the processor lists a charge of the payment. */
 const untilCharged = (paymentId: string) =>
   until(async () => ((await api.charges(paymentId)).length > 0 ? true : undefined));
 
@@ -63,7 +62,7 @@ describe('the deployed API', () => {
     ]);
   });
 
-  test('answers a concurrent duplicate with 409, or with the first answer after a wait', async () => {
+  test('returns 409 for a concurrent duplicate, or the first response after a wait', async () => {
     const { slow, first, rival } = await until(rivalsAtOnce);
     expect([rival.status, rival.json['code']]).toEqual([409, 'idempotency_key_in_progress']);
     expect(Number(rival.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
@@ -72,7 +71,10 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(slow.key))).toHaveLength(1);
   });
 
-  /** Sends two concurrent requests. @returns undefined if a slow machine let the first end before the second arrived */
+  /**
+   * Sends two concurrent requests.
+   * @returns undefined if the first completed before the second arrived, which can happen on a slow machine
+   */
   async function rivalsAtOnce() {
     const slow = { key: `e2e-slow-${crypto.randomUUID()}`, body: { source: 'tok_slow' } };
     const first = api.pay(slow);
@@ -83,9 +85,9 @@ describe('the deployed API', () => {
     return undefined;
   }
 
-  test('charges once for fifty duplicates, eight at a time, and gives all the same answer', async () => {
+  test('charges once for fifty duplicates, eight at a time, and gives all of them the same response', async () => {
     // Each concurrent request has its own process on the local AWS. More of them would only delay the processor's
-    // answer.
+    // response.
     const answers = await pMap(Array.from({ length: 50 }), () => api.payUntilAnswered({ key: 'e2e-fifty' }), {
       concurrency: 8,
     });
@@ -107,7 +109,7 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(`e2e-${source}`))).toHaveLength(1);
   });
 
-  test('answers 503 with Retry-After while the processor is busy, and then continues with the same key', async () => {
+  test('returns 503 with Retry-After while the processor is busy, and then continues with the same key', async () => {
     const post = { key: 'e2e-busy', body: { source: 'tok_rate_limited' } };
     const busy = await api.pay(post);
     expect([busy.status, busy.json['code']]).toEqual([503, 'processor_unavailable']);
@@ -125,7 +127,7 @@ describe('the deployed API', () => {
   });
 });
 
-describe('the Location of an answer', () => {
+describe('the Location of a response', () => {
   const order = { amount: 2_000, currency: 'EUR', source: 'tok_ok', email: 'location@example.com' };
   const payment = { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual' };
   /** Operations in the order of their requests. `{id}` is the id of the newest payment. */
@@ -140,7 +142,7 @@ describe('the Location of an answer', () => {
     ['startJobRun', '/v1/admin/jobs/reconcile-recent/runs', {}],
   ];
 
-  test('leads to the object, for every operation that answers with a Location', async () => {
+  test('leads to the object for every operation that returns a Location', async () => {
     const described = operations.filter(({ responses }) =>
       Object.values(responses).some(({ headers }) => 'Location' in headers),
     );
@@ -159,7 +161,7 @@ describe('the Location of an answer', () => {
       expect([operation, made.status < 300, made.json]).toEqual([operation, true, made.json]);
       const found = await client.send('GET', made.location ?? '');
       expect([operation, found.status, found.json['id']]).toEqual([operation, 200, id]);
-      // On a slow machine, an answer can be "not known yet".
+      // On a slow machine, a response can be "not known yet".
       const authorized = async () =>
         (await client.send('GET', made.location ?? '')).json['status'] === 'requires_capture' ? id : undefined;
       if (operation === 'createPayment') newest = String(await until(authorized));
@@ -268,7 +270,7 @@ describe('a tenant', () => {
 });
 
 describe('the documents', () => {
-  test('are served with all resources of the page, from this host only', async () => {
+  test('are served from this host only, with all resources of the page', async () => {
     const page = await fetch(`${aws.apiUrl}/docs`);
     const html = await page.text();
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
@@ -284,14 +286,14 @@ describe('the documents', () => {
     expect(document['openapi']).toMatch(/^3\.1/);
   });
 
-  test('an unknown path is answered 404, and an unsupported method 405, in the form of all errors', async () => {
+  test('an unknown path returns 404 and an unsupported method 405, both in the common error format', async () => {
     const nowhere = await api.send('GET', '/v2/payments');
     expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
     const elsewhere = await api.send('DELETE', '/v1/payments');
     expect([elsewhere.status, elsewhere.json['code']]).toEqual([405, 'method_not_allowed']);
   });
 
-  test('are compressed, and answered 304 if the caller has them', async () => {
+  test('are compressed, and return 304 if the caller has cached them', async () => {
     const paths = ['/v1/openapi.json', '/docs', '/docs/start.js', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css'];
     const page = await (await fetch(`${aws.apiUrl}/console`)).text();
     const assets = [...page.matchAll(/"\.\/(assets\/[^"]+)"/g)].map(([, name = '']) => `/console/${name}`);

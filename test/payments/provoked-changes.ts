@@ -40,7 +40,7 @@ export class ChangedPayment {
     return this.withProcessor({});
   }
 
-  /** Returns an API with the same payments, and a processor whose answers are replaced. */
+  /** Returns an API with the same payments, and with a processor that has the given overrides. */
   withProcessor(processor: Partial<Processor>): Api {
     return apiOver(this.#behind, processor);
   }
@@ -49,7 +49,7 @@ export class ChangedPayment {
     return this.harness.change(`${this.id}/${step}`, key, body);
   }
 
-  /** Requests a change while the processor accepts nothing, and repeats it after the send window has closed. */
+  /** Requests a change while the processor accepts nothing, and retries it after the send window has closed. */
   async notAttempted(step: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
     await this.#behind.processor.inside.failNextChange(1, 'tok_unauthorized');
     await this.change(step, body);

@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const STRONG: Lookup = { kind: 'strong' };
 
-/** Returns the next step some minutes after the claim. By default, a crashed owner may have sent the request. */
+/** Returns the next step `minutes` after the claim. By default, a crashed owner may have sent the request. */
 function at(minutes: number, changes: Partial<SettlementState> = {}) {
   return nextStep({
     nowMs: CLAIMED + minutes * MINUTE,
@@ -24,26 +24,26 @@ function at(minutes: number, changes: Partial<SettlementState> = {}) {
 const claimsLost = { lookup: STRONG, keyRetentionMs: DAY, claimsLost: true };
 const noLookup = { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: DAY } };
 
-describe('if nothing was ever sent', () => {
-  test('the request is sent, up to fifteen minutes after the claim', () => {
+describe('a request that was never sent', () => {
+  test('is sent up to fifteen minutes after the claim', () => {
     expect(at(0, { sent: 'nothing' })).toEqual({ do: 'send' });
     expect(at(15, { sent: 'nothing' })).toEqual({ do: 'send' });
   });
 
-  test('no payer is charged after leaving the checkout', () => {
+  test('is not sent later, because the payer may have left the checkout', () => {
     expect(at(15.01, { sent: 'nothing' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 });
 
-describe('if claims were lost', () => {
-  test('a first claim is looked up, and sent only after a look-up without a result', () => {
+describe('settlement after a loss of claims', () => {
+  test('looks up a first claim, and sends its request only after a look-up without a result', () => {
     const first = { abilities: claimsLost, sent: 'nothing' } as const;
     expect(at(0, first)).toEqual({ do: 'ask' });
     expect(at(0, { ...first, lookedUp: 'absent' })).toEqual({ do: 'send' });
     expect(at(0, { ...first, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('a first claim is sent to a processor without idempotency keys only if its look-up proves absence', () => {
+  test('sends the request of a first claim to a processor without idempotency keys only if the look-up proves absence', () => {
     const first = { sent: 'nothing', lookedUp: 'absent' } as const;
     const keyless = { ...claimsLost, keyRetentionMs: 0 };
     const late: Lookup = { kind: 'eventual', maxLagMs: 60 * MINUTE };
@@ -53,66 +53,66 @@ describe('if claims were lost', () => {
     expect(at(0, { ...first, abilities: { ...keyless, lookup: late } })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('a new owner does not rely on the key alone, either', () => {
+  test('does not let a new owner rely on the key alone, either', () => {
     expect(at(1, { abilities: claimsLost, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 });
 
-describe('if a request may have been sent', () => {
-  test('the processor is queried first', () => {
+describe('settlement of a request that may have been sent', () => {
+  test('queries the processor first', () => {
     expect(at(1)).toEqual({ do: 'ask' });
     expect(at(16)).toEqual({ do: 'ask' });
   });
 
-  test('within the key retention, sending again with the same key determines the outcome', () => {
+  test('sends again with the same key within the key retention', () => {
     expect(at(1, { lookedUp: 'absent' })).toEqual({ do: 'send' });
     expect(at(1, { lookedUp: 'unavailable' })).toEqual({ do: 'send' });
     expect(at(1, noLookup)).toEqual({ do: 'send' });
   });
 
-  test('nothing is sent if the possible clock skew exceeds the remaining key retention', () => {
+  test('sends nothing if the possible clock skew exceeds the remaining key retention', () => {
     const short = { abilities: { lookup: STRONG, keyRetentionMs: 15 * MINUTE }, lookedUp: 'absent' } as const;
     expect(at(4.99, short)).toEqual({ do: 'send' });
     expect(at(5, short)).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('nothing is sent a second time to a processor without idempotency keys', () => {
+  test('sends nothing a second time to a processor without idempotency keys', () => {
     expect(at(1, { abilities: { lookup: STRONG, keyRetentionMs: 0 }, lookedUp: 'absent' })).toEqual({
       do: 'conclude',
       fact: 'unknown',
     });
   });
 
-  test('one request causes at most two sends', () => {
+  test('sends at most twice per client request', () => {
     expect(at(1, { lookedUp: 'absent', sends: 2 })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('the outcome is unknown if no time is left for the client', () => {
+  test('leaves the outcome unknown if no time remains for the client', () => {
     expect(at(1, { lookedUp: 'absent', timeLeft: false })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('absence proves nothing until half an hour after the last possible send', () => {
+  test('accepts absence as proof only half an hour after the last possible send', () => {
     expect(at(16, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(44.9, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(45, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('a look-up with a lag proves absence later by that lag', () => {
+  test('accepts absence as proof later if the look-up has a lag', () => {
     const abilities = { lookup: { kind: 'eventual', maxLagMs: 10 * MINUTE } as const, keyRetentionMs: DAY };
     expect(at(45, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(55, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('a failed look-up proves nothing, however late', () => {
+  test('never accepts a failed look-up as proof, however late', () => {
     expect(at(600, { lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('an operator decides after the send window if there is no look-up', () => {
+  test('leaves the decision to an operator after the send window if there is no look-up', () => {
     expect(at(16, noLookup)).toEqual({ do: 'conclude', fact: 'undecidable' });
   });
 });
 
-describe('in any state', () => {
+describe('settlement in any state', () => {
   const states = fc.record({
     nowMs: fc.integer({ min: CLAIMED - 10 * MINUTE, max: CLAIMED + 3 * DAY }),
     claimedAtMs: fc.constant(CLAIMED),
@@ -126,7 +126,7 @@ describe('in any state', () => {
     timeLeft: fc.boolean(),
   });
 
-  test('no request is sent later than 15 minutes after the claim', () => {
+  test('sends no request later than 15 minutes after the claim', () => {
     fc.assert(
       fc.property(states, (state) => {
         if (nextStep(state).do === 'send') expect(state.nowMs - CLAIMED).toBeLessThanOrEqual(15 * MINUTE);
@@ -134,7 +134,7 @@ describe('in any state', () => {
     );
   });
 
-  test('no process sends after another has proven absence, with a clock skew of five minutes in either direction', () => {
+  test('never sends after another process has proven absence, with a clock skew of five minutes in either direction', () => {
     fc.assert(
       fc.property(states, fc.integer({ min: -5 * MINUTE, max: 5 * MINUTE }), (state, skewMs) => {
         const proves = { ...state, sent: 'maybe' as const, lookedUp: 'absent' as const };
@@ -149,7 +149,7 @@ describe('in any state', () => {
     );
   });
 
-  test('nothing is sent a second time to a processor whose key retention has ended', () => {
+  test('never sends a second time to a processor whose key retention has ended', () => {
     fc.assert(
       fc.property(states, (state) => {
         const step = nextStep({ ...state, sent: 'maybe' });

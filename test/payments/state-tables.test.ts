@@ -30,7 +30,7 @@ const FAILURE = { code: 'card_declined', message: 'no' };
 const chargeId = fc.constantFrom(...CHARGES);
 const dollars = (amountMinor: number) => [{ amountMinor, currency: 'USD' }];
 
-/** Any facts, in any order, including contradictory ones. */
+/** Generates any fact, including facts that contradict earlier ones. */
 const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom<Fact>({ kind: 'unknown' }, { kind: 'not_attempted' }, { kind: 'undecidable' }),
   fc.record({ kind: fc.constantFrom('pending' as const, 'authorized' as const), chargeId }),
@@ -111,10 +111,10 @@ const FORWARD: Readonly<Record<string, readonly string[]>> = {
   canceled: ['canceled'],
 };
 
-describe('for any facts in any order', () => {
+describe('a payment with any facts in any order', () => {
   const sequences = fc.array(anyFact, { maxLength: 14 });
 
-  test('every set of postings balances, and a payment never moves backwards', () => {
+  test('balances every set of postings, and never moves backwards', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         let { status } = created.payment as { status: string };
@@ -128,7 +128,7 @@ describe('for any facts in any order', () => {
     );
   });
 
-  test('each fact has one set of postings, and its repetition adds none', () => {
+  test('posts each fact once, even if the fact is repeated', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         const { drafts, state } = after(facts);
@@ -151,7 +151,7 @@ describe('for any facts in any order', () => {
     );
   });
 
-  test('refunds never exceed the captured amount, and the payment agrees with the postings', () => {
+  test('never refunds more than the captured amount, and agrees with its postings', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         const { drafts, state } = after(facts);
@@ -198,7 +198,7 @@ describe('the merchant’s view of a payment', () => {
     );
   });
 
-  test('changes in no cell of the tables without an event for merchants', () => {
+  test('changes only with an event for merchants, in every cell of the state tables', () => {
     const appends = (cells: readonly Cell[]) => cells.flatMap((cell) => (cell.does === 'append' ? [cell] : []));
     const cellsOf = (table: Readonly<Record<string, Readonly<Record<string, Cell>>>>) =>
       appends(Object.values(table).flatMap((row) => Object.values(row)));
@@ -212,7 +212,7 @@ describe('the merchant’s view of a payment', () => {
   });
 });
 
-describe('the tables', () => {
+describe('the state tables', () => {
   test('never leave a final state, but record later facts', () => {
     for (const row of Object.values(CHARGE_TABLE)) {
       for (const status of ['succeeded', 'failed', 'canceled'] as const) {

@@ -20,7 +20,7 @@ test('a thousand duplicates of one key make one charge, and the only error that 
   const request = typicalPayment('a-thousand-times');
   const outcomes = await pMap(
     Array.from({ length: DUPLICATES }),
-    // Each request has its own process, so that no cache contains the answer.
+    // Each request has its own process, so that no cache contains the response.
     () => createPayment(engineProcess(dynamoDbClient(), tables, processor), request),
     { concurrency: AT_ONCE },
   );

@@ -19,14 +19,14 @@ import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 
 const PAYMENTS = whole(1_000, { slice: 60 });
 const AT_ONCE = 6;
-/** One payment in this many is refunded. */
+/** Number of payments for each refunded one. */
 const REFUND_EVERY = 20;
 const KILL_EVERY_PAYMENTS = whole(25, { slice: 10 });
 /** Visibility timeout of most queues, in seconds. The deployed timeouts of minutes would only lengthen the test. */
 const BRING_AGAIN_SECONDS = '20';
 /**
- * Visibility timeout of the webhook queues, in seconds. It exceeds the lease of a crashed attempt: a message before its
- * end would be consumed without effect, and a sweep would take minutes.
+ * Visibility timeout of the webhook queues, in seconds. It exceeds the lease of a crashed attempt: a message
+ * redelivered before the lease ends would be consumed without effect, and the sweep would retry only after minutes.
  */
 const ATTEMPT_AGAIN_SECONDS = '61';
 
@@ -75,7 +75,6 @@ async function listed(api: ApiClient, path: string): Promise<readonly Listed[]> 
   return all;
 }
 
-/** Lists the processor's charges since the given time. */
 async function chargesSince(fromSeconds: number): Promise<readonly Listed[]> {
   const all: Listed[] = [];
   const untilSeconds = Math.floor(Date.now() / 1000) + 1;
@@ -92,8 +91,8 @@ async function chargesSince(fromSeconds: number): Promise<readonly Listed[]> {
 }
 
 /**
- * Makes all payments with concurrent clients while processes are killed, and retries each until it is answered. No seed
- * can reproduce the kills, because their effect depends on the machine.
+ * Makes all payments with concurrent clients while processes are killed, and retries each until it gets a response. No
+ * seed can reproduce the kills, because their effect depends on the machine.
  */
 async function payAll(api: ApiClient): Promise<{ readonly ids: readonly string[]; readonly killed: number }> {
   const ids: string[] = [];
@@ -105,7 +104,7 @@ async function payAll(api: ApiClient): Promise<{ readonly ids: readonly string[]
       const number = begun;
       if (number % KILL_EVERY_PAYMENTS === 0 && killWorker(StackName.service, Math.random())) killed += 1;
       const { status, json } = await api.payUntilAnswered({ key: `thousand-${number}` });
-      // On a slow machine the outcome may become known only after the answer.
+      // On a slow machine, the outcome may become known only after the response.
       expect(['201 succeeded', '202 processing']).toContain(`${status} ${String(json['status'])}`);
       const id = String(json['id']);
       ids.push(id);

@@ -19,7 +19,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** The first millisecond of a day in which only this suite writes. */
 let unusedDayMs = Date.UTC(2031, 0, 1);
 
-/** Describes the contract of the transition reader, over DynamoDB in memory and over its API. */
+/** Tests the contract of the transition reader, on in-memory DynamoDB and on the DynamoDB API. */
 export function describeTransitionReader(name: string, make: () => Promise<TransitionReaderUnderTest>): void {
   let made = 0;
   let reader: TransitionReaderUnderTest['reader'];
@@ -45,7 +45,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       expect(await reader.readTransition({ paymentId, sequence: 3 })).toBeUndefined();
     });
 
-    test('lists outcomes, and no pending transitions', async () => {
+    test('lists outcomes but no pending transitions', async () => {
       const { occurredAtMs } = outcome;
       const { outcomes } = await reader.outcomesAfter(positionAt(occurredAtMs), occurredAtMs + 1, 1_000);
       const places = outcomes.map(({ place }) => place);
@@ -92,7 +92,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       expect(await pagesOf(dayMs + 1_000, dayMs, 10)).toEqual([]);
     });
 
-    test.each([1, 3, 20, 100])('lists each outcome once, in the order of time, in pages of %i', async (limit) => {
+    test.each([1, 3, 20, 100])('lists each outcome once, in chronological order, in pages of %i', async (limit) => {
       // There are several outcomes in one millisecond, several days, and a day without an outcome.
       const offsets = Array.from(
         { length: 40 },
@@ -106,7 +106,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       expect(new Set(found.map((place) => JSON.stringify(place))).size).toBe(40);
     });
 
-    test('refuses to list more than a month', async () => {
+    test('refuses to list more than 31 days', async () => {
       await expect(reader.outcomesAfter(positionAt(0), 32 * DAY_MS, 10)).rejects.toThrow('longer than 31 days');
     });
   });

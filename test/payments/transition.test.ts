@@ -89,7 +89,7 @@ describe('a set of postings', () => {
 });
 
 describe('the digests', () => {
-  test('are SHA-256 and RFC 8785', () => {
+  test('use SHA-256 and the canonical JSON of RFC 8785', () => {
     const expected = createHash('sha256').update('abc').digest('hex');
     expect(Buffer.from(systemDigest.sha256('abc')).toString('hex')).toBe(expected);
     expect(systemDigest.canonicalJson({ b: 1e3, a: ['€', 1.0, null] })).toBe('{"a":["€",1,null],"b":1000}');

@@ -94,7 +94,6 @@ function changeHeader(good: Presented, draw: Draw, change: (value: string) => re
   return { ...good, headers: { ...good.headers, [name]: change(good.headers[name]?.[0] ?? '') } };
 }
 
-/** Changes the header that contains the signature. */
 function changeSignature(good: Presented, change: (value: string) => string): Presented {
   const headers = Object.entries(good.headers).map(
     ([name, values]): HeaderEntry => [name, name.endsWith('-signature') ? values.map(change) : values],

@@ -152,7 +152,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
   const sign = SIGNERS[name];
   const good = sign(old, NOW_S, BODY);
 
-  test('is accepted up to 300 s late or early, and rejected beyond', async () => {
+  test('accepts a callback up to 300 s late or early, and rejects it beyond', async () => {
     const at = (seconds: number, milliseconds = 0) =>
       verdict(name, good, { nowMs: (NOW_S + seconds) * 1_000 + milliseconds });
 
@@ -160,7 +160,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     expect([await at(301), await at(-301), await at(-300, -1)]).toEqual(['expired', 'ahead', 'ahead']);
   });
 
-  test('is accepted under each of two active secrets, and under no other secret', async () => {
+  test('accepts each of two active secrets, and no other secret', async () => {
     const signedBy = async (secret: string, secrets: readonly string[]) =>
       verdict(name, sign(secret, NOW_S, BODY), { secrets });
 
@@ -180,14 +180,14 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     expect(await verdict(name, good, { secrets: [...broken, old, ...broken] })).toBe('valid');
   });
 
-  test('is rejected under an empty key, with which every sender can sign', async () => {
+  test('rejects an empty key, with which every sender could sign', async () => {
     const key = name === 'standard-webhooks' ? 'whsec_' : ' ';
 
     expect(await verdict(name, sign('', NOW_S, BODY), { secrets: [''] })).toBe('mismatch');
     expect(await verdict(name, sign(key, NOW_S, BODY), { secrets: [key] })).toBe('mismatch');
   });
 
-  test.each(Object.keys(good))('is rejected without %s, and with two values of it', async (header) => {
+  test.each(Object.keys(good))('rejects a callback without %s, and with two values of it', async (header) => {
     const value = good[header] ?? '';
     const { [header]: _left, ...without } = good;
 
@@ -196,13 +196,13 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     expect(await verdict(name, { ...good, [header]: '' })).toBe('malformed');
   });
 
-  test('is rejected in the header of another scheme', async () => {
+  test('rejects its own signature in the header of another scheme', async () => {
     for (const other of SIGNATURE_SCHEMES.filter((one) => one !== name)) {
       expect(await verdict(other, good, { secrets: [old] })).toBe('missing');
     }
   });
 
-  test('is checked in the order form, time, secret', async () => {
+  test('checks the form, the time and the secret in this order', async () => {
     const late = { nowMs: (NOW_S + 301) * 1_000, secrets: [] };
     const broken = Object.fromEntries(Object.keys(good).map((header) => [header, 'x']));
 
@@ -292,7 +292,7 @@ describe('the Standard Webhooks headers', () => {
     ]);
   });
 
-  test('are signed with the value that a template generates, which the sender prefixes with whsec_', async () => {
+  test('are verified with a generated secret, with or without the prefix whsec_', async () => {
     const generated = 'LZuRkqsGMernnGSTAGENcganY3PdO5qh';
     const headers = webhookHeaders(NOW_S, `v1,${base64(`whsec_${generated}`, NOW_S, BODY)}`);
     for (const secret of [generated, `whsec_${generated}`])
@@ -312,7 +312,7 @@ describe('the Standard Webhooks headers', () => {
     expect(await given(changes)).toBe('malformed');
   });
 
-  test('do not accept a signature of the same text with a different border between id and body', async () => {
+  test('are rejected if the same text is split differently between id and body', async () => {
     const body = bytes(`{"note":"x.${NOW_S}.{}"}`);
     const value = `v1,${base64(old, NOW_S, body)}`;
     const id = `${MSG_ID}.${NOW_S}.{"note":"x`;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { retryingBooks } from '../../lambdas/processors/climbing-books.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 
-/** Returns Stripe's books with the given HTTP answers, and the times at which they were called. */
+/** Returns Stripe's books with the given HTTP responses, and the times of the requests, in milliseconds. */
 function booksAnswering(...answers: readonly { readonly status: number; readonly retryAfter?: string }[]) {
   let nowMs = 0;
   const asked: number[] = [];
@@ -40,13 +40,13 @@ describe('a read of Stripe by a job', () => {
     ['429 with a wait beyond its limit', [{ status: 429, retryAfter: '600' }], [0], 'processor_rate_limited'],
     ['401', [{ status: 401 }], [0], 'processor_unauthorized'],
     ['400', [{ status: 400 }], [0], 'processor_answer_unreadable'],
-  ])('answered with %s is retried only as the policy allows', async (_what, answers, times, code) => {
+  ])('is retried after %s only as the policy allows', async (_what, answers, times, code) => {
     const { books, asked } = booksAnswering(...answers);
     await expect(books.readCharge('pi_1', LIMIT)).rejects.toMatchObject({ code });
     expect(asked).toEqual(times);
   });
 
-  test('ends with the first answer', async () => {
+  test('ends with the first response that is not retryable', async () => {
     const { books, asked } = booksAnswering({ status: 503 }, { status: 503 }, { status: 404 });
     expect(await books.readCharge('pi_1', LIMIT)).toBeUndefined();
     expect(asked).toEqual([0, 600, 2_700]);

@@ -6,7 +6,7 @@ import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 /** A processor with access to the charges in its own books. */
 export interface ChangeableProcessor extends AsyncDisposable {
   readonly processor: Processor;
-  /** Returns a charge's state. Amounts in minor units; refunds oldest first. */
+  /** Returns a charge's state, with amounts in minor units and refunds oldest first. */
   stateOf(chargeId: string): Promise<ChargeState>;
   /** Makes the next `count` changes behave like the first send of `source`. */
   failNextChange(count: number, source: string): Promise<void>;
@@ -21,7 +21,7 @@ interface ChargeState {
 const LIMIT = { timeoutMs: 600_000 };
 const AMOUNT = 1_999;
 
-/** Describes the contract of every processor adapter for captures, voids and refunds. */
+/** Tests the contract of every processor adapter for captures, voids and refunds. */
 export function describeChanges(name: string, open: () => Promise<ChangeableProcessor>): void {
   describe(`the ${name}`, () => {
     let subject: ChangeableProcessor;
@@ -212,7 +212,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         });
       });
 
-      test('with a different amount under a known key is unknown, never refused, and refunds nothing', async () => {
+      test('is unknown, never refused, if its amount differs under a known key, and refunds nothing', async () => {
         const { toChange, state } = await charged();
         const order = toChange(refundOf(700));
         await change(order);
@@ -224,7 +224,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
     });
 
-    test('an unknown charge indicates a wrong API key: a change has no outcome, and the look-up proves nothing', async () => {
+    test('a change of an unknown charge is retryable and its look-up proves nothing, because the API key may be wrong', async () => {
       const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
       expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
       await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
@@ -246,7 +246,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       ] as const;
 
       test.each(kinds)(
-        'a %s that took effect without an answer is found, and has no second effect if it is sent again',
+        'a %s that took effect without a response is found, and has no second effect if it is resent',
         async (...row) => {
           const [, wanted, capture, after] = row;
           for (const source of ['tok_timeout_charged', 'tok_malformed']) {
@@ -264,7 +264,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       );
 
       test.each(kinds)(
-        'a %s that never arrived is unknown and absent, and takes effect if it is sent again',
+        'a %s that never arrived is unknown and absent, and takes effect if it is resent',
         async (...row) => {
           const [, wanted, capture, after] = row;
           for (const source of ['tok_timeout_not_charged', 'tok_flaky']) {

@@ -8,7 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
-/** Describes the contract of the sandbox processor for captures, voids and refunds, for every kind of books. */
+/** Tests the contract of the sandbox processor for captures, voids and refunds, with every kind of books. */
 export function describeSandboxChanges(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox processor with ${booksKind} books, for changes`, () => {
     let sandbox: TestSandbox;
@@ -38,7 +38,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(errorIn(await harness.post(`/charges/${id}/capture`, {}, 'c2')).code).toBe('charge_not_capturable');
     });
 
-    test('captures once for a repeated key, with the same answer', async () => {
+    test('captures once for a repeated key, with the same response', async () => {
       const id = await authorized();
       const first = await harness.post(`/charges/${id}/capture`, undefined, 'c1');
       expect(first.status).toBe(200);
@@ -128,7 +128,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await harness.get(`/charges/${id}`))).toMatchObject({ refunds: [{ metadata }] });
     });
 
-    test('answers 422 to a key that was used with a different operation, amount or metadata', async () => {
+    test('returns 422 for a key that was used with a different operation, amount or metadata', async () => {
       const id = await captured();
       await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
       expect((await harness.post(`/charges/${id}/refunds`, { amount: 200 }, 'r1')).status).toBe(422);
@@ -138,7 +138,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await harness.get(`/charges/${id}`)).amount_refunded).toBe(100);
     });
 
-    test('recognizes a key for 24 hours, and then repeats the same refund', async () => {
+    test('recognizes a key for 24 hours, and then refunds again', async () => {
       const id = await captured();
       const first = await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
       sandbox.advance(DAY_MS - 1);
@@ -150,7 +150,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await harness.read(id)).amount_refunded).toBe(200);
     });
 
-    test('does not refund the amount of an open or lost dispute, but the rest, and the full amount after the dispute is won', async () => {
+    test('refunds only the amount outside an open or lost dispute, and the full amount after the dispute is won', async () => {
       const id = await captured();
       const refuse = async (key: string) => {
         const answer = await harness.post(`/charges/${id}/refunds`, { amount: 1_500 }, key);
@@ -166,7 +166,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       await refuse('r2');
     });
 
-    describe('with injected failures of changes', () => {
+    describe('injected failures of changes', () => {
       const send = (id: string) => harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
 
       test.each([
@@ -177,7 +177,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         ['tok_rate_limited', 429, 0],
         ['tok_unauthorized', 401, 0],
       ] as const)(
-        'the next change behaves like the first send of %s, and the following one is applied',
+        'make the next change behave like the first send of %s, and the following one is applied',
         async (source, status, refunded) => {
           const id = await captured();
           await switchFailures(1, source);
@@ -189,7 +189,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         },
       );
 
-      test('a refusal leaves the key unused, and an applied key is answered as before', async () => {
+      test('leave the key unused after a refusal, and the response of an applied key unchanged', async () => {
         const id = await captured();
         await switchFailures(1, 'tok_declined');
         const answer = await send(id);
@@ -204,7 +204,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         ['tok_async', 'succeeded', 100, 'refund.updated'],
         ['tok_async_declined', 'failed', 0, 'refund.failed'],
       ] as const)(
-        'a refund that starts like %s is pending, and %s after 2 seconds',
+        'make a refund that starts like %s pending, and %s after 2 seconds',
         async (source, status, refunded, type) => {
           const id = await captured();
           await switchFailures(1, source);
@@ -216,7 +216,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         },
       );
 
-      test('charges are not affected', async () => {
+      test('do not affect charges', async () => {
         await switchFailures(1, 'tok_flaky');
         expect((await harness.charge('tok_ok')).status).toBe(201);
         expect(JSON.parse((await harness.get('/control/change-failures')).body)).toEqual({
@@ -244,7 +244,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await harness.read(id)).refunds.map(({ status }) => status).toSorted()).toEqual(['failed', 'succeeded']);
     });
 
-    test('captures and refunds no declined charge', async () => {
+    test('refuses to capture or refund a declined charge', async () => {
       const id = errorIn(await harness.charge('tok_declined')).charge;
       expect((await harness.post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
       expect((await harness.post(`/charges/${id}/refunds`, undefined, 'r1')).status).toBe(400);
@@ -267,7 +267,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await harness.post('/control/charges/ch_none/expire')).status).toBe(404);
     });
 
-    test('answers 404 for an unknown charge', async () => {
+    test('returns 404 for an unknown charge', async () => {
       expect((await harness.get('/charges/ch_none')).status).toBe(404);
       expect((await harness.post('/charges/ch_none/refunds', {}, 'r1')).status).toBe(404);
     });

@@ -19,9 +19,7 @@ const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status 
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/**
- * Describes the contract of the sandbox processor, for every kind of books. Each test uses its own keys and payments.
- */
+/** Tests the contract of the sandbox processor, with every kind of books. Each test uses its own keys and payments. */
 export function describeSandbox(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox processor with ${booksKind} books`, () => {
     let sandbox: TestSandbox;
@@ -65,7 +63,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
       });
 
     describe('charging', () => {
-      test('answers a charge with 201, and lists it immediately by id, by key and by payment', async () => {
+      test('returns 201 for a charge, and lists it immediately by id, by key and by payment', async () => {
         const answer = await charge('tok_ok');
         expect(answer.status).toBe(201);
         const made: unknown = JSON.parse(answer.body);
@@ -100,7 +98,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(chargeIn(answer)).toMatchObject({ status: 'authorized', amount: 1_999, amount_captured: 0 });
       });
 
-      test('answers a repeated key with the same charge, and charges once', async () => {
+      test('returns the same charge for a repeated key, and charges once', async () => {
         const first = await charge('tok_ok');
         const second = await charge('tok_ok');
         expect(second).toEqual(first);
@@ -114,7 +112,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('answers 422 to a known key with a different body, and charges nothing', async () => {
+      test('returns 422 for a known key with a different body, and charges nothing', async () => {
         await charge('tok_ok');
         const answer = await post('/charges', order({ amount: 1 }), key);
         expect(answer.status).toBe(422);
@@ -134,7 +132,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await post('/charges', { metadata, ...rest, amount }, key)).toEqual(first);
       });
 
-      test('charges every call without a key', async () => {
+      test('charges for every request without a key', async () => {
         await post('/charges', order());
         await post('/charges', order());
         expect(await listed()).toHaveLength(2);
@@ -172,8 +170,8 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
       });
     });
 
-    describe('magic sources', () => {
-      test('answers tok_declined with 402, lists the charge as declined, and finds it by its key', async () => {
+    describe('the handling of magic sources', () => {
+      test('returns 402 for tok_declined, lists the charge as declined, and finds it by its key', async () => {
         const answer = await charge('tok_declined');
         expect(answer.status).toBe(402);
         const error = errorIn(answer);
@@ -185,19 +183,19 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('charges tok_slow, and answers after 3 seconds', async () => {
+      test('charges tok_slow, and responds after 3 seconds', async () => {
         expect((await charge('tok_slow')).status).toBe(201);
         expect(sandbox.waits).toEqual([3_000]);
       });
 
-      test('answers tok_flaky with 500 and no charge first, then with 201 and one charge', async () => {
+      test('returns 500 without a charge for the first tok_flaky, then 201 with one charge', async () => {
         expect((await charge('tok_flaky')).status).toBe(500);
         expect(await listed()).toHaveLength(0);
         expect((await charge('tok_flaky')).status).toBe(201);
         expect(await listed()).toHaveLength(1);
       });
 
-      test('answers tok_rate_limited with 429, Retry-After and no charge first, then with 201', async () => {
+      test('returns 429 with Retry-After and without a charge for the first tok_rate_limited, then 201', async () => {
         const first = await charge('tok_rate_limited');
         expect(first.status).toBe(429);
         expect(first.headers['retry-after']).toBe('1');
@@ -205,7 +203,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect((await charge('tok_rate_limited')).status).toBe(201);
       });
 
-      test('charges tok_timeout_charged and stays silent for 15 seconds first, then answers 201 with that charge', async () => {
+      test('charges the first tok_timeout_charged but stays silent for 15 seconds, then returns 201 with that charge', async () => {
         expect((await charge('tok_timeout_charged')).status).toBe(504);
         expect(sandbox.waits).toEqual([15_000]);
         const [made] = await listed({ key });
@@ -215,7 +213,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(sandbox.waits).toEqual([15_000]);
       });
 
-      test('does not charge tok_timeout_not_charged and stays silent first, then answers 201', async () => {
+      test('stays silent without a charge for the first tok_timeout_not_charged, then returns 201', async () => {
         expect((await charge('tok_timeout_not_charged')).status).toBe(504);
         expect(sandbox.waits).toEqual([15_000]);
         expect(await listed({ key })).toHaveLength(0);
@@ -223,7 +221,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('charges tok_malformed and answers with a body that is not JSON first, then with 201', async () => {
+      test('charges the first tok_malformed but returns invalid JSON, then returns 201 with that charge', async () => {
         const first = await charge('tok_malformed');
         expect(first.status).toBe(201);
         expect((): unknown => JSON.parse(first.body)).toThrow(SyntaxError);
@@ -231,7 +229,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(chargeIn(await charge('tok_malformed')).id).toBe(made?.id);
       });
 
-      test('answers tok_unauthorized with 401 every time, and never charges', async () => {
+      test('returns 401 for every tok_unauthorized, and never charges', async () => {
         expect((await charge('tok_unauthorized')).status).toBe(401);
         expect((await charge('tok_unauthorized')).status).toBe(401);
         expect(await listed()).toHaveLength(0);
@@ -244,14 +242,14 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(0);
       });
 
-      test('treats every call without a key as the first one', async () => {
+      test('treats every request without a key as the first one', async () => {
         expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
         expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
       });
     });
 
-    describe('with injected failures', () => {
-      test('treats the next two calls like the injected source, and the third like its own source', async () => {
+    describe('injected failures', () => {
+      test('make the next two requests behave like the injected source, and the third like its own source', async () => {
         await switchFailures(2, 'tok_flaky');
         expect((await charge('tok_ok')).status).toBe(500);
         expect(JSON.parse((await get('/control/failures')).body)).toEqual({ count: 1, source: 'tok_flaky' });
@@ -260,14 +258,14 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('fails three of ten concurrent calls if three failures are injected', async () => {
+      test('fail three of ten concurrent requests if three failures are injected', async () => {
         await switchFailures(3, 'tok_flaky');
         const answers = await Promise.all(Array.from({ length: 10 }, () => post('/charges', order())));
         expect(answers.filter(({ status }) => status === 500)).toHaveLength(3);
         expect(await listed()).toHaveLength(7);
       });
 
-      test('keeps the charge of a key while its answers are lost', async () => {
+      test('keep the charge of a key while its responses are lost', async () => {
         const made = chargeIn(await charge('tok_ok'));
         await switchFailures(1, 'tok_timeout_charged');
         expect((await charge('tok_ok')).status).toBe(504);
@@ -275,7 +273,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('fails no call after the injected failures are removed', async () => {
+      test('fail no request after they are removed', async () => {
         await switchFailures(5, 'tok_flaky');
         await switchFailures(0, 'tok_flaky');
         expect((await charge('tok_ok')).status).toBe(201);

@@ -15,7 +15,7 @@ export interface ProcessorUnderTest extends AsyncDisposable {
 const LIMIT = { timeoutMs: 600_000 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Describes the contract of every processor adapter. */
+/** Tests the contract of every processor adapter. */
 export function describeProcessor(name: string, open: () => Promise<ProcessorUnderTest>): void {
   describe(`the ${name}`, () => {
     let subject: ProcessorUnderTest;
@@ -84,7 +84,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await find(order)).toEqual({ kind: 'absent' });
     });
 
-    test('charges once for an order that is sent again, with the same outcome', async () => {
+    test('charges once for a resent order, with the same outcome', async () => {
       const order = freshOrder();
       const outcome = await charge(order);
       expect(await charge(order)).toEqual(outcome);
@@ -166,7 +166,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('applies injected failures to the next sends, whatever their source', async () => {
+    test('applies injected failures to the next sends, regardless of their source', async () => {
       const order = freshOrder();
       await subject.failNext(2, 'tok_flaky');
       expect(await fault(order)).toBeInstanceOf(AmbiguousError);

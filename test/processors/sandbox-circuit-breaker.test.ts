@@ -42,7 +42,7 @@ describe('the circuit breaker', () => {
   const requestLines = () => server.requests.map((request) => request.split(' HTTP')[0]);
 
   test.each([500, 503, 401, 403])(
-    'opens after three consecutive answers %d, and nothing more is sent',
+    'opens after three consecutive %d responses, and sends nothing more',
     async (failing) => {
       const client = open(THREE_IN_A_ROW);
       status = failing;
@@ -82,7 +82,7 @@ describe('the circuit breaker', () => {
     await expect(client.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
   });
 
-  test('opens if the processor does not answer in time', async () => {
+  test('opens if the processor does not respond in time', async () => {
     await using silent = await serveRaw(() => {});
     const client = createSandboxClient({ url: silent.url, clock: CLOCK, breaker: THREE_IN_A_ROW });
     for (let time = 1; time <= 3; time += 1) {
@@ -91,7 +91,7 @@ describe('the circuit breaker', () => {
     await expect(client.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
   });
 
-  test.each([400, 402, 404, 409, 422, 429])('never opens on answers %d', async (answered) => {
+  test.each([400, 402, 404, 409, 422, 429])('never opens on %d responses', async (answered) => {
     const client = open(THREE_IN_A_ROW);
     status = answered;
     await fail(client, 10);
@@ -121,7 +121,7 @@ describe('the circuit breaker', () => {
     expect(requestLines().slice(3)).toEqual(['GET /health']);
   });
 
-  test('makes no call in ready() while it is closed', async () => {
+  test('makes no request in ready() while it is closed', async () => {
     await open(THREE_IN_A_ROW).ready();
     expect(server.requests).toEqual([]);
   });

@@ -112,7 +112,7 @@ describe('the sandbox client', () => {
   });
 });
 
-describe('the sandbox client classifies each answer to a change by its possible effect', () => {
+describe('the sandbox client classifies each response to a change by its possible effect', () => {
   let server: RawServer;
   let script: (socket: Socket) => void;
   let client: Processor;
@@ -179,23 +179,26 @@ describe('the sandbox client classifies each answer to a change by its possible 
       refundFor(),
       { amount: 500, metadata: { payment: order.paymentId, operation: refund.operationId } },
     ],
-  ])('%s: posts under the charge, with the operation id as the key', async (path, asked, status, answer, body) => {
-    answers(status, answer);
-    expect((await change(asked)).kind).toBe('applied');
-    const [request = '', ...more] = server.requests;
-    expect(more).toEqual([]);
-    expect(request).toContain(`POST /charges/ch_1/${path} HTTP/1.1`);
-    expect(request).toContain(`idempotency-key: ${asked.operationId}\r\n`);
-    expect(JSON.parse(request.slice(request.indexOf('\r\n\r\n')))).toEqual(body);
-  });
+  ])(
+    'the change is posted to %s under the charge, with the operation id as the key',
+    async (path, asked, status, answer, body) => {
+      answers(status, answer);
+      expect((await change(asked)).kind).toBe('applied');
+      const [request = '', ...more] = server.requests;
+      expect(more).toEqual([]);
+      expect(request).toContain(`POST /charges/ch_1/${path} HTTP/1.1`);
+      expect(request).toContain(`idempotency-key: ${asked.operationId}\r\n`);
+      expect(JSON.parse(request.slice(request.indexOf('\r\n\r\n')))).toEqual(body);
+    },
+  );
 
-  test('encodes a charge id as one path segment', async () => {
+  test('a charge id is encoded as one path segment', async () => {
     answers(400, refusal('bad_thing'));
     await change({ ...letGo, chargeId: '../control' });
     expect(server.requests[0]).toContain('POST /charges/..%2Fcontrol/void HTTP/1.1');
   });
 
-  test.each([400, 402, 422])('a readable %d is a refusal with its reason', async (status) => {
+  test.each([400, 402, 422])('a %d response with a readable error is a refusal with its reason', async (status) => {
     answers(status, refusal('bad_thing'));
     expect(await change(refund)).toEqual({ kind: 'refused', failure: { code: 'bad_thing', message: 'no' } });
   });
@@ -206,7 +209,7 @@ describe('the sandbox client classifies each answer to a change by its possible 
     [429, 'slow_down', 'processor_rate_limited'],
     [404, 'not_found', 'processor_charge_unknown'],
     [409, 'busy', 'processor_busy'],
-  ])('%d %s: nothing was applied', async (status, code, expected) => {
+  ])('%d %s is retryable, because nothing was applied', async (status, code, expected) => {
     answers(status, refusal(code));
     await expect(change(refund)).rejects.toMatchObject({ name: 'RetryableError', code: expected });
   });
@@ -226,7 +229,7 @@ describe('the sandbox client classifies each answer to a change by its possible 
     ['201 with another amount', 201, refundFor({ amount: 499 }), 'processor_answer_mismatch'],
     ['201 of another charge', 201, refundFor({ charge: 'ch_2' }), 'processor_answer_mismatch'],
     ['201 of another operation', 201, refundFor({ metadata: {} }), 'processor_answer_mismatch'],
-  ])('%s: the change may have been applied', async (_what, status, body, code) => {
+  ])('%s leaves the outcome unknown, and the change is not resent', async (_what, status, body, code) => {
     answers(status, body);
     await expect(change(refund)).rejects.toMatchObject({ name: 'AmbiguousError', code });
     expect(server.requests).toHaveLength(1);
@@ -243,7 +246,7 @@ describe('the sandbox client classifies each answer to a change by its possible 
     await expect(change(asked)).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_mismatch' });
   });
 
-  test('no answer within the time limit: the change may have been applied', async () => {
+  test('a missing response leaves the outcome unknown after the time limit', async () => {
     script = () => {};
     await expect(client.change(refund, { timeoutMs: 50 })).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -290,7 +293,7 @@ describe('the sandbox client classifies each answer to a change by its possible 
       chargeWith({ ...captured, refunds: [refundFor({ amount: 1 })] }),
       'processor_answer_mismatch',
     ],
-  ])('look-up: %s proves nothing', async (_what, status, body, code) => {
+  ])('%s in a look-up proves nothing', async (_what, status, body, code) => {
     answers(status, body);
     await expect(find(refund)).rejects.toMatchObject({ name: 'AmbiguousError', code });
   });

@@ -35,7 +35,7 @@ describeProcessor('sandbox client over HTTP', async () => {
   };
 });
 
-/** Returns the charge in the answer to an order without faults. */
+/** Returns the charge in the response to an order without faults. */
 const chargeFor = (order: ChargeOrder) => ({
   id: 'ch_1',
   object: 'charge',
@@ -56,7 +56,7 @@ const chargeFor = (order: ChargeOrder) => ({
   created: 1_767_225_600,
 });
 
-describe('the sandbox client classifies each answer by its possible effect', () => {
+describe('the sandbox client classifies each response by its possible effect', () => {
   let order: ChargeOrder;
   let server: RawServer;
   let script: (socket: Socket) => void;
@@ -78,7 +78,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
   };
   const refusal = (code: string) => JSON.stringify({ error: { code, message: 'no' } });
 
-  test('sends the operation id as the key, and both ids in the metadata', async () => {
+  test('the request contains the operation id as the key, and both ids in the metadata', async () => {
     answers(201, JSON.stringify(chargeFor(order)));
     expect(await client.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
     const [request = ''] = server.requests;
@@ -93,7 +93,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     });
   });
 
-  test.each(['test', 'live'] as const)('an answer of the other mode is ambiguous in %s mode', async (mode) => {
+  test.each(['test', 'live'] as const)('a response from the other mode is ambiguous in %s mode', async (mode) => {
     const access = { url: server.url, clock: CLOCK, mode };
     const [right, wrong] = [true, false].map((isRight) => ({
       ...chargeFor(order),
@@ -113,13 +113,13 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     await expect(books.readCharge('ch_1', LIMIT)).rejects.toMatchObject(mismatch);
   });
 
-  test('text in an answer does not determine its mode', async () => {
+  test('text in a response does not determine its mode', async () => {
     const quoted = { ...chargeFor(order).metadata, livemode: 'true', note: '"livemode":true' };
     answers(201, JSON.stringify({ ...chargeFor(order), metadata: quoted }));
     expect(await client.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
   });
 
-  test.each([400, 404, 422])('a readable %d is a rejection', async (status) => {
+  test.each([400, 404, 422])('a %d response with a readable error is a rejection', async (status) => {
     answers(status, refusal('bad_thing'));
     expect(await client.charge(order, LIMIT)).toEqual({
       kind: 'rejected',
@@ -127,7 +127,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     });
   });
 
-  test('a readable 402 is a decline, with or without a charge', async () => {
+  test('a 402 response with a readable error is a decline, with or without a charge', async () => {
     answers(402, refusal('card_declined'));
     expect(await client.charge(order, LIMIT)).toEqual({
       kind: 'declined',
@@ -145,7 +145,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     [401, 'processor_unauthorized'],
     [403, 'processor_unauthorized'],
     [429, 'processor_rate_limited'],
-  ])('%d: nothing was applied', async (status, code) => {
+  ])('%d is retryable, because nothing was applied', async (status, code) => {
     answers(status, refusal('no_entry'));
     await expect(client.charge(order, LIMIT)).rejects.toMatchObject({ name: 'RetryableError', code });
     await expect(client.findCharge(order, LIMIT)).rejects.toMatchObject({ name: 'RetryableError', code });
@@ -158,7 +158,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     ['999999', 3_600],
     ['soon', undefined],
     ['1.5', undefined],
-  ])('Retry-After: %s is %p seconds', async (header, seconds) => {
+  ])('Retry-After: %s is parsed as %p seconds', async (header, seconds) => {
     answers(429, refusal('slow_down'), { 'retry-after': header });
     await expect(client.charge(order, LIMIT)).rejects.toMatchObject({ retryAfterSeconds: seconds });
   });
@@ -178,7 +178,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     ['unreadable 400', 400, '<html></html>', 'processor_answer_unreadable'],
     ['unreadable 402', 402, '', 'processor_answer_unreadable'],
     ['422 for a known key', 422, refusal('idempotency_key_mismatch'), 'processor_answer_mismatch'],
-  ])('%s: the charge may have been applied', async (_what, status, body, code) => {
+  ])('%s leaves the outcome unknown, and the charge is not resent', async (_what, status, body, code) => {
     answers(status, body);
     await expect(client.charge(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError', code });
     expect(server.requests).toHaveLength(1);
@@ -221,7 +221,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
         socket.end('HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n400\r\n{"id":');
       },
     ],
-  ])('%s: the charge may have been applied, and is sent once', async (_what, answer) => {
+  ])('%s leaves the outcome unknown, and the charge is sent once', async (_what, answer) => {
     script = answer;
     await expect(client.charge(order, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -234,7 +234,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     ['no answer', () => {}],
     ['headers without a body', (socket) => socket.write(whole().slice(0, -20))],
     ['half of the headers', (socket) => socket.write('HTTP/1.1 201 Created\r\n')],
-  ])('%s within the time limit: the charge may have been applied', async (_what, answer) => {
+  ])('%s within the time limit leaves the outcome unknown', async (_what, answer) => {
     script = answer;
     await expect(client.charge(order, { timeoutMs: 50.5 })).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -242,7 +242,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     });
   });
 
-  test('an endless answer is not read to its end', async () => {
+  test('an endless response is not read to its end', async () => {
     script = (socket) => {
       socket.write('HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n');
       const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`;
@@ -258,7 +258,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     });
   });
 
-  test('connection refused: nothing was applied', async () => {
+  test('a refused connection is retryable, because nothing was applied', async () => {
     const closed = createServer();
     const url = await listenOnLoopback(closed);
     await stopListening(closed);
@@ -269,7 +269,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     });
   });
 
-  test('an unresolvable host name: nothing was applied', async () => {
+  test('an unresolvable host name is retryable, because nothing was applied', async () => {
     // RFC 6761: names under .invalid never resolve.
     const unreachable = createSandboxClient({ url: 'http://processor.invalid', clock: CLOCK });
     await expect(unreachable.charge(order, LIMIT)).rejects.toMatchObject({
@@ -290,7 +290,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
       { capture: 'manual' },
       { kind: 'authorized', chargeId: 'ch_1' },
     ],
-  ])('look-up: %s', async (_what, found, outcome) => {
+  ])('a look-up is classified by its content: %s', async (_what, found, outcome) => {
     const manual = { ...order, capture: 'manual' as const };
     answers(200, JSON.stringify('data' in found ? found : { data: [{ ...chargeFor(manual), ...found }], next: null }));
     expect(await client.findCharge(manual, LIMIT)).toEqual(outcome);
@@ -302,7 +302,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     ['an unreadable list', 200, () => ({})],
     ['404', 404, () => ({ error: { code: 'not_found', message: 'no' } })],
     ['500', 500, () => ({})],
-  ])('look-up: %s proves nothing', async (_what, status, body) => {
+  ])('%s in a look-up proves nothing', async (_what, status, body) => {
     answers(status, JSON.stringify(body()));
     await expect(client.findCharge(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
