@@ -13,11 +13,14 @@ import { World } from '../world/world.ts';
 
 const METADATA = { receipt_email: 'ada@example.com' };
 
-/** A deployment with a real live-mode processor and a sandbox that serves test mode and simulates the other parties. */
+/**
+ * The deployment under test has a real processor for live mode. A sandbox serves test mode and simulates the other
+ * external services.
+ */
 test.each([
   ['test', 'sent by the sandbox', ['/email'], []],
   ['live', 'not sent by the sandbox, which cannot reach mailboxes, and reported', [], ['no_mailer']],
-] as const)('a receipt of %s mode is %s', async (mode, _what, sent, reported) => {
+] as const)('a receipt in %s mode is %s', async (mode, _what, sent, reported) => {
   const world = new World({ mode });
   const asked: string[] = [];
   const send: SendRequest = async ({ method, url }) => {
@@ -42,7 +45,7 @@ test.each([
       ...world.tools,
       documents: world.store.database.client,
       sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
-      // Only this method is called.
+      // Only `send` is called.
       secretsManager: async () => manager as unknown as SecretsManagerClient,
       digest: systemDigest,
       instruments: systemInstruments,

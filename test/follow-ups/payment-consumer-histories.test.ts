@@ -27,13 +27,12 @@ import { Stores } from '../world/stores.ts';
 const MAX_DELIVERIES = 5;
 /** Visibility timeout of an unacknowledged message, longer than a lease, in milliseconds. */
 const VISIBILITY_MS = 180_000;
-/** Races without a rival, and with a rival before each of the first calls. */
+/** One race without a rival, and one with a rival before each of the first four calls. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
-/** An event of a payment or of an order. */
 type Delivered = EventOf;
 
-/** Processes one event and checks the invariants; `atEnd` runs after all events are acknowledged. */
+/** A consumer and its world; `violations` checks the invariants after each delivery. */
 interface Harness {
   readonly world: ConsumerWorld;
   readonly take: (actor: Actor, event: Delivered) => Promise<{ readonly kind: string }>;
@@ -41,8 +40,8 @@ interface Harness {
 }
 
 /**
- * Delivers all events with faults and a rival before one of the calls, then without faults until each is acknowledged,
- * and then a last time.
+ * Delivers all events twice with faults and an optional rival, redelivers without faults until each event is
+ * acknowledged, and then delivers all events once more.
  */
 async function runHistory(
   harness: Harness,
@@ -92,7 +91,7 @@ function mailerOf(actor: Actor, mailer: Mailer): Mailer {
   return { send: (email, limit) => actor.call('mailer', PORT_ERRORS, () => mailer.send(email, limit)) };
 }
 
-/** @param key returns the mailer's key: the consumer's own, or a new key for each call */
+/** @param key maps the consumer's idempotency key to the key that the mailer receives */
 function receiptHarness(key: (operationId: string) => string = (own) => own): Harness {
   const world = new ConsumerWorld();
   const mailer = new MemoryMailer();
@@ -120,20 +119,20 @@ function receiptHarness(key: (operationId: string) => string = (own) => own): Ha
   };
 }
 
-describe('a receipt is sent once', () => {
-  test('with every single fault at every call, and with a rival', async () => {
+describe('the receipt consumer', () => {
+  test('sends one receipt despite a rival and a single fault at any call', async () => {
     const { histories, findings } = await survey(() => receiptHarness(), RECEIPT, 1);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(60);
   });
 
-  test('with every pair of faults at any two calls', async () => {
+  test('sends one receipt despite a pair of faults at any two calls', async () => {
     const { histories, findings } = await survey(() => receiptHarness(), RECEIPT, 2, 17);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(500, { slice: 40 }));
   });
 
-  test('and a consumer that uses a new key for each call is detected', async () => {
+  test('violates the invariant if it uses a new key for each call', async () => {
     let asked = 0;
     const make = () =>
       receiptHarness(() => {
@@ -148,7 +147,7 @@ describe('a receipt is sent once', () => {
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
 const PAID_AND_BACK = eventsOfPaid('commission-history', METADATA, [refunded('re_1', 1000)]);
 
-/** Returns the events of an order of Payonce and of its payment, which was refunded because the order was canceled. */
+/** Returns the events of a canceled order and of its refunded payment. */
 function eventsOfCanceledOrder(): readonly Delivered[] {
   const request = orderRequest('commission-history', { affiliate: 'aff_7' });
   const { orderId: id, tenantId, mode, amountMinor, currency, items, email, requestId, source } = request;
@@ -176,7 +175,7 @@ type Keep = (world: ConsumerWorld, actor: Actor, event: Delivered) => Promise<{ 
 
 const keep: Keep = (world, actor, event) => keepCommission(world.consumeTools(actor), event);
 
-/** Writes the state of each event without regard to their order. */
+/** Faulty on purpose: overwrites the commission with each event, in the order of delivery. */
 const naiveKeep: Keep = async (world, actor, delivered) => {
   const event = delivered as PaymentEventOf;
   const commission = commissionAfter(event, event.payment);
@@ -216,9 +215,9 @@ const WITH_ORDER: typeof OF_PAYMENT = [
   ['within those of its canceled order, in reverse', OF_ORDER.toReversed()],
 ];
 
-describe('a commission of a refunded payment is canceled', () => {
+describe('a commission of a refunded payment', () => {
   test.each([...OF_PAYMENT, ...WITH_ORDER])(
-    'with its events %s, with every single fault at every call, and with a rival',
+    'is canceled despite a rival and a single fault at any call, with its events %s',
     async (_order, events) => {
       const { histories, findings } = await survey(() => commissionHarness(keep), events, 1);
       expect(findings.slice(0, 3)).toEqual([]);
@@ -227,7 +226,7 @@ describe('a commission of a refunded payment is canceled', () => {
   );
 
   test.each([...OF_PAYMENT, ...WITH_ORDER])(
-    'with its events %s, with every pair of faults at any two calls',
+    'is canceled despite a pair of faults at any two calls, with its events %s',
     async (_order, events) => {
       const { histories, findings } = await survey(() => commissionHarness(keep), events, 2, 73);
       expect(findings.slice(0, 3)).toEqual([]);
@@ -236,7 +235,7 @@ describe('a commission of a refunded payment is canceled', () => {
   );
 });
 
-test('a consumer that writes the state of the last event is detected', async () => {
+test('a consumer that overwrites the commission with every event violates the invariant', async () => {
   const { findings } = await survey(() => commissionHarness(naiveKeep), PAID_AND_BACK.toReversed(), 1);
   expect(findings.flatMap(({ violations }) => violations)).toContain('given back, and "locked"');
 });

@@ -35,7 +35,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Delivers a receipt to its consumer, which moves it to a delayed message because the mail service is unavailable. */
+/** Delivers a payment event while the mail service is unavailable, so the receipt becomes a delayed message. */
 async function delayedReceipt(): Promise<void> {
   const [event] = eventsOfPaid('receipt', METADATA);
   const tools = { payments: ledgerOf(chainOfPaid('receipt', METADATA)), unsent: () => undefined };
@@ -83,7 +83,7 @@ describe('a delayed receipt at its last attempt', () => {
     ['was refunded', 0, chainOfPaid('receipt', METADATA, [refunded('re_1', 1000)])],
     ['is disputed', 0, chainOfPaid('receipt', METADATA, [disputed('open')])],
     ['was erased', 0, erased(chainOfPaid('receipt', METADATA))],
-  ])('for a charge that in the meantime %s sends %i e-mails', async (_what, sent, chain) => {
+  ])('the charge %s by then: %i e-mails are sent', async (_what, sent, chain) => {
     await delayedReceipt();
     world.clock.advance(24 * 60 * 60_000);
     expect(await lastRung(chain)).toEqual([sent === 1 ? 'applied' : 'refused']);

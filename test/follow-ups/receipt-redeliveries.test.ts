@@ -13,7 +13,7 @@ import { PORT_ERRORS } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 
-/** Number of attempts, three minutes apart: after 15 minutes an outcome without an answer can be determined. */
+/** Maximum attempts, three minutes apart. An unknown outcome can be resolved only after 15 minutes. */
 const MAX_ATTEMPTS = 8;
 
 /** Visibility timeout of an unacknowledged message, in milliseconds. */
@@ -23,10 +23,7 @@ const unsent = (payment: string, why: string): never => {
   throw new Error(`${payment}: ${why}`);
 };
 
-/**
- * Returns the e-mails sent before the queue gives up, by a mailer without idempotency and with the longest search
- * delay.
- */
+/** Counts the e-mails sent before the queue gives up. The mailer has no idempotency and the longest lookup delay. */
 async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const clock = new SimulatedClock();
   const entropy = countingEntropy();
@@ -82,7 +79,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
 }
 
 test.each(FAULT_KINDS)(
-  'a receipt whose sending failed (%s) is sent once before its queue gives up, without an operator',
+  'a receipt whose first attempt fails (%s) is sent once before its queue gives up, without an operator',
   async (strike) => {
     expect(await sentAfter(strike)).toEqual({ acknowledged: true, emails: 1 });
   },

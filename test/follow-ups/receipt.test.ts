@@ -55,7 +55,7 @@ describe('a receipt', () => {
     expect(receiptEmail({ ...PAYMENT, description: text, reference: text })).toEqual(plain);
   });
 
-  test('shows each field in one line without control characters, and truncates long fields', () => {
+  test('shows each field on one line, removes control characters and truncates long fields', () => {
     const description = `Shirts\r\n\u2028Paid: 0.00 EUR\u202e ${'x'.repeat(400)}`;
     const lines = receiptEmail({ ...PAYMENT, description }).text.split('\n');
     expect(lines).toHaveLength(receiptEmail(PAYMENT).text.split('\n').length);
@@ -63,7 +63,7 @@ describe('a receipt', () => {
     expect(lines.at(-2)?.length).toBe('For: '.length + 200);
   });
 
-  test('in test mode states that it is a test', () => {
+  test('states in test mode that no money was charged', () => {
     expect(receiptEmail({ ...PAYMENT, livemode: false }).text).toContain('This was a test: no money was charged.');
   });
 });
@@ -72,7 +72,7 @@ describe('the address of a receipt', () => {
   const of = (metadata: Readonly<Record<string, string>>, id = PAYMENT.id) =>
     receiptAddress(systemDigest, { id, metadata });
 
-  test('is the address in the metadata, or none', () => {
+  test('is the receipt_email in the metadata, if any', () => {
     expect(of({ receipt_email: 'ada@example.com' })).toEqual({ kind: 'address', to: 'ada@example.com' });
     expect(of({ order: '6735' })).toEqual({ kind: 'not_asked_for' });
   });
@@ -87,7 +87,7 @@ describe('the address of a receipt', () => {
     expect(of({ receipt_email: text })).toEqual({ kind: 'malformed' });
   });
 
-  test('is none when the payment’s own order sends a confirmation, whatever order the metadata name', () => {
+  test('is none when the order of the payment sends a confirmation, regardless of the order in the metadata', () => {
     const order = `ord_${'a'.repeat(32)}`;
     const orderId = parseOrderId(order);
     invariant(orderId !== undefined, 'the order id is malformed');

@@ -37,7 +37,7 @@ function paid(metadata: Readonly<Record<string, string>> = { receipt_email: TO }
 }
 
 describe('a receipt', () => {
-  test('is sent once, for any number of deliveries at any time', async () => {
+  test('is sent once, even if its event is redelivered much later', async () => {
     const harness = new ReceiptHarness();
     expect(await harness.send(paid())).toEqual({ kind: 'done' });
     harness.clock.advance(400 * 24 * 60 * 60 * 1000);
@@ -48,7 +48,7 @@ describe('a receipt', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('that was not requested is neither sent nor recorded', async () => {
+  test('is neither sent nor recorded unless it was requested', async () => {
     const harness = new ReceiptHarness();
     expect(await harness.send(paid({}))).toEqual({ kind: 'done' });
     expect(harness.mailer.calls).toBe(0);
@@ -59,7 +59,7 @@ describe('a receipt', () => {
     ['that is refused', 'refuses', 'refused'],
     ['over the limit of its recipient', 'caps', 'capped'],
     ['with an undecidable outcome', 'doubts', 'needs_review'],
-  ] as const)('%s is recorded as done, and reported once', async (_what, trouble, why) => {
+  ] as const)('an e-mail %s is recorded as done and reported once', async (_what, trouble, why) => {
     const harness = new ReceiptHarness();
     harness.mailer.trouble = trouble;
     expect(await harness.send(paid())).toEqual({ kind: 'done' });
@@ -69,7 +69,7 @@ describe('a receipt', () => {
     expect(harness.mailer.calls).toBe(1);
   });
 
-  test('to a malformed address is recorded as done without a call of the mailer', async () => {
+  test('is recorded as done, without calling the mailer, when its address is malformed', async () => {
     const harness = new ReceiptHarness();
     expect(await harness.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done' });
     expect(await harness.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done_before' });
@@ -80,7 +80,7 @@ describe('a receipt', () => {
   test.each([
     ['is down', 'down', 'mailer_down'],
     ['does not answer', 'sends_in_silence', 'mailer_timeout'],
-  ] as const)('is redelivered when the mailer %s, and sent once', async (_what, trouble, code) => {
+  ] as const)('is redelivered and sent once when the mailer %s', async (_what, trouble, code) => {
     const harness = new ReceiptHarness();
     harness.mailer.trouble = trouble;
     await expect(harness.send(paid())).rejects.toMatchObject({ code });
@@ -90,7 +90,7 @@ describe('a receipt', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('that needs an operator is redelivered, and is not lost when its dead letter could not be stored', async () => {
+  test('is redelivered when it needs an operator but its dead letter cannot be stored', async () => {
     const harness = new ReceiptHarness();
     const send = async () => {
       throw new TerminalError('postmark_unauthorized', 'Who are you?');
@@ -117,7 +117,7 @@ describe('a receipt', () => {
     ['was refunded in part', 1, [refunded('re_1', 400)]],
     ['has a refund that failed', 1, [refunded('re_1', 1000, true)]],
     ['has a dispute that was won', 1, [disputed('open'), disputed('won')]],
-  ])('for a charge that %s before sending leads to %i e-mails', async (_what, count, facts) => {
+  ])('the charge %s before sending: %i e-mails are sent', async (_what, count, facts) => {
     const harness = new ReceiptHarness();
     const payments = ledgerOf(chainOfPaid('receipt', {}, facts));
     expect(await harness.send(paid(), { payments })).toEqual({ kind: 'done' });
@@ -135,7 +135,7 @@ describe('a receipt', () => {
     expect(harness.mailer.calls).toBe(0);
   });
 
-  test('is sent at a later delivery when the Ledger cannot be read', async () => {
+  test('is sent on a later delivery when the Ledger cannot be read', async () => {
     const harness = new ReceiptHarness();
     const listTransitions = async () => {
       throw new RetryableError('store_unavailable', 'the Ledger is unavailable');

@@ -50,7 +50,7 @@ describe('the environment of the payments function', () => {
     expect(() => read({ ...GOOD, PROCESSOR_ROUTES: '[' })).toThrow('PROCESSOR_ROUTES must be JSON');
   });
 
-  test('has separate names for the settings of each mode', () => {
+  test('has separate variables for test mode and live mode', () => {
     const test_ = {
       TEST_PROCESSOR_URL: 'https://test.example',
       TEST_PROCESSOR_SIGNING_KEY_SECRET_ID: 'test-key',
@@ -71,7 +71,7 @@ describe('the environment of the payments function', () => {
     expect(read({ ...GOOD, SANDBOX_URL: 'https://sandbox.example' }).processors).toHaveLength(1);
   });
 
-  test('may name no processor', () => {
+  test('is valid without a processor', () => {
     const { PROCESSOR_URL: _url, PROCESSOR_SIGNING_KEY_SECRET_ID: _key, ...rest } = GOOD;
     expect(read(rest).processors).toEqual([]);
   });
@@ -82,7 +82,7 @@ describe('the environment of the payments function', () => {
     'REGISTRY_TABLE',
     'PROCESSOR_URL',
     'PROCESSOR_SIGNING_KEY_SECRET_ID',
-  ])('without %s stops the start of the function with an error that names the variable', (name) => {
+  ])('is rejected when %s is missing or empty, and the error names the variable', (name) => {
     const rest = Object.fromEntries(Object.entries(GOOD).filter(([each]) => each !== name));
 
     expect(() => read(rest)).toThrow(`the environment variable ${name} is not set`);
@@ -90,7 +90,7 @@ describe('the environment of the payments function', () => {
   });
 
   test.each(['processor.example', 'ftp://processor.example', 'https://processor.example/', 'https://'])(
-    'with %s as the processor stops the start of the function',
+    'is rejected when the processor URL is %s',
     (url) => {
       expect(() => read({ ...GOOD, PROCESSOR_URL: url })).toThrow(/the environment variable PROCESSOR_URL must/);
     },

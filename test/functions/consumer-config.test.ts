@@ -6,20 +6,20 @@ const CONSUMER = { IDEMPOTENCY_TABLE: 'Idempotency', PARKING_QUEUE_URL: QUEUE };
 const PUBLISHER = { LEDGER_TABLE: 'Ledger', REGISTRY_TABLE: 'Registry', EVENT_BUS: 'bus' };
 
 describe('the settings of a consumer', () => {
-  test('name exactly the tables that it writes', () => {
+  test('name exactly the tables that the consumer writes', () => {
     expect(readConsumerConfig({ ...CONSUMER, VIEWS_TABLE: 'Views' })).toEqual({
       tables: { idempotency: 'Idempotency', views: 'Views' },
       parkingQueueUrl: QUEUE,
     });
   });
 
-  test.each(Object.keys(CONSUMER))('are rejected without %s, naming the variable', (name) => {
+  test.each(Object.keys(CONSUMER))('are rejected without %s, and the error names the variable', (name) => {
     expect(() => readConsumerConfig({ ...CONSUMER, [name]: undefined })).toThrow(name);
   });
 });
 
 describe('the settings of the publishers', () => {
-  test('name the Ledger and the bus, and for the relay the parking queue', () => {
+  test('name the Ledger, the event bus and, for the relay, the parking queue', () => {
     expect(readPublisherConfig(PUBLISHER)).toEqual({
       tables: { ledger: 'Ledger', registry: 'Registry' },
       eventBus: 'bus',

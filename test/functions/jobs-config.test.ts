@@ -46,7 +46,7 @@ describe('the job functions', () => {
     ['API_URL', undefined],
     ['API_URL', 'ftp://api.example'],
     ['API_URL', 'https://api.example/'],
-  ])('do not start as an executor with %s %s, and the error names the variable', (name, value) => {
+  ])('reject an executor with %s set to %s, and the error names the variable', (name, value) => {
     expect(() => readExecutorConfig({ ...executor, [name]: value })).toThrow(`the environment variable ${name}`);
   });
 
@@ -56,7 +56,7 @@ describe('the job functions', () => {
     'UPKEEP_JOBS_QUEUE_URL',
     'DEPLOYMENT_SETTINGS',
     'LISTED_JOBS',
-  ])('not without %s', (name) => {
+  ])('reject the jobs API without %s, and the error names the variable', (name) => {
     expect(() => readJobsApiConfig({ ...api, [name]: undefined })).toThrow(`the environment variable ${name}`);
   });
 });

@@ -13,12 +13,12 @@ const SANDBOX = {
   REGISTRY_TABLE: 'registry',
 };
 
-describe('the configured parties of a function', () => {
-  test('are none without settings, and then no orders are accepted', () => {
+describe('the configured external services of a function', () => {
+  test('are undefined without settings, so no orders are accepted', () => {
     expect(readPartiesConfig({ REGISTRY_TABLE: 'registry' })).toBeUndefined();
   });
 
-  test('are read with the settings of the sandbox and of Postmark', () => {
+  test('are read from the settings of the sandbox and of Postmark', () => {
     expect(readPartiesConfig(SANDBOX)).toEqual({
       shopUrl: 'http://localhost:4566/live',
       secrets: { sandbox: 'arn:sandbox' },
@@ -50,7 +50,7 @@ describe('the configured parties of a function', () => {
     [{ DEAD_LETTERS_QUEUE_URL: undefined }, 'DEAD_LETTERS_QUEUE_URL is not set'],
     [{ DELAYED_CALLS_QUEUE_URL: undefined }, 'DELAYED_CALLS_QUEUE_URL is not set'],
     [{ REGISTRY_TABLE: undefined }, 'REGISTRY_TABLE is not set'],
-  ])('%j is refused, naming the variable', (changes, message) => {
+  ])('are rejected with %j, and the error names the variable', (changes, message) => {
     expect(() => readPartiesConfig({ ...SANDBOX, ...changes })).toThrow(message);
   });
 });

@@ -34,7 +34,7 @@ import { World } from '../world/world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
-/** The executed units of work, with one entry for each execution. */
+/** Operation id of each executed unit of work, with one entry per execution. */
 let units: string[];
 let runner: OperationRunner;
 
@@ -52,7 +52,7 @@ beforeEach(() => {
   };
 });
 
-/** Expects that each unit was executed twice. */
+/** Expects that `count` units were executed twice each. */
 function expectTwice(count: number): void {
   expect(new Set(units).size).toBe(count);
   expect(units).toHaveLength(2 * count);
@@ -64,8 +64,8 @@ async function webhooks(): Promise<WebhookWorld> {
   return world;
 }
 
-describe('delivered twice, and executed by the runner both times, these units take effect once:', () => {
-  test('a record of the Stream at the relay', async () => {
+describe('units of work that are delivered and executed twice', () => {
+  test('a Stream record takes effect once at the relay', async () => {
     const harness = new RelayHarness(chains(2));
     await harness.relayWith({ runner });
     await harness.relayWith({ runner });
@@ -73,7 +73,7 @@ describe('delivered twice, and executed by the runner both times, these units ta
     expect(harness.publishedIds).toEqual(harness.expected);
   });
 
-  test('a minute of the Ledger that is republished', async () => {
+  test('a republished minute of the Ledger takes effect once', async () => {
     const transitions = chains(1);
     const events = eventsOf(systemDigest, transitions);
     const occurredAtMs = events[0]?.occurredAtMs ?? 0;
@@ -99,7 +99,7 @@ describe('delivered twice, and executed by the runner both times, these units ta
     expectTwice(1);
   });
 
-  test('an event at the projector', async () => {
+  test('an event takes effect once at the projector', async () => {
     const [event] = eventsOf(systemDigest, chains(1));
     invariant(event !== undefined, 'the chain has no event');
     const views = new MemoryViews();
@@ -118,7 +118,7 @@ describe('delivered twice, and executed by the runner both times, these units ta
     expectTwice(1);
   });
 
-  test('an event at the fan-out of webhooks', async () => {
+  test('an event takes effect once at the webhook fan-out', async () => {
     const world = await webhooks();
     const event = eventNamed('one');
     const tools = { ...world.webhookTools(world.actor('fan-out')), runner };
@@ -127,7 +127,7 @@ describe('delivered twice, and executed by the runner both times, these units ta
     expect(await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 10 })).toHaveLength(1);
   });
 
-  test('an attempt at the sender', async () => {
+  test('a webhook attempt takes effect once at the sender', async () => {
     const world = await webhooks();
     const tools = { ...world.webhookTools(world.actor('sender')), runner };
     world.appendToLedger(eventNamed('one'));
@@ -139,7 +139,7 @@ describe('delivered twice, and executed by the runner both times, these units ta
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test('a page of a replay at the sender', async () => {
+  test('a page of a replay takes effect once at the sender', async () => {
     const world = await webhooks();
     const fromMs = world.clock.nowMs();
     world.past = [eventNamed('past', fromMs)];
@@ -162,7 +162,7 @@ describe('delivered twice, and executed by the runner both times, these units ta
     expect(await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 10 })).toHaveLength(1);
   });
 
-  test('a page of a run at its worker', async () => {
+  test('a page of a job run takes effect once at its worker', async () => {
     const clock = new SimulatedClock();
     const runs = new Stores(clock).jobRuns;
     const run = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
@@ -179,7 +179,7 @@ describe('delivered twice, and executed by the runner both times, these units ta
     expect(done).toHaveLength(1);
   });
 
-  test('an invocation by a schedule at the executor', async () => {
+  test('a scheduled invocation takes effect once at the executor', async () => {
     const world = new World();
     const entry = jobEntry('close-days');
     invariant(entry !== undefined, 'the job does not exist');
@@ -189,7 +189,7 @@ describe('delivered twice, and executed by the runner both times, these units ta
     expectTwice(1);
   });
 
-  test('a dead letter that two operators redrive', async () => {
+  test('a dead letter that two operators redrive takes effect once', async () => {
     const clock = new SimulatedClock();
     const deadLetters = new MemoryDeadLetterStore(clock);
     await deadLetters.put({
@@ -211,7 +211,7 @@ describe('delivered twice, and executed by the runner both times, these units ta
     expect([units.length, calls]).toEqual([1, 1]);
   });
 
-  test('a request with a key at the sandbox', async () => {
+  test('a request with an idempotency key takes effect once at the sandbox', async () => {
     const books = emptyBooks();
     let ids = 0;
     const sandbox = createSandbox({

@@ -19,14 +19,17 @@ import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
 const READ_ONLY = ['api-documents.ts', 'audit.ts', 'reads.ts'];
-/** Functions without a `wire` export: one reads only its own files, and the sandbox has a separate simulation. */
+/**
+ * Functions without a `wire` export: `api-documents.ts` reads only its own files, and the sandbox is simulated
+ * separately.
+ */
 const WITHOUT_PLATFORM = ['api-documents.ts', 'handler.ts'];
 const EXCEPTION = '/** Not wrapped in `idempotently`: it only reads. */';
 const WRAPPED = FUNCTIONS.filter((file) => !READ_ONLY.includes(basename(file)));
 
 interface Export {
   readonly name: string;
-  /** Source text, including its comment. */
+  /** Source text, including the leading comment. */
   readonly text: string;
   readonly value: ts.Expression | undefined;
 }
@@ -77,7 +80,7 @@ function usesName(node: ts.Node, name: string): boolean {
   return ts.forEachChild(node, (child) => usesName(child, name)) ?? false;
 }
 
-test('finds the functions', () => {
+test('the function files are found', () => {
   expect(FUNCTIONS.length).toBeGreaterThan(18);
 });
 
@@ -92,7 +95,7 @@ test('each function is deployed by one construct', () => {
 });
 
 describe.each(FUNCTIONS)('%s', (file) => {
-  test('exports its handler, and a function that wires the handler on a platform', () => {
+  test('exports its handler and a function that wires it to a platform', () => {
     const names = exportsOf(file).map(({ name }) => name);
     expect(names).toEqual(WITHOUT_PLATFORM.includes(basename(file)) ? ['handler'] : ['handler', 'wire']);
   });
@@ -105,7 +108,7 @@ describe.each(FUNCTIONS)('%s', (file) => {
   });
 });
 
-describe('the check of a handler', () => {
+describe('the handler check', () => {
   const faultsIn = (text: string) => {
     const source = ts.createSourceFile('x.ts', `const x = ${text};`, ts.ScriptTarget.Latest, true);
     const [statement] = source.statements;
@@ -118,7 +121,7 @@ describe('the check of a handler', () => {
     ['idempotently({ unit: "a run", record: "its row" }, () => worker(tools))', 'the runner is not used'],
     ['idempotently({ unit: "a run", record: "its row" }, (runner) => worker(tools))', 'the runner is not used'],
     ['idempotently({ unit: "a run" }, (runner) => worker({ runner }))', 'record is not stated'],
-  ])('finds the fault of %s', (text, fault) => {
+  ])('reports the fault in %s', (text, fault) => {
     expect(faultsIn(text)).toEqual([fault]);
   });
 
@@ -127,7 +130,7 @@ describe('the check of a handler', () => {
   });
 });
 
-describe('every function', () => {
+describe('each function', () => {
   const queue = 'https://sqs.eu-west-1.amazonaws.com/1/queue';
   const good: Readonly<Record<string, string>> = {
     AWS_REGION: 'eu-west-1',
@@ -188,7 +191,7 @@ describe('every function', () => {
   const start = (file: string, how: string): Promise<unknown> => import(`../../${file}?${how}`);
 
   test.each(WRAPPED.filter((each) => !WITHOUT_PLATFORM.includes(basename(each))))(
-    'of %s keeps records for the deployed retention',
+    '%s keeps records for the deployed retention',
     async (file) => {
       const { wire } = (await import(`../../${file}`)) as { wire: (platform: unknown, runner: unknown) => unknown };
       const asked: PropertyKey[] = [];
@@ -209,7 +212,7 @@ describe('every function', () => {
     },
   );
 
-  test.each(WRAPPED)('of %s refuses to start when idempotency is disabled', async (file) => {
+  test.each(WRAPPED)('%s refuses to start when idempotency is disabled', async (file) => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
     try {
       await expect(start(file, 'disabled')).rejects.toThrow(`${POWERTOOLS_IDEMPOTENCY_DISABLED} is set`);
@@ -218,7 +221,7 @@ describe('every function', () => {
     }
   });
 
-  test.each(FUNCTIONS)('of %s starts with its deployed settings, and makes no call', async (file) => {
+  test.each(FUNCTIONS)('%s starts with its deployed settings and makes no network call', async (file) => {
     expect(await start(file, 'started')).toEqual(expect.objectContaining({ handler: expect.any(Function) }));
   });
 });

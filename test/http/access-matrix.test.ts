@@ -15,7 +15,7 @@ import { EVENT_ID, SimulatedIntake } from '../intake/intake-site.ts';
 import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
 import { type Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
-/** Calls every endpoint as every kind of caller. The rows are the declarations of the endpoints. */
+/** Calls every declared endpoint as every kind of caller. */
 
 const routeOf = ({ method, path }: Pick<DescribedOperation, 'method' | 'path'>) => `${method} ${path}`;
 const TENANT_ROUTES = ENDPOINTS.flatMap((row) =>
@@ -27,7 +27,7 @@ const OPERATOR_ROUTES = ENDPOINTS.flatMap((row) =>
 const SIGNED_ROUTES = ENDPOINTS.filter(({ scope, role }) => scope === undefined && role === undefined).map(routeOf);
 
 /**
- * The first example of each body. Its request succeeds for the owner of the ids, or is refused for a reason other than
+ * First example body of each endpoint. With it, a request of the owner succeeds or is refused for a reason other than
  * access.
  */
 const BODIES = Object.fromEntries(
@@ -37,13 +37,13 @@ const BODIES = Object.fromEntries(
   }),
 );
 
-/** Bodies that, unlike the examples, leave the endpoint in use for the other requests. */
+/** Bodies that, unlike the examples, keep the webhook endpoint usable for later requests. */
 const HARMLESS: Readonly<Record<string, object>> = {
   'PATCH /v1/webhook_endpoints/{id}': { enabled: true },
   'POST /v1/webhook_endpoints/{id}/rotate_secret': { overlap_seconds: 0 },
 };
 
-/** The query strings that routes need, by route. */
+/** Required query strings, by route. */
 const QUERIES: Readonly<Record<string, string>> = {
   'GET /v1/reports/volume': '?from=2026-03-01&to=2026-03-02',
   'GET /v1/corrections': '?payment={payment}',
@@ -51,7 +51,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   'GET /v1/annotations': '?payment={payment}',
 };
 
-/** Whether a request names an object, which callers of other tenants do not find. */
+/** Reports whether the route names an object, which other tenants must not find. */
 const namesAnObject = (route: string) => `${route}${QUERIES[route] ?? ''}`.includes('{');
 
 const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
@@ -136,7 +136,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-/** @param tenant the tenant and mode that an operator names */
+/** @param tenant tenant and mode that an operator names in the `Payonce-Tenant` header */
 function request(route: string, key: string | undefined, tenant?: string): Promise<Reply> {
   const [method = '', template = ''] = route.split(' ');
   const body = HARMLESS[route] ?? BODIES[route];
@@ -178,7 +178,7 @@ beforeAll(async () => {
   for (const role of ROLES) api.registerOperator(ofRole(role), { role, operator: role });
 });
 
-test('every object of the desk exists, and the documents list exactly the declared endpoints', () => {
+test('every object of the desk exists, and the API documents list exactly the declared endpoints', () => {
   expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
   expect(new Set(ENDPOINTS.map(routeOf))).toEqual(new Set(operations.map(routeOf)));
 });
@@ -191,7 +191,7 @@ test.each(SIGNED_ROUTES)('%s accepts no key, because its callers sign the body',
 });
 
 describe.each(TENANT_ROUTES)('%s', (route, needed) => {
-  test('rejects a missing key, an expired, revoked or unknown key, and every operator', async () => {
+  test('rejects every operator key and a missing, expired, revoked or unknown key', async () => {
     const { revoked, expired, unknown } = CALLERS;
     for (const key of [undefined, revoked, expired, unknown, ...ROLES.map(ofRole)])
       expect([key, ...codeOf(await request(route, key))]).toEqual([key, 401, 'unauthorized']);
@@ -202,7 +202,7 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
       expect([scope, ...codeOf(await request(route, scoped(scope)))]).toEqual([scope, 403, 'insufficient_scope']);
   });
 
-  test('shows and changes nothing of another tenant or mode', async () => {
+  test('neither shows nor changes objects of another tenant or mode', async () => {
     for (const key of [CALLERS.otherTenant, CALLERS.otherMode]) {
       const reply = await request(route, key);
       expect(reply.status).toBeLessThan(500);
@@ -231,14 +231,14 @@ describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (ro
       expect([key, ...codeOf(await request(route, key, 'ten_other/test'))]).toEqual([key, 401, 'unauthorized']);
   });
 
-  test('refuses a header that is not a tenant and a mode', async () => {
+  test('rejects a header that does not name a tenant and a mode', async () => {
     const refused = needed === undefined ? [401, 'unauthorized'] : [400, 'invalid_request'];
     for (const tenant of ['ten_desk', 'ten_desk/prod', 'ten_desk/test, ten_other/test', 'desk/live'])
       expect([tenant, ...codeOf(await request(route, ofRole('owner'), tenant))]).toEqual([tenant, ...refused]);
   });
 });
 
-/** Routes that are refused here, because the payment is captured and a replay of the endpoint is in progress. */
+/** Routes that respond 409 here, because the payment is captured and a replay of the endpoint is in progress. */
 const REFUSED: ReadonlySet<string> = new Set([
   'POST /v1/payments/{id}/capture',
   'POST /v1/payments/{id}/cancel',
@@ -248,7 +248,7 @@ const REFUSED: ReadonlySet<string> = new Set([
 const FOR_OPERATORS = TENANT_ROUTES.filter(([, , role]) => role !== undefined);
 
 describe.each(FOR_OPERATORS)('%s, called by an operator who names the desk', (route, _scope, role = 'owner') => {
-  test('answers, counts against no limit, and records the operator in every change', async () => {
+  test('counts against no limit and records the operator in every change', async () => {
     const before = written.length;
     limited.length = 0;
     const { status } = await request(route, ofRole(role), 'ten_desk/test');
@@ -270,29 +270,32 @@ const NAMING_A_TENANT = operations
   });
 
 describe('an unknown tenant', () => {
-  test.each(FOR_OPERATORS)('answers 404 at %s and writes nothing', async (route) => {
+  test.each(FOR_OPERATORS)('is not found (404) at %s, and nothing is written', async (route) => {
     const before = written.length;
     const reply = await request(route, ofRole('owner'), `${UNKNOWN_TENANT}/test`);
     expect([codeOf(reply), reply.body['param']]).toEqual([[404, 'not_found'], 'payonce-tenant']);
     expect(written.slice(before)).toEqual([]);
   });
 
-  test.each(NAMING_A_TENANT)('answers 404 in the $where of $method $path and writes nothing', async (operation) => {
-    const { method, path, where } = operation;
-    const before = written.length;
-    const body = { ...BODIES[`${method} ${path}`], tenant: UNKNOWN_TENANT };
-    const query = where === 'query' ? `?tenant=${UNKNOWN_TENANT}` : '';
-    const reply = await api.ask(method, `${path}${query}`, {
-      headers: {
-        Authorization: `Bearer ${ofRole('owner')}`,
-        'Idempotency-Key': `unknown-${(sent += 1)}`,
-        ...(where === 'body' ? { 'Content-Type': 'application/json' } : {}),
-      },
-      event: { body: where === 'body' ? JSON.stringify(body) : null },
-    });
-    expect(codeOf(reply)).toEqual([404, 'not_found']);
-    expect(written.slice(before)).toEqual([]);
-  });
+  test.each(NAMING_A_TENANT)(
+    'is not found (404) in the $where of $method $path, and nothing is written',
+    async (operation) => {
+      const { method, path, where } = operation;
+      const before = written.length;
+      const body = { ...BODIES[`${method} ${path}`], tenant: UNKNOWN_TENANT };
+      const query = where === 'query' ? `?tenant=${UNKNOWN_TENANT}` : '';
+      const reply = await api.ask(method, `${path}${query}`, {
+        headers: {
+          Authorization: `Bearer ${ofRole('owner')}`,
+          'Idempotency-Key': `unknown-${(sent += 1)}`,
+          ...(where === 'body' ? { 'Content-Type': 'application/json' } : {}),
+        },
+        event: { body: where === 'body' ? JSON.stringify(body) : null },
+      });
+      expect(codeOf(reply)).toEqual([404, 'not_found']);
+      expect(written.slice(before)).toEqual([]);
+    },
+  );
 
   test('is reported only to callers that may call the route', async () => {
     const codes = [];
@@ -320,10 +323,10 @@ test('an operator’s idempotency key is separate from the same key of the tenan
   expect((await rotate(ofRole('owner'))).body['secret']).toBe(replies[0]?.body['secret']);
 });
 
-describe('the path of another tenant’s endpoint', () => {
+describe('a path through the endpoint of another tenant', () => {
   const parts = TENANT_ROUTES.map(([route]) => route).filter((route) => /\{(?:delivery|replay)\}/.test(route));
 
-  test.each(parts)('does not open %s of the desk', async (route) => {
+  test.each(parts)('gives no access to %s of the desk', async (route) => {
     const [method = '', template = ''] = route.split(' ');
     const headers = { Authorization: `Bearer ${CALLERS.otherTenant}`, 'Content-Type': 'application/json' };
     const made = await api.ask('POST', '/v1/webhook_endpoints', {
@@ -360,13 +363,13 @@ function isDeletion(route: string): number {
   return route.startsWith('DELETE ') ? 1 : 0;
 }
 
-test('every other route that changes something has changed something in these tests', () => {
+test('every mutating route that is not refused has changed a row in these tests', () => {
   const changes = TENANT_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET '));
   expect(changes.filter((route) => !changing.has(route))).toEqual(changes.filter((route) => REFUSED.has(route)));
 });
 
 describe.each(OPERATOR_ROUTES)('%s', (route, needed) => {
-  test('rejects a missing key, an expired key, and every tenant with any scope', async () => {
+  test('rejects a missing, revoked or expired key and tenant keys of any scope', async () => {
     const { revokedOperator, expiredOperator, otherTenant, otherMode } = CALLERS;
     const closed = [undefined, revokedOperator, expiredOperator, otherTenant, otherMode, ...ALL_SCOPES.map(scoped)];
     for (const key of closed) expect([key, ...codeOf(await request(route, key))]).toEqual([key, 401, 'unauthorized']);

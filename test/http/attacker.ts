@@ -2,7 +2,7 @@ import { operations } from '../api-docs/described-api.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { fc } from '../support/properties.ts';
 
-/** The data of a tenant under attack, split by what the attacker knows. */
+/** Data of the attacked tenant, both known to the attacker and secret. */
 export interface Victim {
   readonly tenantId: string;
   /** Known to the attacker: ids of objects of every kind, references, e-mail addresses, idempotency keys. */
@@ -119,7 +119,7 @@ export function attacksOn(
     });
 }
 
-/** @returns the secret of the victim that an answer shows, or its fault; undefined if the answer shows neither */
+/** @returns the victim's secret or the server fault that a response reveals; undefined if it reveals neither */
 export function shownBy(
   { status, text, headers }: Pick<ApiAnswer, 'status' | 'text' | 'headers'>,
   victim: Victim,

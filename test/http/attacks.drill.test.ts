@@ -10,16 +10,16 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { attacksOn, shownBy, type Victim } from './attacker.ts';
 
-/** Number of requests of a run. If `PAYONCE_ATTACK_MINUTES` is set, the run lasts that many minutes. */
+/** Requests per run, unless `PAYONCE_ATTACK_MINUTES` sets the duration of the run instead. */
 const REQUESTS = whole(3_000, { slice: 100 });
 const MINUTES = Number(process.env['PAYONCE_ATTACK_MINUTES'] ?? 0);
-/** Time limit of the test, equal to `testTimeout` of Jest: ends only a test that hangs. */
+/** Time limit of the test, equal to Jest's `testTimeout`, in milliseconds. Only a hanging test reaches it. */
 const HANGS_AFTER_MS = 900_000;
 const SEED = Number(process.env['PAYONCE_SEED'] ?? 1);
 const AT_ONCE = 4;
 const SECRET = 'Known only to the victim';
 
-/** Routes of the victim's own reads. */
+/** Routes that the victim reads before and after the attack. */
 const READS = [
   '/v1/payments',
   '/v1/orders',
@@ -95,7 +95,7 @@ async function victim(): Promise<{ readonly seen: Victim; readonly read: () => P
 }
 
 test(
-  'a tenant that knows all ids of another tenant finds and changes nothing of it, and causes no fault',
+  'a tenant that knows all ids of another tenant can neither read nor change its data, and causes no server error',
   async () => {
     const { seen, read } = await victim();
     const { api, apiKey } = await tenantNamed('Attacker');

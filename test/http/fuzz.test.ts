@@ -7,13 +7,13 @@ import { Api, OPERATOR_KEY } from '../world/api.ts';
 
 /** Requests that no honest client sends: any route with arbitrary body, headers, query and path. */
 
-/** Contained in every hostile text. The answer to a refused request must not contain it. */
+/** Marker in every hostile text. The response to a refused request must not contain it. */
 const CANARY = 'zqcanaryqz';
 const REQUESTS = whole(100_000, { slice: 2_000 });
-/** Number of requests sent to one world, so that its tables stay small. */
+/** Requests per world, so that its tables stay small. */
 const PER_WORLD = 250;
 
-/** Valid bodies of each route. A test changes one thing in them. */
+/** Valid bodies for the routes. A generated request may change one of their fields. */
 const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', metadata: { order: '7' }, description: 'Shirts' },
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual', reference: 'order-7' },
@@ -32,7 +32,7 @@ const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   {},
 ];
 
-/** Generates null, except for one in `times` draws. */
+/** Generates null, except in one of `times` draws. */
 const seldom = <Value>(times: number, arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> =>
   fc.oneof({ weight: times - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 
@@ -120,13 +120,12 @@ const request = fc.record({
   body,
 });
 
-/** Generates the requests sent to one world. */
 const sampleFrom = (seed: number) => fc.sample(request, { numRuns: PER_WORLD, seed });
 
-/** Status codes that store nothing. A declined payment (402) is stored. */
+/** Status codes of responses that store nothing. A declined payment (402) is stored. */
 const STORES_NOTHING = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
 
-/** Rows that count requests. */
+/** Keys of the rows that count requests. */
 const COUNTERS = /^"(?:LIMIT|KEY_USE)#/;
 
 async function worldWithPayment() {
@@ -142,7 +141,7 @@ async function worldWithPayment() {
 }
 
 describe('100,000 hostile requests, or a slice of them', () => {
-  test('are answered without a fault; a refusal stores nothing and repeats nothing of the request', async () => {
+  test('cause no server error, and refusals store nothing and echo nothing of the request', async () => {
     const statuses = new Map<number, number>();
     let world = await worldWithPayment();
     let asked: ReturnType<typeof sampleFrom> = [];

@@ -44,7 +44,7 @@ describe('headers', () => {
     ]);
   });
 
-  test('are read without an error, whatever the maps contain', () => {
+  test('are read without an error from arbitrary maps', () => {
     const name = fc.string();
     const maps = fc.tuple(
       fc.option(fc.dictionary(name, fc.option(fc.string(), { nil: undefined }))),

@@ -19,7 +19,7 @@ function codeOf(result: ReturnType<typeof read>): string | undefined {
 }
 
 describe('a body', () => {
-  test('of the maximum size is read, and a body with one byte more is refused', () => {
+  test('is read up to the maximum size and refused with one byte more', () => {
     const padded = (bytes: number) => `{"a":1}${' '.repeat(bytes - 7)}`;
 
     expect(read(padded(MAX_BODY_BYTES)).kind).toBe('valid');
@@ -42,7 +42,7 @@ describe('a body', () => {
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
     'application/json ; charset=utf-8;',
-  ])('is JSON as %s', (type) => {
+  ])('is read as JSON with the media type %s', (type) => {
     expect(read('{"a":1}', { 'content-type': type })).toEqual({ kind: 'valid', value: { a: 1 } });
   });
 
@@ -54,7 +54,7 @@ describe('a body', () => {
     'application/merge-patch+json',
     'application/json, text/plain',
     '',
-  ])('is not JSON as %j', (type) => {
+  ])('is refused with the media type %j', (type) => {
     expect(codeOf(read('{"a":1}', { 'content-type': type }))).toBe('unsupported_media_type');
   });
 
@@ -85,7 +85,7 @@ describe('a body', () => {
     expect(read('{"a":"\\ufffd"}').kind).toBe('valid');
   });
 
-  test('is refused with a byte-order mark, whether the body is in Base64 or not', () => {
+  test('is refused with a byte-order mark, in Base64 and as text', () => {
     expect(codeOf(readBytes('\ufeff{}'))).toBe('invalid_json');
     expect(codeOf(read('\ufeff{}'))).toBe('invalid_json');
   });

@@ -41,8 +41,8 @@ function textsIn(where: string, schema: Node): readonly Text[] {
 }
 
 /**
- * All texts in queries and bodies, and `Idempotency-Key`. Paths store nothing: an unknown path is 404. `Prefer` ignores
- * unknown words.
+ * All texts of queries and bodies, and `Idempotency-Key`. Paths and `Prefer` store nothing: an unknown path gets a 404,
+ * and unknown preferences are ignored.
  */
 const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
   ...parameters
@@ -54,10 +54,10 @@ const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
 /** Fields without a pattern: URLs are parsed (tested below), and a processor's event is protected by its signature. */
 const BY_RULE = /^create(?:Payment|Order)\.return_url$|^receiveCallback\./;
 
-/** The merchant's own data, which no header, e-mail or log contains. */
+/** Fields that allow line breaks: the merchant's own data, which no header, e-mail or log contains. */
 const OF_LINES = /\.metadata\.values$/;
 
-/** Returns whether the API documents allow a text with this character. */
+/** Reports whether the API documents allow this character in the text. */
 function takes({ schema }: Text, character: string): boolean {
   if ('enum' in schema || 'const' in schema || ['email', 'date'].includes(String(schema['format']))) return false;
   const { pattern = '' } = schema as { readonly pattern?: string };
@@ -66,7 +66,7 @@ function takes({ schema }: Text, character: string): boolean {
 }
 
 describe('a single-line field', () => {
-  test('is every text of a request, according to the API documents', () => {
+  test('is required for every text of a request by the API documents', () => {
     const open = TEXTS.filter(
       (text) =>
         !BY_RULE.test(text.where) &&
@@ -112,7 +112,7 @@ describe('a single-line field', () => {
     ['/v1/webhook_endpoints', 'url', (text) => ({ ...ENDPOINT, url: `https://shop.example.com/${text}` })],
   ];
 
-  test('allows line breaks and tabs in metadata values, but no other control characters', async () => {
+  test('contains no control characters, except line breaks and tabs in metadata values', async () => {
     const note = 'To the back door.\n\tRing twice,\r\nplease.';
     const stored = await post('/v1/payments', 'k-note', { ...PAYMENT, metadata: { note } });
     expect([stored.status, stored.body['metadata']]).toEqual([201, { note }]);
@@ -127,19 +127,22 @@ describe('a single-line field', () => {
     }
   });
 
-  test.each(BODIES)('is refused with a forbidden character, naming the field: %s, %s', async (path, param, bodyOf) => {
-    for (const [index, character] of FORGING.entries()) {
-      // JSON with U+0000 is refused as a whole, without naming a field.
-      const named = character === '\u0000' ? undefined : param;
-      const answer = await post(path, `k-${index}`, bodyOf(`a${character}b`));
-      expect({ character, status: answer.status, param: answer.body['param'] }).toEqual({
-        character,
-        status: 400,
-        param: named,
-      });
-      expect(JSON.stringify(answer.body)).not.toContain(character);
-    }
-    const last = await post(path, 'k-last', bodyOf('tok_ok'));
-    expect(last.status).toBeLessThan(300);
-  });
+  test.each(BODIES)(
+    'is refused with a forbidden character, and the error names the field: %s, %s',
+    async (path, param, bodyOf) => {
+      for (const [index, character] of FORGING.entries()) {
+        // JSON with U+0000 is refused as a whole, without naming a field.
+        const named = character === '\u0000' ? undefined : param;
+        const answer = await post(path, `k-${index}`, bodyOf(`a${character}b`));
+        expect({ character, status: answer.status, param: answer.body['param'] }).toEqual({
+          character,
+          status: 400,
+          param: named,
+        });
+        expect(JSON.stringify(answer.body)).not.toContain(character);
+      }
+      const last = await post(path, 'k-last', bodyOf('tok_ok'));
+      expect(last.status).toBeLessThan(300);
+    },
+  );
 });

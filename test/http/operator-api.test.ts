@@ -13,7 +13,7 @@ import { TABLES } from '../world/tables.ts';
 const OTHER = 'ok_zyxwvutsrqponmlkjihgfe';
 
 describe('an operator', () => {
-  test('may do what the role includes, and no more', async () => {
+  test('has exactly the permissions of the role', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     const statuses = [];
@@ -69,7 +69,7 @@ describe('an operator', () => {
       expect((await api.get(path, as(OPERATOR_KEY))).status).toBe(401);
   });
 
-  test('gets the same answer when the request is repeated with a different API key of the same person', async () => {
+  test('gets the stored response when the same person retries with a different API key', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     api.registerOperator(OTHER, { operator: 'Ada Example' });
@@ -79,7 +79,7 @@ describe('an operator', () => {
   });
 });
 
-describe('the routes of API keys', () => {
+describe('the API key routes', () => {
   test('list a key, revoke it once by its id, and name the operator in the activity log', async () => {
     const api = new Api();
     const id = await api.storeOperatorKey(OTHER, { operator: 'Bob Example', role: 'operator' });
@@ -101,7 +101,7 @@ describe('the routes of API keys', () => {
     });
   });
 
-  test('refuse with 409 to revoke the last owner’s key, even if the last two are revoked concurrently', async () => {
+  test('refuse with 409 to revoke the last owner key, even if the last two are revoked concurrently', async () => {
     const api = new Api();
     const owner = { operator: 'Ada Example', role: 'owner' } as const;
     const ids = [await api.storeOperatorKey(OTHER, owner), await api.storeOperatorKey(`${OTHER}2`, owner)];
@@ -121,7 +121,7 @@ describe('the routes of API keys', () => {
     expect((await api.revoke(successor)).body).toMatchObject({ code: 'last_owner_key' });
   });
 
-  test('create a tenant’s key and show its secret once; a repeated request gets no secret', async () => {
+  test('create a tenant key and show its secret only in the first response', async () => {
     const { api, tenant, body, made, id } = await keyOfTenant();
     const secret = String(made.body['secret']);
     expect([made.status, made.body]).toMatchObject([
@@ -144,7 +144,7 @@ describe('the routes of API keys', () => {
     expect(unknown.body).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  test('replace a tenant’s key once, even for concurrent requests', async () => {
+  test('replace a tenant key once, even for concurrent requests', async () => {
     const { api, tenant, id } = await keyOfTenant();
     const rolls = await Promise.all(['a', 'a', 'b', 'c'].map((key) => api.write(`/v1/admin/keys/${id}/roll`, key, {})));
     const [first, ...others] = rolls.filter(({ body }) => typeof body['secret'] === 'string');
@@ -156,7 +156,7 @@ describe('the routes of API keys', () => {
     expect(keys.find((key) => key['id'] === id)).toMatchObject({ rolled_to: first?.body['id'] });
   });
 
-  test('cannot create or replace an operator’s key, so that no owner can impersonate another person', async () => {
+  test('cannot create or replace an operator key, so no owner can impersonate another person', async () => {
     const api = new Api();
     const id = await api.storeOperatorKey(OTHER, { operator: 'Bob Example', role: 'approver' });
     expect((await api.write(`/v1/admin/keys/${id}/roll`, 'r', {})).status).toBe(404);

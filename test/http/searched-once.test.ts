@@ -22,7 +22,7 @@ function searches(): readonly number[] {
 const MARKS = ['mark-description', 'mark_name', 'mark-value', 'mark-reference'];
 const NOTES = { metadata: { mark_name: 'mark-value' }, reference: 'mark-reference' };
 
-describe('each text of a request is searched once for card numbers and secrets', () => {
+describe('the search for card numbers and secrets in requests', () => {
   const BODY = { ...NOTES, description: 'mark-description' };
 
   test.each([
@@ -30,18 +30,18 @@ describe('each text of a request is searched once for card numbers and secrets',
     ['refused by the schema', { ...BODY, amount: 0 }],
     ['refused for an unknown field', { ...BODY, unknown: 1 }],
     ['refused for a field of its metadata', { ...BODY, metadata: { mark_name: 'mark-value\u0007' } }],
-  ])('searches once in a request that is %s', async (_how, body) => {
+  ])('reads each text once in a request that is %s', async (_how, body) => {
     await new Api().pay('k-1', body);
     expect(searches()).toEqual([1, 1, 1, 1]);
   });
 
-  test('searches once in a field name that the answer repeats', async () => {
+  test('reads a field name once even if the response repeats it', async () => {
     const { body } = await new Api().pay('k-1', { mark_name: 'mark-value' });
     expect(body).toMatchObject({ code: 'unknown_field', param: 'mark_name' });
     expect(searches()).toEqual([0, 1, 1, 0]);
   });
 
-  test('searches once in the name and value of a query parameter', async () => {
+  test('reads the name and value of a query parameter once', async () => {
     const { body } = await new Api().get('/v1/payments?mark_name=mark-value');
     expect(body).toMatchObject({ code: 'unknown_parameter', param: 'mark_name' });
     expect(searches()).toEqual([0, 1, 1, 0]);
@@ -51,13 +51,13 @@ describe('each text of a request is searched once for card numbers and secrets',
 describe('field names that together form a card number', () => {
   const NAMED = { metadata: { 424242424242: { 4242: 'sk_live_0123456789' } } };
 
-  test('are not repeated by an answer', async () => {
+  test('are not repeated in a response', async () => {
     const { body } = await new Api().pay('k-1', NAMED);
     expect(body).toMatchObject({ code: 'secret_not_allowed' });
     expect(body).not.toHaveProperty('param');
   });
 
-  test('are not kept with an event', async () => {
+  test('are not stored with a parked event', async () => {
     const site = new SimulatedIntake();
     await site.deliver(site.inQueue(JSON.stringify(site.request(NAMED))));
     expect(site.parkedReasons).toEqual(['malformed']);
@@ -65,7 +65,7 @@ describe('field names that together form a card number', () => {
   });
 });
 
-describe('each text of an event is searched once for card numbers and secrets', () => {
+describe('the search for card numbers and secrets in events', () => {
   const away = {
     charge: () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is unavailable')),
   };
@@ -78,7 +78,7 @@ describe('each text of an event is searched once for card numbers and secrets', 
     ['too old', { timestamp: '2020-01-01T00:00:00Z' }, {}],
     ['delivered a second time', {}, away],
     ['failed', {}, broken],
-  ])('searches once in an event that is %s, over every transport', async (_how, changes, charge) => {
+  ])('reads each text once over every transport in an event that is %s', async (_how, changes, charge) => {
     const site = new SimulatedIntake();
     const processor = { processor: { ...createSandboxInProcess({ clock: site.world.clock }), ...charge } };
     const sent = () => site.request({ ...NOTES, ...changes });
@@ -94,7 +94,7 @@ describe('each text of an event is searched once for card numbers and secrets', 
     }
   });
 
-  test('searches once in an event that is not JSON', async () => {
+  test('reads the text of a non-JSON event once', async () => {
     const site = new SimulatedIntake();
     await site.deliver(site.inQueue('{"mark-value"'));
     expect(site.parkedReasons).toEqual(['malformed']);

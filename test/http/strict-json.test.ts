@@ -8,7 +8,7 @@ const parsed = (text: string) => {
 };
 
 describe('strict JSON', () => {
-  test('is parsed as JSON.parse does, for every value that all parsers interpret alike', () => {
+  test('yields the value of JSON.parse wherever all parsers agree', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 8, stringUnit: 'grapheme' }), fc.nat(3), (text, indent) => {
         const value: unknown = JSON.parse(text);

@@ -28,7 +28,7 @@ async function flood(requests: number): Promise<void> {
 }
 
 describe('a tenant beyond its limit', () => {
-  test('is answered 429 before anything is claimed, charged or stored, and its key can be retried', async () => {
+  test('gets a 429 before anything is claimed, charged or stored, and can retry with the same key', async () => {
     await flood(LIMIT.burst);
     const before = JSON.stringify(api.store.database.items(TABLES.ledger));
 

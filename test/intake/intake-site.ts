@@ -13,7 +13,6 @@ import { hashesUnder } from '../views/email-tools.ts';
 import { isAnyTenant, UNKNOWN_TENANT } from '../world/api.ts';
 import { World } from '../world/world.ts';
 
-/** A message in a queue of the test double. */
 interface Queued {
   readonly body: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -25,19 +24,21 @@ export const EVENT_ID = '0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e11';
 const QUEUE_OF_SHOP = 'arn:aws:sqs:eu-west-1:111122223333:requests-of-shop';
 const OWN_QUEUE = 'arn:aws:sqs:eu-west-1:111122223333:requests';
 
-/** Runs the function that accepts payment requests on a simulated world, with its queues in memory. */
+/** Runs the payment-request function in a simulated world, with in-memory queues. */
 export class SimulatedIntake<Of extends World = World> {
   readonly world: Of;
-  /** Messages by queue name. */
   readonly queues = { requests: [] as Queued[], parked: [] as Queued[] };
   readonly faults: unknown[] = [];
   readonly runs: Readonly<Record<string, unknown>>[] = [];
   readonly batches: (readonly string[])[] = [];
-  /** The receipt handles of the messages that an execution deleted itself. */
+  /** Receipt handles of the messages that the function itself deleted. */
   readonly acknowledged: string[] = [];
   /** @default each request is admitted */
   limits: Pick<TenantLimits, 'admit'> = { admit: async () => ({ kind: 'admitted' }) };
-  /** Error that SQS answers with. @default SQS succeeds */
+  /**
+   * Error that SQS returns.
+   * @default SQS succeeds
+   */
   outage: Error | undefined;
   #messages = 0;
 
@@ -77,7 +78,7 @@ export class SimulatedIntake<Of extends World = World> {
     });
   }
 
-  /** Returns a request for 10.00 EUR, sent now, except for `changes`. */
+  /** Returns a request for 10.00 EUR sent now, overridden by `changes`. */
   request(changes: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
     return {
       event_id: EVENT_ID,
@@ -162,7 +163,7 @@ export class SimulatedIntake<Of extends World = World> {
     return answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   }
 
-  /** Receives the visible messages of the function's own queue and invokes it with them. */
+  /** Delivers the visible messages of the function's own queue to the function. */
   async takeDue(changes: Partial<TransportTools> = {}): Promise<number> {
     const { requests } = this.queues;
     const due = requests.filter(({ visibleAtMs }) => visibleAtMs <= this.world.clock.nowMs());
@@ -183,7 +184,7 @@ export class SimulatedIntake<Of extends World = World> {
     return paymentOfEvent(systemDigest, owner, eventId);
   }
 
-  /** Counts the charges of the event that took money, according to the processor. */
+  /** Counts the event's successful charges at the processor. */
   charged(eventId = EVENT_ID, owner = SHOP): number {
     const charges = this.world.processor.charges(this.paymentOf(eventId, owner));
     return charges.filter(({ status }) => status === 'succeeded').length;

@@ -61,7 +61,7 @@ describe('a topic of a real Kafka broker', () => {
         [0, poison],
         [0],
         [0, request(second)],
-        // The record is duplicated in its partition, and in the other partition in a different order.
+        // Records are duplicated within a partition, and across partitions in a different order.
         [0, request(first)],
         [1, request(third)],
         [1, request(second)],
@@ -99,7 +99,7 @@ describe('a topic of a real Kafka broker', () => {
           handled.add(place);
         }
         if (deaths < 2) {
-          // The function's answer is lost: its offsets are not committed, and its batch is redelivered.
+          // The function's response is lost, so the offsets are not committed and the batch is redelivered.
           deaths += 1;
           await poller.kill();
           poller = kafka.poll('payonce', 4);

@@ -83,7 +83,7 @@ describe('an event that requests a payment, on the deployed stack', () => {
     expect(await api.charges(paymentOf(eventId))).toHaveLength(1);
   });
 
-  test('is charged once by a Kafka batch delivered twice, in a different order, with a poison record', async () => {
+  test('is charged once when a Kafka batch with a poison record is redelivered in a different order', async () => {
     const ids = [1, 2, 3].map(() => crypto.randomUUID());
     const poison = `poison ${ids[0]}`;
     const values = [poison, ...ids.map((id) => JSON.stringify(request(id)))];

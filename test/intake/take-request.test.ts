@@ -26,7 +26,7 @@ const chain = async () => readChain(site.world.store, site.paymentOf());
 const HOUR_MS = 3_600_000;
 
 describe('a payment requested by an event', () => {
-  test('is charged once, however often and over whichever transports the event arrives', async () => {
+  test('is charged once when its event arrives repeatedly, over different transports', async () => {
     const times = Array.from({ length: 5 }, (_, minutes) => {
       site.world.clock.advance(60_000 * Math.min(minutes, 1));
       return site.request();
@@ -49,7 +49,7 @@ describe('a payment requested by an event', () => {
     expect(site.queues).toEqual({ requests: [], parked: [] });
   });
 
-  test('has an open record after a failure, which a later delivery completes with a new time', async () => {
+  test('has an open record after a failure, and a later delivery with a new time completes it', async () => {
     const { clock, store } = site.world;
     const record = () => store.readRecord(chargeOperation(site.paymentOf()));
     const api = new Api({}, site.world);
@@ -85,7 +85,7 @@ describe('a payment requested by an event', () => {
       site.paymentOf(),
     ]);
 
-    // Long after, the record is deleted, and the payment itself shows the outcome.
+    // After the record is deleted, the payment itself shows the outcome.
     clock.advance(9 * 24 * HOUR_MS);
     const Key = { [IdempotencyTable.partitionKey]: `OP#${site.paymentOf()}` };
     await store.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key }));
@@ -130,7 +130,7 @@ describe('a payment requested by an event', () => {
     });
   });
 
-  test('is completed with its outcome when declined, and is not retried', async () => {
+  test('is completed as failed when declined, and is not retried', async () => {
     await site.deliver(site.inQueue(json({ account_from: 'tok_declined' })));
     await site.deliver(site.inQueue(json({ account_from: 'tok_declined' })));
     expect((await chain())?.newest.payment.status).toBe('failed');
@@ -138,7 +138,7 @@ describe('a payment requested by an event', () => {
     expect(site.batches).toEqual([['done'], ['done_before']]);
   });
 
-  test('separates payments of different tenants that have the same event id', async () => {
+  test('is separate from a payment of another tenant with the same event id', async () => {
     const other = { ...SHOP, tenantId: tenantId('ten_other') };
     await site.deliver(site.onSubject(json()));
     await site.deliver(site.onSubject(json({ account_to: 'ten_other' }), 'payments.other'));
@@ -164,7 +164,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     expect(site.charged()).toBe(1);
   });
 
-  test('a sender whose tenant does not exist is parked over each transport, and nothing is charged', async () => {
+  test('an event whose tenant does not exist is parked over each transport, and nothing is charged', async () => {
     const isTenant = async () => false;
     const { record } = { record: json() };
     const ofUnknown = [site.onBus(site.request()), site.inQueue(record), site.onSubject(record)];
@@ -189,7 +189,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     ]);
   });
 
-  test('an event of a sender without a mapping', async () => {
+  test('an event of a sender without a mapping is parked as unknown_sender', async () => {
     await site.deliver([
       site.onSubject(json(), 'payments.stranger'),
       site.onBus(site.request(), { account: '999999999999' }),
@@ -222,7 +222,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     expect(await chain()).toBeUndefined();
   });
 
-  test('an event older than the setting, by its own time or by the time of the transport', async () => {
+  test('an event is parked as expired if its own time or the time of the transport is too old', async () => {
     const late = json();
     const record = site.inQueue(json({ timestamp: '2030-01-01T00:00:00+01:00' }));
     site.world.clock.advance(24 * HOUR_MS + 1);
@@ -231,7 +231,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     expect(site.charged()).toBe(0);
   });
 
-  test('an event whose reference is in use', async () => {
+  test('an event whose reference is in use is parked as refused', async () => {
     await site.deliver(site.inQueue(json({ reference: 'order-6735' })));
     const other = json({ reference: 'order-6735', event_id: 'b0ef0b1e-8a3d-4c35-8f53-2f6d7e2f0c11' });
     await site.deliver(site.inQueue(other));
@@ -241,7 +241,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
 });
 
 describe('an event that arrives late', () => {
-  test('is recognized as a duplicate if it was first accepted in time, however old it is', async () => {
+  test('is recognized as a duplicate, however old, if it was first accepted in time', async () => {
     const record = json();
     await site.deliver(site.inQueue(record));
     site.world.clock.advance(40 * 24 * HOUR_MS);
@@ -283,7 +283,7 @@ describe('an event that must wait', () => {
     expect(site.batches.flat()).toEqual(['busy', 'busy', 'done']);
   });
 
-  test('is redelivered after the lease ends when another delivery has claimed it', async () => {
+  test('is redelivered after the lease of another delivery expires', async () => {
     const { store } = site.world;
     // The first owner crashes after its claim.
     const dead = { ...site.world.tools.processor, charge: () => Promise.reject(new Error('the process crashed')) };
@@ -300,14 +300,14 @@ describe('an event that must wait', () => {
   });
 });
 
-describe('an id whose record has expired', () => {
+describe('an event id whose record has expired', () => {
   const terms = { metadata: { order: '6735' } };
   beforeEach(async () => {
     await site.deliver(site.inQueue(json(terms)));
     site.world.clock.advance(9 * 24 * HOUR_MS);
   });
 
-  test('is reported as done before when the same request is redelivered', async () => {
+  test('is recognized as a duplicate when the same request is redelivered', async () => {
     await site.deliver(site.inQueue(json(terms)));
     expect([site.batches.at(-1), site.queues.parked, site.charged()]).toEqual([['done_before'], [], 1]);
   });
@@ -315,7 +315,7 @@ describe('an id whose record has expired', () => {
   test.each([
     ['amount', { ...terms, amount: 1001 }],
     ['metadata', { metadata: { order: '6736' } }],
-  ])('raises an alarm when a different request uses it: different %s', async (_what, changes) => {
+  ])('cannot be reused by a different request, which is parked: different %s', async (_what, changes) => {
     await site.deliver(site.inQueue(json(changes)));
     expect([site.parkedReasons, site.charged()]).toEqual([['changed'], 1]);
   });
@@ -324,7 +324,7 @@ describe('an id whose record has expired', () => {
 describe('a payload that is too long', () => {
   // Searching a megabyte of digits takes seconds: a batch of such payloads would time out at each delivery and stop its
   // partition.
-  test('is parked truncated, and only the kept text is searched', async () => {
+  test('is truncated and parked, and only the kept text is searched', async () => {
     const kept = 'x'.repeat(MAX_BODY_BYTES + 1);
     await site.process()(site.inTopic(`${kept} 4242 4242 4242 4242`, `4242 4242 4242 4242 ${kept}`));
     expect(site.parkedReasons).toEqual(['malformed', 'malformed']);
@@ -383,7 +383,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked[0]?.attributes).not.toHaveProperty('failures');
   });
 
-  test('ignores deliveries while throttled or in an outage, and a count set by its sender', async () => {
+  test('does not count deliveries during throttling or an outage, and ignores a count set by its sender', async () => {
     const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
     const waited = {
       ...site.record({ body: json(), attributes: { failures: '4' } }, 100),
@@ -401,7 +401,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues).toMatchObject({ requests: [{}], parked: [] });
   });
 
-  test('keeps its number of failures while it waits for the limit of its tenant', async () => {
+  test('keeps its failure count while its tenant is over the limit', async () => {
     const failed = site.record({ body: json(), attributes: { sender: 'queue:shop', failures: '3' } });
     await site.deliver(failed, {
       limits: { admit: async () => ({ kind: 'limited', limit: { rate: 1, burst: 1 }, retryAfterMs: 1_000 }) },
@@ -409,7 +409,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('is parked by its own number of failures if it cannot be sent, and does not block its batch', async () => {
+  test('is parked by its own failure count, not by that of the queue, and does not block its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;
@@ -432,7 +432,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked).toMatchObject([{ attributes: { detail: 'processor_request_invalid' } }]);
   });
 
-  test('does not send the rest of its batch to the dead letters if it crashes its process', async () => {
+  test('does not dead-letter the rest of its batch if it crashes the process', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const killer = ids[2] ?? '';
     const left = new Set(ids);
@@ -484,7 +484,7 @@ describe('a Kafka batch', () => {
     expect(site.charged()).toBe(1);
   });
 
-  test('hands a record that cannot be accepted now over to the queue, which redelivers it', async () => {
+  test('passes a record that cannot be accepted now to the queue, which redelivers it', async () => {
     const away = { admit: () => Promise.reject(new Error('a bug')) };
     await site.process({ limits: away })(site.inTopic(json()));
     expect(site.queues.requests).toMatchObject([{ attributes: { sender: 'topic:payments' } }]);

@@ -29,7 +29,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('a second time returns the stored answer, and enqueues the run again unless it has ended', async () => {
+  test('returns the stored response on a retry, and enqueues the run again unless it has ended', async () => {
     const world = new World();
     const accept = () => acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
     const first = await accept();
@@ -45,7 +45,7 @@ describe('accepting a run', () => {
     expect(world.store.allRuns()).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('creates one run for ten concurrent copies of one request, and gives each the same answer', async () => {
+  test('creates one run for ten concurrent copies of a request, which all get the same response', async () => {
     const world = new World();
     const outcomes = await Promise.all(
       Array.from({ length: 10 }, (_, index) => acceptRun(world.toolsOf(world.actor(`a${index}`)), clocked(JOB, NOW))),
@@ -55,7 +55,7 @@ describe('accepting a run', () => {
     expect(world.store.allRuns()).toHaveLength(1);
   });
 
-  test('creates one run for one scheduled time that the schedule and two operators request', async () => {
+  test('creates one run when the schedule and two operators request the same scheduled time', async () => {
     const world = new World();
     const asked = [clocked(JOB, NOW), byHand('anna', NOW), byHand('ben', NOW + 999)];
     const outcomes = await Promise.all(asked.map((each) => acceptRun(world.toolsOf(world.actor('a')), each)));
@@ -65,7 +65,7 @@ describe('accepting a run', () => {
     expect(new Set(world.enqueued)).toEqual(new Set([RUN_ID]));
   });
 
-  test('returns the result of an ended run under a different key, and does not repeat the work', async () => {
+  test('returns the result of a completed run under a different key, without repeating the work', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
     for (const run of world.store.allRuns()) await endRun(world, run);
@@ -75,7 +75,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('uses the current second without a given time, and keeps that second for a later retry', async () => {
+  test('uses the current second if no time is given, and reuses that second for a retry', async () => {
     const world = new World();
     world.clock.advance(123);
     const first = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna'));
@@ -125,14 +125,14 @@ describe('accepting a run', () => {
   });
 });
 
-describe('accepting a run, with a fault at each call, and one retry', () => {
-  /** Number of calls: read, read, accept, read, enqueue. */
+describe('accepting a run, with one retry after a fault', () => {
+  /** Number of calls at which a fault can occur: read, read, accept, read, enqueue. */
   const POINTS = 5;
   const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
     FAULT_KINDS.map((kind) => [point, kind] as const),
   );
 
-  test.each(plans)('creates one run, which reaches its worker, with a fault at call %i: %s', async (point, kind) => {
+  test.each(plans)('creates one run, which reaches its worker, despite a fault at call %i: %s', async (point, kind) => {
     const world = new World({ plan: new FaultPlan([{ point, kind }]) });
     const first = await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW)).catch(() => undefined);
     world.plan.active = false;

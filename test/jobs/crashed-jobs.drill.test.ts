@@ -34,7 +34,7 @@ const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
 
 afterAll(() => switchRelay('Enabled'));
 
-/** Crashes the worker in the middle of a page, while the processor does not answer its list request. */
+/** Crashes the worker in the middle of a page, while the processor does not respond to its list request. */
 async function killedComparison(): Promise<string> {
   await api.charges('pay_none');
   expect(signalAll(StackName.sandbox, 'SIGSTOP')).toBeGreaterThan(0);
@@ -53,7 +53,7 @@ async function abandonedPayment(): Promise<string> {
   return (await killedPayment(aws, { source: 'tok_timeout_charged' })).key;
 }
 
-/** Returns whether the answer for this idempotency key is stored. */
+/** Reports whether the response for this idempotency key is stored. */
 async function isAnswered(key: string): Promise<boolean> {
   const { Item } = await documentClient(dynamoDbClient()).send(
     new GetCommand({
@@ -84,7 +84,7 @@ async function eventsOf(payment: unknown): Promise<readonly unknown[]> {
   return events.filter(({ data }) => data.object.id === payment);
 }
 
-test('jobs finish open claims and publish lost events, although their own workers crash', async () => {
+test('jobs finish open claims and publish lost events, even if their own workers crash', async () => {
   const compared = await killedComparison();
   const abandoned = await abandonedPayment();
   await switchRelay('Disabled');

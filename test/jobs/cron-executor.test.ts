@@ -84,7 +84,7 @@ describe('a schedule that fires', () => {
     expect(runs).toEqual([[RUN_ID, {}, { asked: 1 }]]);
   });
 
-  test('makes one call if it fires twice', async () => {
+  test('sends one request if it fires twice', async () => {
     const fire = executor();
     await fire({ job: 'close-days', scheduledTime: T12 });
     expect(await fire({ job: 'close-days', scheduledTime: '2026-03-01T12:00:00.000Z' })).toEqual({
@@ -101,7 +101,7 @@ describe('a schedule that fires', () => {
     [401, 'TerminalError', 'jobs_api_refused'],
     [200, 'TerminalError', 'jobs_api_refused'],
     [302, 'TerminalError', 'jobs_api_refused'],
-  ])('after the answer %i throws a %s, and calls again only when redelivered', async (status, name, code) => {
+  ])('turns a %i response into a %s, and retries only when redelivered', async (status, name, code) => {
     const fire = executor();
     site.respond = (response) => {
       response.writeHead(status, { location: '/elsewhere' }).end('{"code":"unauthorized","detail":"secret"}');
@@ -118,7 +118,7 @@ describe('a schedule that fires', () => {
     expect(await fire({ job: 'close-days', scheduledTime: T12 })).toMatchObject({ kind: 'asked' });
   });
 
-  test('calls a second time if the answer is lost, and creates one run', async () => {
+  test('retries when the response is lost, and creates one run', async () => {
     const fire = executor();
     site.respond = (response) => {
       void site.harness.fire(T12).then(() => response.destroy());
@@ -156,7 +156,7 @@ describe('a schedule that fires', () => {
     ['no job', { scheduledTime: T12 }, 'firing_malformed', 'job left out'],
     ['nothing', null, 'firing_malformed', 'the firing'],
     ['an unknown job', { job: 'x', scheduledTime: T12 }, 'job_unknown', 'an unknown job: "x"'],
-  ])('fails with a clear error, and makes no call, with %s', async (_what, event, code, said) => {
+  ])('fails with a clear error, and sends no request, with %s', async (_what, event, code, said) => {
     await expect(executor()(event)).rejects.toMatchObject({
       name: 'TerminalError',
       code,

@@ -33,7 +33,6 @@ async function askScheduler(method: string, path: string, body?: object): Promis
   return answer.json();
 }
 
-/** Returns the deployed schedule of a job. */
 export async function scheduleOf(job: string): Promise<DeployedSchedule> {
   const { Schedules } = (await askScheduler('GET', '')) as { readonly Schedules: readonly { readonly Name: string }[] };
   const part = job.replaceAll('-', '');
@@ -43,7 +42,10 @@ export async function scheduleOf(job: string): Promise<DeployedSchedule> {
   return (await askScheduler('GET', `/${found.Name}`)) as DeployedSchedule;
 }
 
-/** Creates copies of a schedule that fire one time, all at the same moment. @param at UTC, as `2026-03-01T12:00:00` */
+/**
+ * Creates copies of a schedule that fire once, all at the same time.
+ * @param at time in UTC, as `2026-03-01T12:00:00`
+ */
 export async function fireAgain({ Target }: DeployedSchedule, names: readonly string[], at: string): Promise<void> {
   for (const name of names) {
     await askScheduler('POST', `/${name}`, {

@@ -46,7 +46,7 @@ async function accepted(): Promise<{ run: JobRun; record: EffectRecord }> {
 }
 
 describe('a lost response', () => {
-  test('does not hide that the store accepted the run itself', async () => {
+  test('does not hide that the run was accepted', async () => {
     const { run, record } = await accepted();
     const again = acceptedRun(run.jobId, T0 + 60_000, T0);
     const store = faulty([{ point: 1, kind: 'ambiguous_applied' }]);
@@ -73,7 +73,7 @@ describe('a lost response', () => {
     },
   );
 
-  test('leaves a run saved although another worker has locked it since', async () => {
+  test('leaves a run saved even if another worker has locked it since', async () => {
     const { run } = await accepted();
     const store = storeOver();
     const lock = await store.lock(run.jobId, run.runId, LEASE);

@@ -39,7 +39,7 @@ const sign = () => signJobCredential(tools(), claims);
 const verify = (token: string, path = PATH) => verifyJobCredential(tools(), token, path);
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Signs a credential that differs from a valid one in the given changes. */
+/** Signs a valid credential with the given changes. */
 async function forged(
   change: (token: SignJWT, nowSeconds: number) => SignJWT,
   { secret = SECRET, header = {} }: { secret?: string; header?: Record<string, string> } = {},
@@ -91,7 +91,7 @@ describe('a credential', () => {
     [3600, refused],
     [-600, valid],
     [-601, refused],
-  ])('has this verdict after %i seconds: %j', async (seconds, verdict) => {
+  ])('is verified after %i seconds with the verdict %j', async (seconds, verdict) => {
     const token = await sign();
     clock.advance(seconds * SECOND);
     expect(await verify(token)).toEqual(verdict);
@@ -107,7 +107,7 @@ describe('a credential', () => {
     ['with another algorithm', [(token) => token, { header: { alg: 'HS512' }, secret: SECRET.repeat(2) }]],
     ['with the same secret and a different algorithm', [(token) => token, { header: { alg: 'HS384' } }]],
     ['with another secret', [(token) => token, { secret: SECRET.toLowerCase() }]],
-  ])('signed %s is refused', async (_what, made) => {
+  ])('is refused when signed %s', async (_what, made) => {
     expect(await verify(await forged(...made))).toEqual(refused);
   });
 
@@ -171,7 +171,7 @@ describe('the credential secret', () => {
     expect(renewals).toBe(0);
   });
 
-  test('leads to neither acceptance nor refusal while it cannot be read', async () => {
+  test('causes a retryable error while it cannot be read', async () => {
     const token = await sign();
     const unreadable = {
       ...tools(),

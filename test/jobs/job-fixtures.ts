@@ -49,7 +49,6 @@ export function countingJob(
   };
 }
 
-/** Returns an observer that stores all counts and errors. */
 export function recordingObserver(): JobObserver & {
   readonly counts: Record<string, number>;
   readonly reports: (readonly [string | undefined, unknown])[];

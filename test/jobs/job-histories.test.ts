@@ -12,10 +12,9 @@ interface History extends Omit<JobWorldOptions, 'store'> {
   readonly runs: number;
 }
 
-/** Pauses a worker before its call with this number, while all others continue. */
+/** A pause of one worker before its call number `rivalAt`, while all other workers continue. */
 interface Pause {
   readonly rivalAt?: number;
-  /** Length of the pause, in milliseconds. */
   readonly heldMs?: number;
 }
 
@@ -26,7 +25,7 @@ const CLOCKS: readonly (readonly [string, readonly number[]])[] = [
   ['that are first fast, then slow', [0, 5 * MINUTE, -5 * MINUTE]],
   ['that are first slow, then fast', [-5 * MINUTE, 0, 5 * MINUTE]],
 ];
-/** Milliseconds: no pause, a pause until the message is visible again, and a pause until the lease has ended. */
+/** Pauses in milliseconds: none, until the message is visible again, and until the lease has expired. */
 const HELD_MS = [0, 101_000, 200_000];
 
 /** `npm test` runs one in this many histories of the longest enumerations. */
@@ -72,22 +71,28 @@ async function held(history: History, faults: number, oneOf = 1): Promise<Histor
   return survey(history, faults, oneOf, beforeEachCall(calls.length, pauses));
 }
 
-describe('two runs of five items, with several workers, process each item once', () => {
-  test.each(CLOCKS)('with every single fault at every call, and clocks %s', async (_how, skews) => {
-    for (const reordered of [false, true]) {
-      const { histories, findings } = await survey({ runs: 2, items: 5, skews, reordered, doubled: 3 }, 1, 7);
+describe('two runs of five items with several workers', () => {
+  test.each(CLOCKS)(
+    'process each item once despite a single fault at any call, with clocks %s',
+    async (_how, skews) => {
+      for (const reordered of [false, true]) {
+        const { histories, findings } = await survey({ runs: 2, items: 5, skews, reordered, doubled: 3 }, 1, 7);
+        expect(findings.slice(0, 3)).toEqual([]);
+        expect(histories).toBeGreaterThan(whole(250, { slice: 30 }));
+      }
+    },
+  );
+
+  test.each(CLOCKS)(
+    'process each item once with a worker paused before any of its calls, and clocks %s',
+    async (_how, skews) => {
+      const { histories, findings } = await held({ runs: 2, items: 5, skews, doubled: 2 }, 0);
       expect(findings.slice(0, 3)).toEqual([]);
-      expect(histories).toBeGreaterThan(whole(250, { slice: 30 }));
-    }
-  });
+      expect(histories).toBeGreaterThan(100);
+    },
+  );
 
-  test.each(CLOCKS)('with a worker that is delayed before each of its calls, and clocks %s', async (_how, skews) => {
-    const { histories, findings } = await held({ runs: 2, items: 5, skews, doubled: 2 }, 0);
-    expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(100);
-  });
-
-  test('if all messages are handled concurrently, each by its own worker', async () => {
+  test('process each item once when all messages are handled concurrently, each by its own worker', async () => {
     for (const [, skews] of CLOCKS) {
       const world = new JobWorld({ items: 5, skews, doubled: 6 });
       const runs = [await world.fire(0), await world.fire(1)];
@@ -99,13 +104,13 @@ describe('two runs of five items, with several workers, process each item once',
 });
 
 describe('one run of three items over two pages', () => {
-  test('processes each item once with every pair of faults at any two calls', async () => {
+  test('processes each item once despite a pair of faults at any two calls', async () => {
     const { histories, findings } = await survey({ runs: 1, items: 3 }, 2, ONE_OF);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / ONE_OF }));
   });
 
-  test('processes each item once with a delayed worker and every single fault', async () => {
+  test('processes each item once despite a delayed worker and a single fault at any call', async () => {
     const { histories, findings } = await held({ runs: 1, items: 3, skews: [0, 5 * MINUTE, -5 * MINUTE] }, 1, ONE_OF);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / ONE_OF }));
@@ -124,7 +129,7 @@ test('a run that one worker gives up while another worker begins it either fails
   expect(histories).toBeGreaterThan(100);
 });
 
-describe('the same histories detect', () => {
+describe('defects that these histories detect', () => {
   test.each([
     ['a save that does not check the token', { without: 'token' }, 'a worker wrote after another worker took over'],
     ['a lock that does not check the lease', { without: 'lease' }, 'a lock was taken from the run that holds it'],

@@ -76,7 +76,7 @@ describe('a run', () => {
     expect(two.failed).toBe(52);
   });
 
-  test('fails with its reason', () => {
+  test('records the reason when it fails', () => {
     const failed = withFailure(withPageStarted(fresh, T0), 'overdue', T0 + MINUTE);
     expect(failed).toMatchObject({ status: 'failed', reason: 'overdue', endedAtMs: T0 + MINUTE, version: 3 });
     expect(isEnded(failed)).toBe(true);
@@ -104,7 +104,7 @@ test('does not count a worker as crashed if another took over while it might hav
 });
 
 describe('a page that crashes its workers', () => {
-  test('is tried twice, then three times by item; then the item is skipped, and finally the run fails', () => {
+  test('is tried twice as a whole and three times by item, then skips the item, and finally fails the run', () => {
     expect(deaths(fresh, 9)).toEqual([
       'whole_page',
       'whole_page',
@@ -137,7 +137,7 @@ describe('a page that crashes its workers', () => {
     expect(run).toMatchObject({ done: 100, attempts: 1 });
   });
 
-  test('continues by whole pages after a skipped item', () => {
+  test('continues with whole pages after a skipped item', () => {
     const run = withSkippedItem(dead(fresh, 6), { name: 'pay_1', cursor: 'b' }, T0);
     expect(run).toMatchObject({ cursor: 'b', failed: 1, skipped: ['pay_1'], attempts: 0, status: 'running' });
     expect(nextAttempt(run)).toBe('whole_page');
@@ -147,7 +147,7 @@ describe('a page that crashes its workers', () => {
     expect(withSkippedItem(dead(fresh, 6), { name: 'pay_1' }, T0)).toMatchObject({ status: 'succeeded', failed: 1 });
   });
 
-  test('keeps a bounded list of names, but counts all of them', () => {
+  test('keeps a bounded list of skipped names, but counts all skipped items', () => {
     let run = fresh;
     for (let item = 0; item < 50; item += 1)
       run = withSkippedItem(run, { name: 'n'.repeat(1_000), cursor: `${item}` }, T0);

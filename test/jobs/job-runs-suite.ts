@@ -14,7 +14,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const MINUTE = 60_000;
 const LEASE = 2 * MINUTE;
 
-/** Tests the contract of the store of runs, over DynamoDB in memory and over its API. */
+/** Tests the contract of the job run store, with DynamoDB in memory and over its API. */
 export function describeJobRuns(name: string, make: () => Promise<JobRunStore>): void {
   let made = 0;
   let store: JobRunStore;
@@ -143,7 +143,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await read()).toEqual(failed);
     });
 
-    test('is refused to a worker of the same run after it was taken over', async () => {
+    test('is refused to a worker after another worker of the same run has taken over', async () => {
       await accept(run);
       const stale = await locked(run.runId, T0);
       const begun = withPageStarted(run, T0);
@@ -188,7 +188,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + 1)).toMatchObject({ runId: other.runId, token: held.token + 1 });
     });
 
-    test('succeeds only once for concurrent saves', async () => {
+    test('takes effect only once for concurrent saves', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
       const begun = withPageStarted(run, T0);

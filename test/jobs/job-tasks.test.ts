@@ -6,7 +6,7 @@ import { parseJobMessage } from '../../lambdas/jobs/use/job-message.ts';
 
 const QUEUES = { payments: 'https://sqs.test/payments', upkeep: 'https://sqs.test/upkeep' };
 
-/** Answers every call inside the process, without a network. */
+/** Returns a client that responds in process, without a network. */
 function client(fail = false): { readonly sqs: SQSClient; readonly sent: Record<string, unknown>[] } {
   const sent: Record<string, unknown>[] = [];
   const sqs = new SQSClient({ region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
@@ -37,7 +37,7 @@ test('a run is sent to the queue of its job’s worker, and is received unchange
   ]);
 });
 
-test('a queue that does not answer causes a fault after which the message may be sent a second time', async () => {
+test('a queue that does not respond causes a retryable error', async () => {
   const tasks = sqsJobTasks(client(true).sqs, QUEUES);
   await expect(tasks.enqueue({ jobId: 'resolve', runId: 'resolve:x', version: 1 }, 0)).rejects.toMatchObject({
     name: 'RetryableError',

@@ -19,7 +19,10 @@ export interface JobWorldOptions {
   readonly items: number;
   /** @default a job that may take four hours */
   readonly jobId?: JobId;
-  /** Whether a run may be given up because it exceeds its time limit. @default false */
+  /**
+   * True if a run may be given up because it exceeds its time limit.
+   * @default false
+   */
   readonly mayGiveUp?: boolean;
   /** Clock skews of the workers, in turn, in milliseconds. @default no skew */
   readonly skews?: readonly number[];
@@ -40,7 +43,7 @@ interface Message {
   readonly visibleAtMs: number;
 }
 
-/** Half of the one-minute page limit, so that a page has two items. */
+/** Duration of an item, in milliseconds: half of the one-minute page limit, so that a page has two items. */
 const ITEM_MS = 30_000;
 /** Maximum deliveries in a history: far more than any history needs. */
 const MAX_DELIVERIES = 400;
@@ -106,7 +109,7 @@ export class JobWorld extends World {
     this.#queue = [];
   }
 
-  /** Delivers one message to one worker: hidden during the work, removed when acknowledged. */
+  /** Delivers one message to one worker. The message is hidden during the work and removed when acknowledged. */
   async receive(message: Message): Promise<void> {
     const { run, receives } = message;
     if (receives >= MAX_RECEIVES) this.violations.push('a message became a dead letter');
@@ -129,7 +132,7 @@ export class JobWorld extends World {
     return (await this.#runs.readRun(run.jobId, run.runId)) ?? run;
   }
 
-  /** Records a violation for each broken rule among those that must hold after all work is done. */
+  /** Records each violation of the invariants that must hold after all work is done. */
   async judge(runs: readonly JobRun[]): Promise<void> {
     const { items, mayGiveUp = false } = this.#options;
     for (const accepted of runs) {

@@ -20,7 +20,7 @@ beforeEach(() => {
 const runs = () => harness.store.allRuns();
 
 describe('the schedule’s request for a run', () => {
-  test('is answered 202 with the run and its location', async () => {
+  test('gets a 202 response with the run and its location', async () => {
     const reply = await harness.fire(T12);
 
     expect(reply.status).toBe(202);
@@ -50,7 +50,7 @@ describe('the schedule’s request for a run', () => {
     expect(harness.world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('is replayed byte for byte when repeated, and the run is enqueued a second time', async () => {
+  test('gets the same response byte for byte when retried, and the run is enqueued again', async () => {
     const first = await harness.fire(T12);
     harness.world.clock.advance(60_000);
     const again = await harness.fire(T12);
@@ -112,7 +112,7 @@ describe('the schedule’s request for a run', () => {
     }
   });
 
-  test('is answered 503 when the queue does not accept the message, and succeeds when repeated', async () => {
+  test('gets a 503 response when the queue does not accept the message, and succeeds when retried', async () => {
     let broken = true;
     const tasks = {
       enqueue: async () => {
@@ -134,7 +134,7 @@ async function credentialOf(from: Api): Promise<{ readonly headers: Readonly<Rec
 }
 
 describe('an operator’s request for a run', () => {
-  test('is for the current second if it has no body, and keeps that second when repeated', async () => {
+  test('uses the current second if it has no body, and keeps that second when retried', async () => {
     harness.world.clock.advance(1_500);
     const first = await harness.run('my-key');
     harness.world.clock.advance(60_000);
@@ -149,7 +149,7 @@ describe('an operator’s request for a run', () => {
     });
   });
 
-  test('is for the given time, and shares its run with the schedule and other operators', async () => {
+  test('uses the given time, and shares its run with the schedule and other operators', async () => {
     harness.registerOperator(OTHER_KEY, { operator: 'Bob Example' });
     await harness.fire(T12);
     const mine = await harness.run('a-key', { scheduled_for: 1_772_366_400 });
@@ -166,7 +166,7 @@ describe('an operator’s request for a run', () => {
     expect(runs()).toHaveLength(1);
   });
 
-  test('is answered 422 under a used idempotency key with a different body', async () => {
+  test('gets a 422 response under a used idempotency key with a different body', async () => {
     await harness.run('my-key', { scheduled_for: 1_772_366_400 });
     const other = await harness.run('my-key', { scheduled_for: 1_772_362_800 });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
@@ -188,7 +188,7 @@ describe('an operator’s request for a run', () => {
     ['a future time', { scheduled_for: 1_772_367_060 }, 'invalid_request', 'scheduled_for'],
     ['a time too long ago', { scheduled_for: 1_769_688_000 }, 'invalid_request', 'scheduled_for'],
     ['an unknown field', { at: T12 }, 'unknown_field', 'at'],
-  ])('is answered 400 with the field’s name for %s, and nothing is stored', async (_what, body, code, param) => {
+  ])('gets a 400 response that names the field for %s, and nothing is stored', async (_what, body, code, param) => {
     const reply = await harness.run('my-key', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
     expect(runs()).toEqual([]);
@@ -199,7 +199,7 @@ describe('an operator’s request for a run', () => {
     expect([reply.status, reply.body['code']]).toEqual([400, 'missing_idempotency_key']);
   });
 
-  test('is refused to tenants, whatever scopes their API key has, as are reads', async () => {
+  test('is refused, like reads, to tenants with any API key scopes', async () => {
     const headers = { Authorization: `Bearer ${API_KEY}` };
     const replies = [
       await harness.run('my-key', undefined, { headers }),
@@ -221,7 +221,7 @@ describe('an operator’s request for a run', () => {
 });
 
 describe('an unknown job', () => {
-  test('is answered 404 for operators and for the schedule', async () => {
+  test('results in 404 for operators and for the schedule', async () => {
     const none = '/v1/admin/jobs/close-weeks/runs';
     const replies = [
       await harness.run('my-key', undefined, {}, none),
@@ -375,7 +375,7 @@ describe('the list of a job’s runs', () => {
     [`?starting_after=resolve:${at(1)}`, 'invalid_request', 'starting_after'],
     ['?starting_after=1', 'invalid_request', 'starting_after'],
     ['?before=1', 'unknown_parameter', 'before'],
-  ])('is answered 400 with the parameter’s name for the query %s', async (query, code, param) => {
+  ])('results in a 400 response that names the parameter for the query %s', async (query, code, param) => {
     await harness.run('k-1', { scheduled_for: unixSeconds(at(1)) });
     const reply = await harness.get(`${RUNS}${query}`);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);

@@ -48,7 +48,7 @@ afterAll(removeBundle);
 const nonEmpty = <Item>(items: readonly Item[]) => (items.length > 0 ? items : undefined);
 
 describe('jobs on the deployed stack', () => {
-  // The lease of the crashed executor must end first.
+  // Slow: the lease of the crashed executor must expire first.
   whole(test, { slice: test.skip })(
     'run once when a scheduled time fires twice concurrently and the executor crashes in between',
     async () => {
@@ -58,7 +58,7 @@ describe('jobs on the deployed stack', () => {
       await sleep(50);
       signalAll(executor, 'SIGKILL');
       await Promise.all(firings);
-      // A failed firing is repeated, as Lambda repeats it: on a busy machine the executor's call may time out.
+      // A failed firing is retried, as Lambda does: on a busy machine the executor's request may time out.
       const fired = () =>
         until(async () => {
           const answer = await fire(executor, 'close-days', at);
@@ -73,7 +73,7 @@ describe('jobs on the deployed stack', () => {
     },
   );
 
-  test('run once at another service for a time that fires twice, and each lock is released once', async () => {
+  test('run once at another service when a time fires twice, and release each lock once', async () => {
     const caller = await functionNamed('JobsTargetsCaller');
     const { Environment: { Variables = {} } = {} } = await lambda.send(
       new GetFunctionConfigurationCommand({ FunctionName: caller }),

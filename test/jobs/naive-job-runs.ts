@@ -9,7 +9,7 @@ import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { LONG_JOB_ID } from './job-fixtures.ts';
 
-/** A store that omits one of the conditions of every write. */
+/** A faulty store that omits one condition from its writes. */
 export class NaiveJobRuns extends DynamoDbJobRuns {
   readonly #without: 'token' | 'version' | 'lease';
   readonly #runs = new Map<RunId, JobRun>();
@@ -44,7 +44,7 @@ export class NaiveJobRuns extends DynamoDbJobRuns {
   }
 }
 
-/** Saves the next cursor before it processes the items: the wrong order. */
+/** Faulty on purpose: saves the next cursor before it processes the items. */
 export const cursorFirst: typeof workRun = async ({ runs, tasks, jobs, clock }, { jobId, runId }) => {
   const job = jobs[LONG_JOB_ID];
   const run = await runs.readRun(jobId, runId);

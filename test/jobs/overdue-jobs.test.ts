@@ -17,7 +17,7 @@ const run = (jobId: string, agoMs: number, status: JobRun['status'], tookMs = 1_
   return { ...begun, status, ...(status === 'succeeded' ? { endedAtMs: NOW_MS - agoMs + tookMs } : {}) };
 };
 
-/** Returns a store that lists these runs: newest first, in a range of scheduled times. */
+/** Returns a store that lists these runs in a range of scheduled times, newest first. */
 function storeOf(...runs: readonly JobRun[]) {
   return {
     listRuns: async (jobId: string, { limit, fromMs = 0, beforeMs = Number.POSITIVE_INFINITY }: RunsPage) =>
@@ -28,7 +28,7 @@ function storeOf(...runs: readonly JobRun[]) {
   };
 }
 
-/** Returns a store of marks: for each job, the time since which no run of it is known. */
+/** Returns a store with a mark for each job: the time since which no run of it is known, in milliseconds. */
 function marksOf(marks: Readonly<Record<string, number>> = {}) {
   const kept = new Map(Object.entries(marks).map(([job, atMs]) => [`missed:${job}`, String(atMs)]));
   return {
@@ -46,7 +46,7 @@ describe('a job', () => {
     ['every hour, at most an hour long: after three hours', { every: 3_600 }, 3 * 3_600],
     ['every night, at most four hours long: after 29 hours', NIGHTLY, 29 * 3_600],
     ['on workdays: after 74 hours, a weekend included', { every: 3 * 86_400 }, 74 * 3_600],
-  ])('becomes overdue without a successful run; scheduled %s', (_what, job, seconds) => {
+  ])('becomes overdue without a successful run, if scheduled %s', (_what, job, seconds) => {
     expect(longestSilenceSeconds(job)).toBe(seconds);
   });
 
@@ -71,7 +71,7 @@ describe('a job', () => {
   test.each([
     ['of Payonce', [NIGHTLY], []],
     ['of another service', [], [NIGHTLY]],
-  ])('%s that never ran becomes overdue after its maximum time without a run', async (_whose, own, listed) => {
+  ])('a job %s that never ran becomes overdue after its maximum time without a run', async (_whose, own, listed) => {
     const tools = { runs: storeOf(), marks: marksOf(), listed };
     expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS, own)).toEqual([]);
     expect(await overdueJobs(tools, NOW_MS - MINUTE_MS, own)).toEqual([]);
@@ -98,7 +98,7 @@ describe('the job that watches all jobs', () => {
     // The times of `rate(1 minute)` count from the creation of the schedule.
     ['at second 43', 43_000],
     ['at the last second', 59_000],
-  ])('reports at the start of every fifth minute’s run, with times %s', async (_when, phaseMs) => {
+  ])('reports at the start of the run of every fifth minute, scheduled %s', async (_when, phaseMs) => {
     const reported: (readonly string[])[] = [];
     const tools = {
       runs: storeOf(...JOBS.map(({ id }) => run(id, MINUTE_MS, 'succeeded'))),

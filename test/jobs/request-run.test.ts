@@ -28,7 +28,7 @@ describe('the executor', () => {
     expect(world.store.allRuns()).toMatchObject([{ runId: RUN_ID }]);
   });
 
-  test('makes no call when an earlier firing of the same time has requested the run', async () => {
+  test('sends no request when an earlier firing of the same time has requested the run', async () => {
     const world = new World();
     await requestRun(executorTools(world, world.actor('a')), entry(), NOW);
     const again = await requestRun(executorTools(world, world.actor('b')), entry(), NOW);
@@ -67,14 +67,17 @@ describe('the executor', () => {
   });
 });
 
-describe('the executor, fired twice with a fault at each call', () => {
-  /** Number of calls: one read, the call of the route, five calls inside the route, one record. */
+describe('the executor, fired again after a fault', () => {
+  /**
+   * Number of calls at which a fault can occur: one read, the request to the route, five calls inside the route, one
+   * record.
+   */
   const POINTS = 8;
   const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
     FAULT_KINDS.map((kind) => [point, kind] as const),
   );
 
-  test.each(plans)('starts one run, which reaches its worker, with a fault at call %i: %s', async (point, kind) => {
+  test.each(plans)('starts one run, which reaches its worker, despite a fault at call %i: %s', async (point, kind) => {
     const world = new World({ plan: new FaultPlan([{ point, kind }]) });
     await requestRun(executorTools(world, world.actor('a')), entry(), NOW).catch(() => undefined);
     world.plan.active = false;

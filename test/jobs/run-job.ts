@@ -36,7 +36,6 @@ export async function untilEnded(aws: LocalAws, location: string): Promise<Shown
   });
 }
 
-/** Runs a job now, and waits until the run has ended. */
 export async function runJob(aws: LocalAws, jobId: string): Promise<ShownRun> {
   return untilEnded(aws, await startJob(aws, jobId));
 }

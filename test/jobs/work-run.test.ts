@@ -30,7 +30,9 @@ class Bench {
     return run;
   }
 
-  /** @param message version of the message and number of its deliveries @default the run's version, one delivery */
+  /**
+   * @param message version of the message and number of its deliveries; by default the run's version and one delivery
+   */
   async work(
     { runId }: Pick<JobRun, 'runId'>,
     message: { version?: number; receives?: number } = {},
@@ -55,7 +57,6 @@ class Bench {
     return run;
   }
 
-  /** Processes messages until the queue is empty. */
   async drain(run: JobRun, most = 100): Promise<readonly Worked[]> {
     const results: Worked[] = [];
     for (let left = most; left > 0; left -= 1) {
@@ -157,7 +158,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_item_failed: 1 });
   });
 
-  test('does not change after its end or without acceptance, nor does its lock', async () => {
+  test('remains unchanged, with its lock, after its end or without acceptance', async () => {
     const bench = new Bench(countingJob(1));
     const run = await bench.accept();
     await bench.drain(run);
@@ -220,7 +221,7 @@ describe('two runs of one job', () => {
     expect(await bench.work(first)).toBe('succeeded');
   });
 
-  test('the second takes over when the lease of the first has ended', async () => {
+  test('the second takes over when the lease of the first has expired', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);
@@ -306,7 +307,7 @@ describe('a message older than the current page of its run', () => {
     expect([done.length, bench.sent.length]).toEqual([100, 1]);
   });
 
-  test('does not wait for the lock: of many messages, one keeps waiting', async () => {
+  test('does not wait for the lock, so only one of many messages keeps waiting', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);

@@ -218,7 +218,7 @@ describe('an outage of Secrets Manager', () => {
     [400, 'ResourceNotFoundException'],
     [400, 'ThrottlingException'],
   ])(
-    'a secret never read before fails as retryable with %i %s until Secrets Manager recovers',
+    'a secret that was never read causes a retryable error with %i %s until Secrets Manager recovers',
     async (status, type) => {
       manager.fails(status, type);
 
@@ -245,7 +245,7 @@ describe('an outage of Secrets Manager', () => {
     expect(await rejection(secrets.renewed(ID))).toMatchObject({ code: 'secrets_unavailable' });
   });
 
-  test('a truncated answer leaks nothing of the secret into the error', async () => {
+  test('a truncated response leaks nothing of the secret into the error', async () => {
     manager.answer = () => ({ status: 200, body: 'confidential {"SecretString":"confidential' });
 
     const error = await rejection(secrets.active(ID));
@@ -254,7 +254,7 @@ describe('an outage of Secrets Manager', () => {
     expect(everything(error)).not.toContain('confid');
   });
 
-  test('all callers that wait for one answer get the same error, and the next caller reads again', async () => {
+  test('all callers that wait for one response get the same error, and the next caller reads again', async () => {
     manager.fails();
     const errors = await Promise.all([rejection(secrets.active(ID)), rejection(secrets.active(ID))]);
 

@@ -16,7 +16,7 @@ describe('everyField', () => {
     expect(everyField<Money>({ amountMinor: 1, note: 'two' })).toEqual({ amountMinor: 1, note: 'two' });
   });
 
-  test('does not compile without every field, even an optional one, or with a required field undefined', () => {
+  test('does not compile if any field, even an optional one, is missing, or if a required field is undefined', () => {
     // @ts-expect-error an optional field is missing
     everyField<Money>({ amountMinor: 1 });
     // @ts-expect-error a required field is missing

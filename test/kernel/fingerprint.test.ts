@@ -64,7 +64,7 @@ describe('the fingerprint of a request', () => {
     );
   });
 
-  test('is left to newer code if its version is unknown', () => {
+  test('cannot be compared if its version is unknown', () => {
     const mine = fingerprintOfText('{}');
 
     expect(compareFingerprints({ ...mine, version: 2 }, mine)).toBe('unknown_version');

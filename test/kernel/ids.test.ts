@@ -33,7 +33,7 @@ function scope(changes: Partial<Omit<KeyScope, 'key'>> & { key?: string } = {}):
 const idOf = (changes: Parameters<typeof scope>[0] = {}) => derivePaymentId(systemDigest, scope(changes));
 
 describe('a derived payment id', () => {
-  test('is permanently the same for the same request', () => {
+  test('never changes for the same request', () => {
     // A golden value: if the derivation changed, keys used before the change would charge again.
     expect(idOf()).toBe(idOf());
     expect(idOf()).toBe('pay_o3m55k7e6cb7nt4rxrbysucle6a5cigg');
@@ -51,12 +51,12 @@ describe('a derived payment id', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('does not become equal when text is moved between path and key', () => {
+  test('differs when text is moved between path and key', () => {
     expect(idOf({ path: '/a', key: 'b' })).not.toBe(idOf({ path: '/a"', key: 'b' }));
     expect(idOf({ path: '/a","b', key: 'c' })).not.toBe(idOf({ path: '/a', key: 'b","c' }));
   });
 
-  test('has 160 bits and parses', () => {
+  test('has 160 bits and can be parsed', () => {
     expect(idOf()).toMatch(/^pay_[a-z2-7]{32}$/);
     expect(parsePaymentId(idOf())).toBe(idOf());
     for (const wrong of ['', 'pay_', 'pay_ABC', `${idOf()}a`, `x${idOf()}`, `${idOf()}\n`]) {
@@ -99,7 +99,7 @@ const made = {
   ...webhooks,
 };
 type Ids = typeof made;
-/** Every function that derives an operation id. */
+/** Names of the functions that derive an operation id. */
 type Maker = {
   [Name in keyof Ids]: Ids[Name] extends (...args: never) => OperationId ? Name : never;
 }[keyof Ids];
@@ -135,7 +135,7 @@ const RECORDED = {
   webhookOperation: made.webhookOperation(DIGEST, scope()),
 } satisfies Partial<Record<Maker, OperationId>>;
 
-/** Operations recorded elsewhere, with that place: another row or the other party. */
+/** Operations recorded elsewhere, each with that place: another row or an external service. */
 const REMEMBERED_ELSEWHERE = {
   orderStepOperation: 'the party that executes the step',
   relayOperation: 'the Stream; an event may be published again',
@@ -150,7 +150,7 @@ const REMEMBERED_ELSEWHERE = {
   changeIdOf: 'a change id derived by one of the functions above',
   storedOperationId: 'not derived, only read from a row',
 } satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;
-// A function that is missing from both tables does not compile.
+// A function that is in neither table does not compile.
 void REMEMBERED_ELSEWHERE;
 
 test('every folder with an ids.ts is in the table of operations', () => {

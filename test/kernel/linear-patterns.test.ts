@@ -5,11 +5,11 @@ import { listedPatterns } from '../support/listed-patterns.ts';
 /** Length of the longest body, in characters. */
 const LONG = 32 * 1024;
 const SHORT = 1024;
-/** A time longer than a linear search of a short text takes, in milliseconds. */
+/** Time that a linear search of a short text does not exceed, in milliseconds. */
 const SUSPECT_MS = 0.15;
-/** A time longer than any search of a few dozen characters takes unless it is exponential, in milliseconds. */
+/** Time that a search of a few dozen characters exceeds only if it is exponential, in milliseconds. */
 const ENDLESS_MS = 5;
-/** Milliseconds that are always allowed for a long text. A quadratic search takes about a second. */
+/** Time that is always allowed for a long text, in milliseconds. A quadratic search takes about a second. */
 const FLOOR_MS = 20;
 const PLAIN = 'Two shirts and a hat for order 6735. ';
 
@@ -31,7 +31,7 @@ test.each([
   ['a high bound', /a{1,30000}b/],
   ['nested repetition', /^(?:a+)+$/],
   ['a lookbehind', /(?<=(?:^|,)[\s']*)(?==)/g],
-])('finds a regular expression that backtracks over %s', (_over, pattern) => {
+])('the check finds a regular expression that backtracks over %s', (_over, pattern) => {
   expect(slowText(pattern, LONG / 8)).toBeDefined();
 });
 
@@ -61,8 +61,8 @@ function forAll({ source, flags }: RegExp): RegExp {
 }
 
 /**
- * Measures the CPU time of one search for all matches; a time above the limit is measured again to exclude noise.
- * Milliseconds.
+ * Measures the CPU time of one search for all matches, in milliseconds. Repeats a measurement above the limit to
+ * exclude noise.
  */
 function leastMs(pattern: RegExp, text: string, limitMs: number): number {
   let least = Number.POSITIVE_INFINITY;

@@ -24,7 +24,7 @@ test.each([
   ['a batch of a Stream', { Records: [{ dynamodb: { ApproximateCreationDateTime: 1 } }] }],
   ['a request', { httpMethod: 'GET', headers: {} }],
   ['nothing', undefined],
-])('does not count %s', (_what, event) => {
+])('the count of long waits ignores %s', (_what, event) => {
   count(event);
   expect(lines).toEqual([]);
 });

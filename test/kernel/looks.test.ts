@@ -9,7 +9,7 @@ const SINCE_MS = 1_767_225_600_000;
 const KINDS = ['answer', 'books', 'payer', 'bank', 'order', 'orphan', 'foreign'] as const;
 const look = (kind: LookUpSchedule['kind'], name = 'pay_a'): LookUpSchedule => ({ kind, name, sinceMs: SINCE_MS });
 
-/** Returns the ages at which runs in every minute check an entry, in milliseconds. */
+/** Returns the ages at which an entry is checked, in milliseconds, with a run every minute. */
 function ages(schedule: LookUpSchedule, untilMs: number): readonly number[] {
   const found: number[] = [];
   for (let atMs = firstLookUpMs(schedule); atMs < SINCE_MS + untilMs; atMs = nextLookUpMs(schedule, atMs))
@@ -25,7 +25,7 @@ describe('an entry', () => {
     ['order', [60, 23 * 4, 24]],
     ['orphan', [60, 23 * 4, 24 * 4]],
   ] as const)(
-    'is checked, for the kind %s, %j times: in its first hour, the rest of its first day, and its third day',
+    'is checked as often as its kind requires: %s, %j times in the first hour, the rest of the first day, and the third day',
     (kind, times) => {
       const all = ages(look(kind), 3 * DAY_MS);
       const within = (fromMs: number, toMs: number) => all.filter((age) => age >= fromMs && age < toMs).length;
@@ -55,7 +55,7 @@ describe('an entry', () => {
     );
   });
 
-  test('is spread over the minutes among many entries of one age, so that no minute checks more than its share', () => {
+  test('is spread evenly over the minutes with other entries of the same age', () => {
     const names = Array.from({ length: 600 }, (_, each) => `pay_${each.toString(36).padStart(4, '0')}`);
     const minutes = new Map<number, number>();
     for (const name of names) {

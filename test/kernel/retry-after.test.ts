@@ -32,7 +32,7 @@ describe('Retry-After', () => {
     ['', undefined],
     [null, undefined],
     [undefined, undefined],
-  ])('%j is %p seconds', (value, expected) => {
+  ])('%j means %p seconds', (value, expected) => {
     expect(parseRetryAfter(value, NOW)).toBe(expected);
   });
 

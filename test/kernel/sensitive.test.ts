@@ -21,7 +21,6 @@ const CARD_NUMBERS = [
   ['RuPay', '6074820000000009'],
 ] as const;
 
-/** Ways to write the digits of a number. */
 const SPELLINGS: readonly (readonly [form: string, spell: (number: string) => string])[] = [
   ['nothing between', (number) => number],
   ...[
@@ -102,7 +101,9 @@ function withCheckDigit(digits: string): string {
   return digits + String((10 - (sum % 10)) % 10);
 }
 
-/** Returns whether the finder leaves out a number: obsolete, or only in a range wider than the network publishes. */
+/**
+ * Reports whether the finder ignores a number because it is obsolete or outside the ranges that its network publishes.
+ */
 function isLeftOut(network: string, prefix: string, length: number): boolean {
   return (
     length < 14 ||
@@ -120,7 +121,7 @@ function uspsEnd(before: string, last: string): string {
   return `${last.slice(0, 1)}${(10 - (sum % 10)) % 10}`;
 }
 
-/** Generates numbers of each network, range and length that the package knows. */
+/** Generates card numbers of every network, range and length that the package knows. */
 const numberOfNetwork = fc
   .constantFrom(
     ...Object.values(creditCardType.types).flatMap((network) => {
@@ -201,7 +202,7 @@ describe('card numbers', () => {
     expect({ refused: refused.slice(0, 5), enough: refused.length < 10 }).toMatchObject({ enough: true });
   });
 
-  test.each(['0 ', '4 ', '0', '1234-'])('are searched in linear time in a text of %j', (unit) => {
+  test.each(['0 ', '4 ', '0', '1234-'])('are searched for in linear time in a text that repeats %j', (unit) => {
     expect(findSensitive(unit.repeat(50_000))).toBeUndefined();
   });
 });
@@ -327,13 +328,13 @@ describe('redaction', () => {
     ['a card number with many invisible characters', Array.from('4242424242424242').join('\u200b'.repeat(9))],
     ['a secret with an invisible character', 'sk_li\u200bve_0123456789abcdefghijkl'],
     ['a secret with full-width letters', '\uff53\uff4b_live_0123456789abcdefghijkl'],
-  ])('leaves nothing of %s', (_what, text) => {
+  ])('leaves no sensitive part of %s', (_what, text) => {
     expect(findSensitive(text)).toBeDefined();
     expect(findSensitive(redactSensitive(text))).toBeUndefined();
   });
 });
 
-describe('a card number in a disguise is found', () => {
+describe('disguised sensitive text', () => {
   const NUMBER = '4242424242424242';
   test.each([
     ['invisible Hangul filler letters', grouped(NUMBER, 4, '\u3164')],
@@ -343,7 +344,7 @@ describe('a card number in a disguise is found', () => {
     ['double circled digits', Array.from(NUMBER, (digit) => String.fromCodePoint(0x24f4 + Number(digit))).join('')],
     ['a house number before it and a year after it', `box 9310 ${NUMBER} 27`],
     ['a word before it and its expiry date after it, in groups', `pin 9311 ${grouped(NUMBER, 4, ' ')} 12/27`],
-  ])('a card number with %s', (_form, text) => {
+  ])('a card number with %s is found', (_form, text) => {
     expect(findSensitive(text)).toBe('card_number');
   });
 

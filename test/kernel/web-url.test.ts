@@ -29,7 +29,7 @@ describe('a URL whose parsed form differs from its appearance', () => {
     expect(webUrl(text)).toBeUndefined();
   });
 
-  test('is refused in every field of a request, naming the field', async () => {
+  test('is refused in every field of a request, and the error names the field', async () => {
     const api = new Api();
     for (const [index, text] of MISREAD.entries()) {
       const replies = [

@@ -53,7 +53,7 @@ test('a function that may send to its own source queue disables Lambda’s loop 
     'WebhooksSender',
   ]);
   const allowedToLoop = Object.keys(functions).filter((id) => functions[id]?.Properties.RecursiveLoop === 'Allow');
-  // The writer of exports invokes itself.
+  // The exports writer invokes itself.
   expect(allowedToLoop.filter((id) => !id.startsWith('ExportsWriter')).sort()).toEqual(endless.sort());
   expect(allowedToLoop).toHaveLength(endless.length + 1);
 });

@@ -67,7 +67,7 @@ describe('the archive bucket', () => {
     expect(JSON.stringify(denied)).toContain('"aws:SecureTransport":"false"');
   });
 
-  test('in a logging account, uses compliance mode, a key, colder storage classes, and trusts one account', () => {
+  test('uses compliance mode, a key and colder storage classes, and trusts one account, in a logging account', () => {
     expect(logging.service).toBeUndefined();
     expect(logging.data).toBeUndefined();
     present(logging.archive).hasResourceProperties('AWS::S3::Bucket', {
@@ -115,7 +115,7 @@ test.each([
     );
     expect(allowed.length).toBeGreaterThan(0);
     expect(allowed.filter(({ action }) => action === '*' || REMOVING.test(action))).toEqual([]);
-    // A managed policy could also grant it.
+    // A managed policy could also grant these actions.
     for (const template of stacks)
       expect(JSON.stringify(template.findResources('AWS::IAM::Role'))).not.toMatch(
         /:aws:policy\/(AmazonS3FullAccess|AdministratorAccess|PowerUserAccess)/,
@@ -148,7 +148,7 @@ describe('the archiver', () => {
   test.each([
     ['here', archived, ['s3:PutObject']],
     ['elsewhere', away, ['s3:PutObject']],
-  ])('may write lines to a bucket %s, and has no other access to S3', (_where, { service }, allowed) => {
+  ])('may write Ledger objects to a bucket %s, and has no other access to S3', (_where, { service }, allowed) => {
     const statements = statementsByOwner(present(service)).get('ArchiveArchiver') ?? [];
     const actions = statements.flatMap(({ Action }) => Action).filter((action) => action.startsWith('s3:'));
     expect(actions).toEqual(allowed);
@@ -193,7 +193,7 @@ describe('the auditor', () => {
     });
   });
 
-  test('has an alarm for its findings, and for an archiver that does not run although there is traffic', () => {
+  test('has an alarm for its findings, and for an archiver that does not run despite traffic', () => {
     for (const MetricName of ['archive_differs', 'archive_stopped'])
       present(archived.service).hasResourceProperties('AWS::CloudWatch::Alarm', {
         MetricName,
@@ -210,7 +210,7 @@ describe('the auditor', () => {
     expect(new Set(changing.filter((action) => !/^(logs|xray):/.test(action)))).toEqual(new Set(['s3:PutObject']));
   });
 
-  test('signs with the key of the setting, and may use that key for nothing else', async () => {
+  test('signs with the configured key, and may use that key for nothing else', async () => {
     const key = 'arn:aws:kms:eu-central-1:444455556666:key/51c4';
     const { service } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveSigningKeyArn': key });
     const statements = statementsByOwner(present(service)).get('ArchiveAuditorFunction') ?? [];
@@ -224,7 +224,7 @@ test.each([
   ['here', archived],
   ['elsewhere', away],
 ])(
-  'the function that shows operators an archive that is %s may read neither its lines nor write anything',
+  'the function that shows operators an archive that is %s may neither read its lines nor write anything',
   (_where, { service }) => {
     const statements = statementsByOwner(present(service)).get('AuditApi') ?? [];
     const ofArchive = statements.filter(({ Action }) => JSON.stringify(Action).includes('s3:'));
@@ -243,7 +243,7 @@ test.each([
   [{ archiveBatchSeconds: '301' }, /archiveBatchSeconds is "301", but must be a whole number from 0 to 300/],
   [{ archiveColdAfterDays: '5' }, /archiveColdAfterDays is "5"/],
   [{ archiveWriter: '1' }, /archiveWriter is "1", but must be the 12 digits of an AWS account/],
-])('refuses the settings %j', (settings, message) => {
+])('the settings %j are refused', (settings, message) => {
   const context = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`payonce:${name}`, value]));
   expect(() => readSettings(testApp(context).node)).toThrow(message);
 });

@@ -23,7 +23,7 @@ function callbackSources(template: typeof service): string {
 }
 
 describe('the callbacks function', () => {
-  test('ends before the timeout of every processor', () => {
+  test('has a shorter timeout than every processor', () => {
     service.hasResourceProperties('AWS::Lambda::Function', {
       Timeout: 20,
       Environment: { Variables: Match.objectLike({ CALLBACK_SOURCES: Match.anyValue() }) },
@@ -36,21 +36,24 @@ describe('the callbacks function', () => {
     );
   });
 
-  test.each(schemeNames(PROCESSORS))('verifies as %s when the setting names it', async (scheme) => {
-    const template = present((await elsewhere({ 'payonce:callbackScheme': scheme })).service);
-    expect(callbackSources(template)).toContain(`"scheme":"${scheme}"`);
-  });
+  test.each(schemeNames(PROCESSORS))(
+    'verifies callbacks with the scheme %s when the setting names it',
+    async (scheme) => {
+      const template = present((await elsewhere({ 'payonce:callbackScheme': scheme })).service);
+      expect(callbackSources(template)).toContain(`"scheme":"${scheme}"`);
+    },
+  );
 });
 
 describe('the signing secret of callbacks', () => {
-  test('is generated, too long to be guessed, and is in no template', () => {
+  test('is generated, is too long to guess, and is in no template', () => {
     data.hasResourceProperties('AWS::SecretsManager::Secret', {
       GenerateSecretString: { GenerateStringKey: 'current', SecretStringTemplate: '{}', PasswordLength: 32 },
       SecretString: Match.absent(),
     });
   });
 
-  test('is retained with the data, and deleted where data may be deleted', async () => {
+  test('is retained or deleted together with the data', async () => {
     data.allResources('AWS::SecretsManager::Secret', {
       DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
@@ -61,7 +64,7 @@ describe('the signing secret of callbacks', () => {
 });
 
 describe('an alarm on callbacks', () => {
-  test.each(Object.keys(ALARMS) as AlarmMetric[])('starts at the first %s, and not without data', (metric) => {
+  test.each(Object.keys(ALARMS) as AlarmMetric[])('is raised at the first %s, but not by missing data', (metric) => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Namespace: 'Payonce',
       MetricName: metric,

@@ -19,7 +19,7 @@ interface Resource {
 
 type Resources = Readonly<Record<string, Resource>>;
 
-/** The properties with names that the stacks fix. CloudFormation generates all other names. */
+/** Property with the fixed name, by resource type. CloudFormation generates all other names. */
 const FIXED: Readonly<Record<string, string>> = {
   'AWS::ApiGateway::RestApi': 'Name',
   'AWS::CloudWatch::Dashboard': 'DashboardName',

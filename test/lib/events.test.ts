@@ -31,7 +31,7 @@ describe('the event bus', () => {
 });
 
 describe('the relay', () => {
-  test('reads outcomes of payments and orders, and every record that is not an insert, from the start of the Stream, past bad records', () => {
+  test('reads outcomes of payments and orders and all records that are not inserts, from the start of the Stream, past bad records', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       StartingPosition: 'TRIM_HORIZON',
       BatchSize: 100,
@@ -56,7 +56,7 @@ describe('the relay', () => {
     });
   });
 
-  test('parks records for the maximum SQS retention, encrypted, over TLS only', () => {
+  test('parks encrypted records, over TLS only, for the maximum SQS retention', () => {
     service.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true });
     service.hasResourceProperties('AWS::SQS::QueuePolicy', {
       Queues: [{ Ref: Match.stringLikeRegexp('Parked') }],
@@ -82,7 +82,7 @@ describe('the relay', () => {
     expect(new Set(actionsOf('EventsRelay'))).toEqual(
       new Set([...always, ...stream, ...publish, 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage']),
     );
-    // It reads transitions and details rows. It and Lambda park what cannot be published.
+    // The republisher reads transitions and details rows. It and Lambda park records that cannot be published.
     const reads = ['dynamodb:GetItem', 'dynamodb:Query'];
     const parks = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage'];
     expect(new Set(actionsOf('EventsRepublisher'))).toEqual(new Set([...always, ...publish, ...reads, ...parks]));
@@ -147,7 +147,7 @@ describe('a consumer', () => {
     expect(() => new EventConsumer(stack, 'Slow', { bus, consumer: slow, events: [] })).toThrow('31 s');
   });
 
-  test('reports failures by message and limits its concurrency', () => {
+  test('reports failures per message and has limited concurrency', () => {
     template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -156,7 +156,7 @@ describe('a consumer', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', { ScalingConfig: { MaximumConcurrency: 2 } });
   });
 
-  test('loses no message while its function is unavailable, for the maximum SQS retention', () => {
+  test('keeps messages for the maximum SQS retention while its function is unavailable', () => {
     template.allResourcesProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
   });
 
@@ -177,7 +177,7 @@ describe('a consumer', () => {
   });
 });
 
-describe('the rule of each consumer selects exactly its events', () => {
+describe('the rules of the consumers', () => {
   const rules = Object.entries(service.findResources('AWS::Events::Rule'));
   const bus = rules.filter(([, { Properties }]) => 'EventBusName' in (Properties as object));
   const patternOf = (name: string): unknown =>
@@ -188,11 +188,11 @@ describe('the rule of each consumer selects exactly its events', () => {
   test.each([
     ['ViewsEvents', ALL_EVENTS],
     ['WebhooksEvents', PUBLIC_EVENTS],
-  ])('%s: of all payments', (name, events) => {
+  ])('%s selects exactly its events, of all payments', (name, events) => {
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': [...events] }]);
   });
 
-  // The rule matches none of the other payments, which are most.
+  // Most payments lack this metadata, and the rule does not match them.
   test.each([
     ['ReceiptEvents', 'receipt_email', ['payment.completed.v1']],
     [
@@ -200,12 +200,12 @@ describe('the rule of each consumer selects exactly its events', () => {
       'affiliate',
       ['payment.completed.v1', 'refund.completed.v1', 'refund.failed.v1', 'dispute.closed.v1'],
     ],
-  ])('%s: of payments with metadata.%s', (name, metadata, events) => {
+  ])('%s selects exactly its events, of payments with metadata.%s', (name, metadata, events) => {
     const detail = { payment: { metadata: { [metadata]: [{ exists: true }] } } };
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': events, detail }]);
   });
 
-  test('CommissionEvents: of orders that name an affiliate', () => {
+  test('CommissionEvents selects exactly the events of orders that name an affiliate', () => {
     expect(patternOf('FollowUpsCommissionEventsOrderRule')).toEqual([
       {
         source: ['payonce'],
@@ -215,7 +215,7 @@ describe('the rule of each consumer selects exactly its events', () => {
     ]);
   });
 
-  test('there is no other rule', () => {
+  test('no other rule exists on the bus', () => {
     expect(bus).toHaveLength(5);
   });
 });

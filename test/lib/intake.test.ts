@@ -64,7 +64,7 @@ describe('the setting paymentRequests', () => {
       { senders: [OWNER], kafka: { brokers: ['b:1'], secret: SECRET } },
       'kafka is given, but',
     ],
-  ])('refuses %s, naming the field', (_what, given, message) => {
+  ])('refuses %s, and the error names the field', (_what, given, message) => {
     expect(() => settingOf(given)).toThrow(message);
   });
 
@@ -76,8 +76,8 @@ describe('the setting paymentRequests', () => {
   });
 });
 
-describe('payment requests over events', () => {
-  test('deploy nothing without the setting', async () => {
+describe('payment requests by event', () => {
+  test('are not deployed without the setting', async () => {
     const without = present((await synthesize()).service);
     expect(JSON.stringify(without.toJSON())).not.toContain('PAYMENT_REQUESTS');
   });
@@ -102,7 +102,7 @@ describe('payment requests over events', () => {
     });
   });
 
-  test('are executed by a role that may claim charges and append payments, and has no permissions of other rooms', () => {
+  test('are processed by a role that may claim charges and append payments, but access no other records or keys', () => {
     const sids = (statementsByOwner(service).get('Intake') ?? [])
       .map(({ Sid }) => Sid)
       .filter((sid) => sid !== undefined);
@@ -114,7 +114,7 @@ describe('payment requests over events', () => {
     expect(text).not.toMatch(/OP#(?!pay_)|KEY#|OPERATOR|"ORD#/);
   });
 
-  test('are received one message at a time from queues, with limited concurrency', () => {
+  test('are received from queues in batches of ten, with limited concurrency', () => {
     const mappings = Object.values(
       service.findResources('AWS::Lambda::EventSourceMapping', {
         Properties: { FunctionName: { Ref: Match.stringLikeRegexp('^IntakeFunction') } },
@@ -141,7 +141,7 @@ describe('payment requests over events', () => {
       FunctionResponseTypes: Match.absent(),
       MaximumRetryAttempts: Match.absent(),
     });
-    // A mapping that polls an empty topic reports 0; one that cannot reach a broker reports no data.
+    // A mapping that polls an empty topic reports 0; a mapping that cannot reach a broker reports no data.
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'PolledEventCount',
       Dimensions: [{ Name: 'EventSourceMappingUUID', Value: Match.anyValue() }],
@@ -188,7 +188,7 @@ describe('payment requests over events', () => {
 });
 
 describe('the setting natsBridge', () => {
-  test('creates a queue of all events, and a policy that allows the bridge only its queues', async () => {
+  test('creates a queue for all events, and a policy that gives the bridge access only to its queues', async () => {
     const [[, policy] = []] = Object.entries(service.findResources('AWS::IAM::ManagedPolicy'));
     const { Statement: statements } = (policy as { Properties: { PolicyDocument: { Statement: unknown[] } } })
       .Properties.PolicyDocument;

@@ -75,7 +75,7 @@ describe('the stacks of a deployment with job targets', () => {
     };
   };
 
-  test('have a schedule for each job, which enqueues the call with the scheduled time, and a secret for each target', () => {
+  test('have a schedule that enqueues each job with its scheduled time, and a secret for each target', () => {
     const { service, data } = stacks();
     service.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: JOB.schedule,

@@ -20,7 +20,10 @@ const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', imp
   context: Record<string, unknown>;
 };
 
-/** Synthesizes a stack that has only the jobs; throws cdk-nag's findings. */
+/**
+ * Synthesizes a stack with only the jobs.
+ * @throws on any finding of cdk-nag
+ */
 function synthesized(): Template {
   const app = testApp(flags);
   Validations.of(app).addPlugins(
@@ -88,7 +91,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('leave a failed call to Lambda, which retries and dead-letters it in the same queue', () => {
+  test('let Lambda retry a failed invocation and dead-letter it in the same queue', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 2,
       MaximumEventAgeInSeconds: 3600,
@@ -148,7 +151,7 @@ function describeStatement({ Action, Resource, Condition = {} }: Statement): str
 
 const ALWAYS = ['logs:CreateLogStream, logs:PutLogEvents on Logs'];
 
-describe('the role of', () => {
+describe('the job roles', () => {
   test.each([
     [
       'JobsApi',
@@ -175,7 +178,7 @@ describe('the role of', () => {
       ],
     ],
     ['Jobs', ['lambda:InvokeFunction on JobsExecutor', 'sqs:SendMessage on JobsMissed']],
-  ])('%s has exactly the permissions that its path needs', (owner, own) => {
+  ])('the role of %s has exactly the permissions that it needs', (owner, own) => {
     expect(
       (roles.get(owner) ?? [])
         .filter(({ Effect }) => Effect === 'Allow')
@@ -200,8 +203,8 @@ test('only schedules of this account can assume the schedules’ role', () => {
   });
 });
 
-describe('the routes of jobs', () => {
-  test('lead to their function', () => {
+describe('the job routes', () => {
+  test('are handled by the jobs API function', () => {
     expect(routesOf(template)).toMatchObject({
       '/v1/admin/jobs': 'JobsApi',
       '/v1/admin/jobs/{proxy+}': 'JobsApi',

@@ -39,7 +39,7 @@ const FUNCTIONS = [
   'webhooks',
 ];
 
-/** The sources of Payonce, from the project's root, in the chunks of a bundle, sorted. */
+/** Lists the Payonce sources in the chunks of a bundle, sorted, as paths from the project's root. */
 function ownSources(folder: string, isAsked: (file: string) => boolean = () => true): readonly string[] {
   const found = readdirSync(folder)
     .filter((file) => file.endsWith('.mjs') && isAsked(file))
@@ -108,16 +108,19 @@ describe('the bundles', () => {
   test.each([
     ['payments', 460_000],
     ['reads', 430_000],
-  ])('the function %s starts with at most %d bytes, without the documents and the code of spans', (name, bytes) => {
-    const folder = join(first, name);
+  ])(
+    'the function %s loads at most %d bytes at start, without the API documents and the code of spans',
+    (name, bytes) => {
+      const folder = join(first, name);
 
-    expect(startSize(folder)).toBeLessThanOrEqual(bytes);
-    const files = startFiles(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
-    expect(files.join('')).not.toContain('openapi:"3.1');
-    expect(files.join('')).not.toContain('subsegment');
-  });
+      expect(startSize(folder)).toBeLessThanOrEqual(bytes);
+      const files = startFiles(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+      expect(files.join('')).not.toContain('openapi:"3.1');
+      expect(files.join('')).not.toContain('subsegment');
+    },
+  );
 
-  test('the payments function contains no code of reads, lists, documents and operators', () => {
+  test('the payments function contains no code for reads, lists, documents or operators', () => {
     const own = ownSources(join(first, 'payments'));
 
     const rooms = new Set(own.map((source) => source.split('/')[1] ?? ''));
@@ -164,7 +167,7 @@ describe('the bundles', () => {
     },
   );
 
-  test('contain the texts of the documents for the documents function only, and no handler for it', () => {
+  test('contain the API documentation only in the documents function, which contains no handlers', () => {
     const textOf = (name: string) =>
       readdirSync(join(first, name))
         .filter((file) => file.endsWith('.mjs'))
@@ -183,7 +186,7 @@ describe('the bundles', () => {
     }
   });
 
-  test('contain the generator of JSON schemas for the documents function only', () => {
+  test('contain the JSON schema generator only in the documents function', () => {
     const makes = readdirSync(first).filter((name) =>
       readdirSync(join(first, name)).some(
         (file) => file.endsWith('.mjs') && readFileSync(join(first, name, file), 'utf8').includes('unrepresentable'),

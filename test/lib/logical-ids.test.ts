@@ -4,8 +4,9 @@ import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present } from './templates.ts';
 
 /**
- * Types of resources that CloudFormation would replace under another logical id, and so lose data, messages, logs,
- * addresses or fixed names. A queue keeps one policy only: deleting the old policy resource last would clear it.
+ * Resource types that must keep their logical ids. Otherwise CloudFormation would replace the resources and lose data,
+ * messages, logs, addresses or fixed names. A queue has only one policy: deleting the old policy resource last would
+ * clear it.
  */
 const KEPT: ReadonlySet<string> = new Set([
   'AWS::ApiGateway::RestApi',
@@ -218,15 +219,15 @@ const SERVICE_WITH_ARCHIVE = [
   'SQS::QueuePolicy ArchiveParkedPolicyD6C2CB81',
 ];
 
-describe('deployed resources keep their logical ids and names, so no deploy replaces them', () => {
-  test('with the sandbox', async () => {
+describe('the logical ids and names of deployed resources, which no deploy may replace', () => {
+  test('do not change with the sandbox', async () => {
     const { data, service, sandbox } = await synthesize();
     expect(kept(data)).toEqual([...DATA, ...DATA_WITH_SANDBOX].sort());
     expect(kept(service)).toEqual([...SERVICE, ...SERVICE_WITH_SANDBOX].sort());
     expect(kept(sandbox)).toEqual(SANDBOX);
   });
 
-  test('with every resource that settings can add', async () => {
+  test('do not change with every resource that settings can add', async () => {
     const { archive, data, service } = await synthesize(EVERYTHING);
     expect(kept(archive)).toEqual(['S3::Bucket Bucket83908E77']);
     expect(kept(data)).toEqual([...DATA, ...DATA_OF_PROCESSORS_AND_POSTMARK].sort());

@@ -38,8 +38,8 @@ const ofData = (name: string) => ({
   }),
 });
 
-describe('the parties of orders', () => {
-  test('are the sandbox where it is deployed, which requires its secret and lists an e-mail immediately', () => {
+describe('the external services of orders', () => {
+  test('are the sandbox where it is deployed, with its secret and a search delay of 30 seconds', () => {
     const variables = variablesOf(present(withSandbox.service), 'OutboundRedrive');
     expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
@@ -100,7 +100,7 @@ describe('the parties of orders', () => {
 describe('the dead-letter queue of vendor calls', () => {
   const data = present(withSandbox.data);
 
-  test('is in the data stack, encrypted, retained, and keeps messages for two weeks', () => {
+  test('is encrypted and retained in the data stack, and keeps messages for two weeks', () => {
     data.hasResource('AWS::SQS::Queue', {
       DeletionPolicy: 'RetainExceptOnCreate',
       Properties: {
@@ -126,10 +126,10 @@ describe('the dead-letter queue of vendor calls', () => {
   });
 });
 
-describe('the alarms on vendors', () => {
+describe('the vendor alarms', () => {
   const service = present(withSandbox.service);
 
-  test.each(['stock', 'referrals', 'postmark'])('report that %s is unavailable, for every caller', (vendor) => {
+  test.each(['stock', 'referrals', 'postmark'])('report for every caller that %s is unavailable', (vendor) => {
     for (const [MetricName, Threshold] of [
       ['outbound_breaker_opened', 1],
       ['outbound_gave_up', 10],

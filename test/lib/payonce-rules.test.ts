@@ -21,7 +21,7 @@ const IN_TRANSACTION = {
   'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
 };
 
-describe('our own cdk-nag rules find', () => {
+describe('violations of our own cdk-nag rules', () => {
   test.each<[string, Resource, string[]]>([
     [
       'a policy that updates Ledger rows',
@@ -99,7 +99,7 @@ describe('our own cdk-nag rules find', () => {
     ['a denial', policy({ Effect: 'Deny', Action: 'dynamodb:UpdateItem', Resource: LEDGER })],
     ['a function with a log', { Type: 'AWS::Lambda::Function', Properties: WITH_LOG }],
     ['a log group with an expiry', { Type: 'AWS::Logs::LogGroup', Properties: { RetentionInDays: 7 } }],
-  ])('nothing wrong with %s', (_name, resource) => {
+  ])('are not found in %s', (_name, resource) => {
     expect(rulesBrokenBy(resource)).toEqual([]);
   });
 });

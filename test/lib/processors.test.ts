@@ -35,7 +35,7 @@ test('synthesis warns that lost claims cannot be found at a processor without a 
   expect(warningsWith(tillhouse, 'true')).not.toContain('look-up');
 });
 
-describe('a processor of the registry that a deployment selects', () => {
+describe('a processor that a deployment selects from the registry', () => {
   const { data, service } = synthesized({ ...CHOSEN, 'payonce:routes': JSON.stringify(ROUTES) });
   const roles = statementsByOwner(service);
   const secretsReadBy = (owner: string): string =>
@@ -51,7 +51,7 @@ describe('a processor of the registry that a deployment selects', () => {
       .Variables;
   };
 
-  test('has secrets in the data stack, which the operator sets', () => {
+  test('has secrets in the data stack that the operator sets', () => {
     const callbacks = { construct: tillhouse.callbacks.secret, description: 'Signs the callbacks of tillhouse.' };
     for (const { construct, description } of [tillhouse.secrets['key'], callbacks].flatMap((each) => each ?? [])) {
       const found = data.findResources('AWS::SecretsManager::Secret', {
@@ -94,7 +94,7 @@ describe('a processor of the registry that a deployment selects', () => {
   });
 });
 
-describe('its settings', () => {
+describe('the settings of a processor', () => {
   test.each<[Record<string, unknown>, string]>([
     [
       { 'payonce:tillhouseUrl': 'https://tillhouse.example' },
@@ -109,11 +109,11 @@ describe('its settings', () => {
       { 'payonce:stripeReturnUrl': 'https://shop.example' },
       'so payonce:stripeAccount must be the id of a Stripe account',
     ],
-  ])('%j stops the synth', (context, message) => {
+  ])('stop the synth if they are incomplete or invalid: %j', (context, message) => {
     expect(() => buildStacks(testApp(context), { processors: REGISTRY })).toThrow(message);
   });
 
-  test('are refused without the processor in the registry', () => {
+  test('are refused if the registry lacks the processor', () => {
     expect(() => buildStacks(testApp(CHOSEN))).toThrow('there is no setting payonce:tillhouseUrl');
   });
 });

@@ -22,11 +22,14 @@ interface Queue {
 }
 
 /**
- * How long a message may wait for a throttled function. Lambda returns a throttled message to the queue, which counts
- * as a receive. Seconds.
+ * Time that a message may wait for a throttled function, in seconds. Lambda returns a throttled message to the queue,
+ * which counts as a receive.
  */
 const LONGEST_WAIT_SECONDS = 6 * 60 * 60;
-/** The account's concurrency (AWS Lambda developer guide, "Lambda quotas"), minus the share that the APIs need. */
+/**
+ * Maximum total concurrency of the functions: the account's quota (AWS Lambda developer guide, "Lambda quotas") minus
+ * the share that the APIs need.
+ */
 const MAX_AT_ONCE = 500;
 
 const { sandbox, service } = await synthesize({ 'payonce:stripeAccount': 'acct_1' });
@@ -47,7 +50,7 @@ function sourcesOf(template: Template) {
 const all = [service, sandbox, everything].flatMap((template) => sourcesOf(present(template)));
 const sources = [...new Map(all.map((source) => [source.id, source])).values()];
 
-test('this list contains every queue that a function receives', () => {
+test('this list contains every queue with a consumer function', () => {
   expect(sources.map(({ id }) => id.replace(/Queue[0-9A-F]{8}$/, '')).toSorted()).toEqual([
     'CommissionEventsTasks',
     'IntakeQueueshop',
@@ -66,13 +69,13 @@ test('this list contains every queue that a function receives', () => {
 });
 
 /**
- * Visibility timeout, as a multiple of the function's timeout: Lambda retries a throttled batch during it (AWS Lambda
- * developer guide, "Using Lambda with Amazon SQS", queue configuration).
+ * Minimum visibility timeout as a multiple of the function's timeout. During it, Lambda retries a throttled batch (AWS
+ * Lambda developer guide, "Using Lambda with Amazon SQS", queue configuration).
  */
 const TIMES_OF_TIMEOUT = 6;
 /**
- * Queues with a shorter visibility timeout: the next page of a run (docs/design/decisions/0040-job-runs.md), and a call that
- * waits for a vendor (lib/parties.ts). A message that is redelivered early finds a lock or a claim.
+ * Queues with a shorter visibility timeout: for pages of job runs (docs/design/decisions/0040-job-runs.md) and for
+ * delayed vendor calls (lib/parties.ts). A message that is redelivered early finds a lock or a claim.
  */
 const SOONER = /^(?:PaymentRuns|UpkeepRuns|PartiesDelayed)/;
 

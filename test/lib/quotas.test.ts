@@ -35,10 +35,10 @@ function largestOf(template: Template, type: string) {
   };
 }
 
-describe('the maximum number of senders on the bus', () => {
+describe('the maximum senders on the bus', () => {
   const given = senders(30, (index) => (index < 15 ? { source: `shop-${index}` } : { account: account(index) }));
 
-  test('keep the policies of queues within the quotas of SQS', async () => {
+  test('keep the queue policies within the SQS quotas', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const { statements, bytes } = largestOf(service, 'AWS::SQS::QueuePolicy');
     // Amazon SQS developer guide, "Amazon SQS policy quotas".
@@ -46,7 +46,7 @@ describe('the maximum number of senders on the bus', () => {
     expect(bytes).toBeLessThanOrEqual(8_192);
   });
 
-  test('keep the policy of the bus within its quota if they are other accounts, each with a statement for its own source', async () => {
+  test('keep the bus policy within its quota if they are other accounts, each with a statement for its own source', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const policies = Object.values(service.findResources('AWS::Events::EventBusPolicy')) as {
       readonly Properties: { readonly StatementId: string; readonly Statement: unknown };
@@ -57,7 +57,7 @@ describe('the maximum number of senders on the bus', () => {
     for (let index = 15; index < 30; index += 1) expect(text).toContain(account(index));
   });
 
-  test('have separate statements if their long sources start alike', async () => {
+  test('have separate statements even if their long sources start alike', async () => {
     const source = 'com.shop.payments.checkout.of-the-international-department.';
     const two = senders(2, (index) => ({ source: `${source}${index}`, account: account(0) }));
     const service = present((await synthesize({ 'payonce:paymentRequests': two })).service);
@@ -99,7 +99,7 @@ describe('the environment of a function', () => {
         ),
       },
     ],
-  ])('is refused before the deploy if it does not fit, naming %s', async (name, context) => {
+  ])('is refused before the deploy if it does not fit, and the error names %s', async (name, context) => {
     await expect(synthesize({ 'payonce:sandbox': 'false', ...context })).rejects.toThrow(
       new RegExp(`environment has about \\d+ bytes.*4096.*${name}`, 's'),
     );

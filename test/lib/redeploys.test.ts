@@ -79,7 +79,7 @@ const RESTORED = {
   views: 'PayonceData-Views-1',
   ledgerStream: 'arn:aws:dynamodb:eu-central-1:123456789012:table/PayonceData-Ledger-1/stream/2026-01-01T00:00:00.000',
 };
-/** Deployments with a setting that excludes some of the others. */
+/** Deployments with a setting that cannot be combined with some of the others. */
 const alone = await Promise.all(
   [
     { testStripeAccount: 'acct_1', ...ROUTE_TEST('stripe') },
@@ -123,7 +123,7 @@ describe('a deploy that changes any settings', () => {
     return value;
   }
 
-  test('is reported if it plants a fault', () => {
+  test('is reported if it has a planted fault', () => {
     const before = deployment(deployed[0]);
     const rekeyed = planted(({ Resources }) => {
       const properties = Resources?.['LedgerTable9343E4AA']?.['Properties'] as Record<string, unknown>;

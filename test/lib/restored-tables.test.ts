@@ -28,7 +28,7 @@ describe('adopted tables from a restore', () => {
     ({ Properties }) => (Properties as { Environment?: { Variables: Record<string, unknown> } }).Environment?.Variables,
   );
 
-  test('replace the declared ones in the variables of every function', () => {
+  test('replace the declared tables in the variables of every function', () => {
     const named = (name: string) => [
       ...new Set(variables.flatMap((each) => (each?.[name] === undefined ? [] : [each[name]]))),
     ];
@@ -39,7 +39,7 @@ describe('adopted tables from a restore', () => {
     expect(named('CLAIMS_LOST')).toEqual(['true']);
   });
 
-  test('replace them in every policy, in the outputs and on the dashboard', () => {
+  test('replace the declared tables in every policy, in the outputs and on the dashboard', () => {
     const ofDynamoDb = [...statementsByOwner(service).values()]
       .flat()
       .filter(({ Action }) => [Action].flat().some((action) => action.startsWith('dynamodb:')))
@@ -63,7 +63,7 @@ describe('adopted tables from a restore', () => {
     expect(mappings).toContain(STREAM);
   });
 
-  test('leave the declared tables in their stack, and retained', () => {
+  test('leave the declared tables retained in their stack', () => {
     const tables = Object.values(data.findResources('AWS::DynamoDB::Table'));
     expect(tables).toHaveLength(4);
     for (const table of tables) expect(table).toMatchObject({ UpdateReplacePolicy: 'Retain' });
@@ -87,7 +87,7 @@ test.each([
   ['a Stream without a Ledger', { ledgerStream: STREAM }],
   ['the Stream of another table', { ledger: 'Ledger-r2', ledgerStream: STREAM }],
   ['a Ledger with an unrecognizable name', { ledger: 'Books-r1', ledgerStream: STREAM.replace('Ledger', 'Books') }],
-])('%s stops the synth with the allowed values', (_what, given) => {
+])('the setting restoredTables with %s stops the synth, and the error names the allowed values', (_what, given) => {
   const { node } = testApp({ 'payonce:restoredTables': typeof given === 'string' ? given : JSON.stringify(given) });
   expect(() => readSettings(node)).toThrow(/^payonce:restoredTables is .*, but must be JSON, an object of idempotency/);
 });

@@ -53,18 +53,16 @@ const appendsRows = (...partitions: readonly string[]) =>
   'dynamodb:PutItem on LedgerTable if ForAnyValue:StringEquals dynamodb:EnclosingOperation TransactWriteItems ' +
   `if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
 
-/** Permissions of every function that records actions in the activity log. */
 const RECORDS_ACTIVITY = [
   appendsRows('ACT#*'),
   'dynamodb:Query on LedgerTable if ForAllValues:StringLike dynamodb:LeadingKeys ACT#*',
 ];
 
-/** Permissions of every function that calls an order's parties. */
+/** Permissions of every function that calls an order's external services. */
 const CALLS_PARTIES = [
   `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
   'sqs:SendMessage on Queue, DeadLetters',
 ];
-/** Permissions of every function that sends e-mails. */
 const SENDS_EMAILS = [...CALLS_PARTIES, `dynamodb:UpdateItem ${rows('EMAIL_COUNT#*')}`];
 
 /** Permissions of every job worker on its runs and their locks. */
@@ -181,7 +179,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 describe.each(ROLES)('the role of %s', (owner, own) => {
-  test('has exactly the permissions that its path needs', () => {
+  test('has exactly the permissions that it needs', () => {
     expect(allowed(roles.get(owner))).toEqual([...APPENDS, ...own].sort());
   });
 
@@ -318,7 +316,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
 });
 
 describe('all other roles', () => {
-  test('may access no table and no secret, if they belong to the service', () => {
+  test('have no access to tables and secrets in the service stack', () => {
     const others = [...roles].filter(
       ([owner]) =>
         ![...ROLES, ...VIEWERS].some(([name]) => name === owner) &&
@@ -328,7 +326,7 @@ describe('all other roles', () => {
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
   });
 
-  test('may access only the sandbox’s table, its signing secret and its callers’ secret, if they belong to the sandbox', () => {
+  test('access only the sandbox’s table, its signing secret and its callers’ secret in the sandbox stack', () => {
     const reached = [...sandboxRoles.values()].flat().map(describeStatement);
     expect(reached.filter((line) => /dynamodb:|secretsmanager:/.test(line)).sort()).toEqual([
       'dynamodb:BatchGetItem, dynamodb:ConditionCheckItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem on Books',

@@ -11,7 +11,7 @@ test('exactly one role of the data stack may restore rows of the Ledger, and no 
   const trust = JSON.stringify(roles);
   expect(trust).toContain(':root');
   expect(trust).not.toContain('"Service"');
-  // Inside one account, the assuming role needs a statement as well. No function has one.
+  // Within one account, the assuming role also needs a statement. No function has one.
   for (const stack of [stacks.service, stacks.sandbox])
     expect(JSON.stringify([...statementsByOwner(present(stack)).values()])).not.toContain('sts:AssumeRole');
   const statements = [...statementsByOwner(template)]
@@ -31,7 +31,7 @@ test('exactly one role of the data stack may restore rows of the Ledger, and no 
   expect(JSON.stringify(denied)).toContain('dynamodb:DeleteItem');
 });
 
-test('the role of an auditor reads the Ledger and its archive, and may change nothing', async () => {
+test('the auditor role may read the Ledger and its archive, and change nothing', async () => {
   const key = 'arn:aws:kms:eu-central-1:444455556666:key/0a1b';
   const { data } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveKeyArn': key });
   const template = present(data);

@@ -8,7 +8,7 @@ const service = present(stacks.service);
 const sandbox = present(stacks.sandbox);
 
 describe('the sandbox', () => {
-  test('receives the charges, unless it is not deployed', async () => {
+  test('receives the charges where it is deployed', async () => {
     expect(JSON.stringify(service.findResources('AWS::Lambda::Function'))).toContain('PayonceSandbox');
     const without = await synthesize({
       'payonce:sandbox': 'false',
@@ -20,7 +20,7 @@ describe('the sandbox', () => {
     });
   });
 
-  test('is not deployed by default, and the output of a deployment without a processor says so', async () => {
+  test('is not deployed when disabled, and the output then reports the missing processor', async () => {
     const none = await synthesize({ 'payonce:sandbox': 'false' });
     expect(none.sandbox).toBeUndefined();
     const text = 'NONE: payments are answered 503 no_processor_configured.';
@@ -60,7 +60,7 @@ describe('the sandbox', () => {
 describe('the queue of the sandbox’s delayed actions', () => {
   const deadLetters = { 'Fn::GetAtt': [Match.stringLikeRegexp('^TasksDeadLetters'), 'Arn'] };
 
-  test('dead-letters a message that fails five times, and keeps it for two weeks', () => {
+  test('dead-letters a message after 125 receives, and keeps it for two weeks', () => {
     sandbox.resourceCountIs('AWS::SQS::Queue', 2);
     sandbox.hasResourceProperties('AWS::SQS::Queue', {
       RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: 125 },
@@ -76,7 +76,7 @@ describe('the queue of the sandbox’s delayed actions', () => {
     sandbox.hasResourceProperties('AWS::Lambda::Function', { Timeout: 29 });
   });
 
-  test('is encrypted and requires TLS, and so does its dead-letter queue', () => {
+  test('is encrypted and requires TLS, like its dead-letter queue', () => {
     sandbox.allResourcesProperties('AWS::SQS::Queue', { SqsManagedSseEnabled: true });
     sandbox.resourceCountIs('AWS::SQS::QueuePolicy', 2);
     sandbox.allResourcesProperties('AWS::SQS::QueuePolicy', {

@@ -31,15 +31,15 @@ export function missingForKafka(): string | undefined {
 
 const TOPIC = 'payments';
 const POLLER = join(import.meta.dirname, 'Poller.java');
-/** Another program may take the free port before the broker listens on it. */
+/** Maximum attempts to start the broker. Another program may take its port first. */
 const MAX_STARTS = 5;
 
 /**
- * A real single-node Kafka, broker and controller in one (KRaft), with its jars from Maven. All of its processes end
- * with the process of the test.
+ * Single-node Kafka with a combined broker and controller (KRaft), run from Maven jars. Its processes end with the test
+ * process.
  */
 export class Kafka {
-  /** Created at the first use. Without Kafka the tests are skipped, so there is nothing to remove. */
+  /** Working directory, created on first use. If the tests are skipped, there is nothing to remove. */
   #made: string | undefined;
   #classpath = '';
   readonly #children = new Set<ChildProcess>();
@@ -61,7 +61,6 @@ export class Kafka {
       if (starts === MAX_STARTS) throw new Error(`the broker ended at each of ${MAX_STARTS} starts`);
   }
 
-  /** Runs a program until it exits. */
   async #complete(...command: readonly string[]): Promise<void> {
     const { code, lines } = await runKept({ command, environment: process.env, directory: this.#directory });
     if (code !== 0) throw new Error(`${command[0]} ended with ${code}: ${lines.join('\n')}`);
@@ -132,7 +131,7 @@ export class Kafka {
     // Java runs a single source file without compiling it first.
     const command = ['-Xmx128m', '-cp', this.#classpath, POLLER, ...args];
     const child = spawn('java', command, { stdio: ['pipe', 'pipe', 'inherit'] });
-    // The exit event reports a process that has ended.
+    // Ignored: the exit event reports an ended process.
     child.stdin.on('error', () => undefined);
     this.#children.add(child);
     return child;
@@ -150,7 +149,8 @@ export class Kafka {
   }
 
   /**
-   * Starts a process of the group that polls. If it is killed before it commits, the next process gets the batch again.
+   * Starts a polling member of the consumer group. If it is killed before it commits, the next member receives the same
+   * batch.
    */
   poll(group: string, mostRecords: number): Poller {
     return new Poller(this.#run('poll', this.servers, TOPIC, group, String(mostRecords)), this.servers);
@@ -183,7 +183,6 @@ export class Poller {
     return { eventSource: 'SelfManagedKafka', bootstrapServers: this.#servers, records };
   }
 
-  /** Commits the offsets of the last batch. */
   commit(): void {
     this.#child.stdin?.write('done\n');
   }
