@@ -1,0 +1,213 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { buildSync } from 'esbuild';
+import { bundle } from '../lib/lambda-code.ts';
+import { paymentsEnvironment } from '../test/support/payments-environment.ts';
+import { gatewayEvent } from '../test/world/gateway-event.ts';
+import { median } from './median.ts';
+
+/** The CPU time of the payments function, divided by the CPU time of another program. Medians of runs in turns. */
+export interface StartRatios {
+  /** The import, compared with a bare DynamoDB client. */
+  readonly importToBareClient: number;
+  /** The import, compared with a Powertools handler. */
+  readonly importToPowertools: number;
+  /** Import and first payment, compared with a Powertools handler that takes a payment. */
+  readonly firstToPowertools: number;
+}
+
+export interface WarmRatios {
+  /** A payment of a warm process, compared with a naive handler. */
+  readonly toNaive: number;
+  /** A payment of a warm process, compared with a Powertools handler. */
+  readonly toPowertools: number;
+}
+
+/** CPU times of one process, in milliseconds. */
+interface Times {
+  readonly import: number;
+  readonly first: number;
+  /** A payment after the first half of the payments. */
+  readonly warm: number;
+}
+
+const ROOT = resolve(import.meta.dirname, '..');
+const SUBJECTS = ['bare-client', 'naive', 'powertools', 'payments'] as const;
+type Subject = (typeof SUBJECTS)[number];
+
+const TOKEN = `sk_test_${'a'.repeat(22)}`;
+const TENANT = `ten_${'a'.repeat(26)}`;
+
+/**
+ * Measures the start and the first payment, each in a new process.
+ * @param starts the number of processes of each program
+ */
+export async function measureStart(starts: number): Promise<StartRatios> {
+  const runs = await inTurns(['bare-client', 'powertools', 'payments'], { rounds: starts, payments: 1 });
+  const upToFirst = (times: Times): number => times.import + times.first;
+  return {
+    importToBareClient: median(runs.map((run) => run.payments.import / run['bare-client'].import)),
+    importToPowertools: median(runs.map((run) => run.payments.import / run.powertools.import)),
+    firstToPowertools: median(runs.map((run) => upToFirst(run.payments) / upToFirst(run.powertools))),
+  };
+}
+
+/**
+ * Measures payments of warm processes.
+ * @param payments the number of payments of each process, of which the second half counts
+ */
+export async function measureWarm({ rounds, payments }: Turns): Promise<WarmRatios> {
+  const runs = await inTurns(['naive', 'powertools', 'payments'], { rounds, payments });
+  return {
+    toNaive: median(runs.map((run) => run.payments.warm / run.naive.warm)),
+    toPowertools: median(runs.map((run) => run.payments.warm / run.powertools.warm)),
+  };
+}
+
+interface Turns {
+  readonly rounds: number;
+  /** The number of payments of each process. */
+  readonly payments: number;
+}
+
+/**
+ * Runs each program once in each round, in alternating order. A server in this process plays DynamoDB, Secrets Manager
+ * and the processor. It answers immediately, and its CPU time does not count.
+ */
+async function inTurns<Name extends Subject>(
+  subjects: readonly Name[],
+  { rounds, payments }: Turns,
+): Promise<readonly Readonly<Record<Name, Times>>[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'payonce-start-'));
+  const server = createServer((request, response) => {
+    void answerTo(request).then((answer) => {
+      const status = 'x-amz-target' in request.headers ? 200 : 201;
+      return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    });
+  });
+  try {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    bundleSubjects(directory);
+    const runs: Readonly<Record<Name, Times>>[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const run: [Name, Times][] = [];
+      for (const name of round % 2 === 0 ? subjects : subjects.toReversed())
+        run.push([name, await runOnce(join(directory, name, 'index.mjs'), url, name === 'bare-client' ? 0 : payments)]);
+      runs.push(Object.fromEntries(run) as Record<Name, Times>);
+    }
+    return runs;
+  } finally {
+    server.close();
+    server.closeAllConnections();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Bundles the payments function as for a deployment, and the other programs with the same options. */
+function bundleSubjects(directory: string): void {
+  bundle(directory, ['payments']);
+  for (const name of SUBJECTS.filter((each) => each !== 'payments')) {
+    buildSync({
+      entryPoints: [join(ROOT, 'bench', 'subjects', `${name}.ts`)],
+      outfile: join(directory, name, 'index.mjs'),
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node24',
+      mainFields: ['module', 'main'],
+      minify: true,
+      alias: {
+        '@aws-sdk/credential-provider-node': join(ROOT, 'lambdas', 'kernel', 'platform', 'environment-credentials.ts'),
+      },
+    });
+  }
+}
+
+const PROGRAM = `
+  const [url, payments, event] = JSON.parse(process.argv[1]);
+  const context = { getRemainingTimeInMillis: () => 25_000, awsRequestId: 'request' };
+  const cpuMs = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
+  const begin = cpuMs();
+  const { handler } = await import(url);
+  const imported = cpuMs();
+  const pay = async (number) => {
+    const headers = { ...event.headers, 'Idempotency-Key': 'order-' + number };
+    const multiValueHeaders = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
+    const { statusCode, body } = await handler({ ...event, headers, multiValueHeaders }, context);
+    if (statusCode !== 201) throw new Error(statusCode + ' ' + body);
+  };
+  if (payments > 0) await pay(0);
+  const first = cpuMs();
+  const half = Math.floor(payments / 2);
+  for (let number = 1; number <= half; number += 1) await pay(number);
+  const warmed = cpuMs();
+  for (let number = 1; number <= half; number += 1) await pay(half + number);
+  const times = { import: imported - begin, first: first - imported, warm: (cpuMs() - warmed) / half };
+  process.stdout.write('\\n' + JSON.stringify(times));
+  process.exit();
+`;
+
+/** Imports a program in a new process, and takes payments. */
+async function runOnce(file: string, url: string, payments: number): Promise<Times> {
+  const event = {
+    ...gatewayEvent('POST', '/v1/payments', { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }),
+    body: JSON.stringify({ amount: 12_500, currency: 'EUR', source: 'tok_ok' }),
+  };
+  const asked = JSON.stringify([pathToFileURL(file).href, payments, event]);
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', PROGRAM, asked], {
+    env: { ...paymentsEnvironment(url), POWERTOOLS_SERVICE_NAME: 'bench' },
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  // The lines before it are the program's log.
+  return JSON.parse(stdout.slice(stdout.lastIndexOf('\n'))) as Times;
+}
+
+/** Returns the answer of DynamoDB, Secrets Manager or the processor for a payment that succeeds. */
+async function answerTo(request: IncomingMessage): Promise<object> {
+  const body = JSON.parse(await text(request)) as Record<string, unknown>;
+  const [, operation = 'POST /charges'] = String(request.headers['x-amz-target']).split('.');
+  return ANSWERS[operation]?.(body) ?? {};
+}
+
+const ANSWERS: Readonly<Record<string, (body: Record<string, unknown>) => object>> = {
+  GetSecretValue: () => ({ SecretString: 'the-secret-of-the-processor' }),
+  GetItem: ({ TableName }) => (TableName === 'registry' ? { Item: API_KEY } : {}),
+  UpdateItem: ({ ReturnValues }) =>
+    ReturnValues === 'UPDATED_NEW' ? { Attributes: { fullAtUs: { N: '1000000000000000' } } } : {},
+  'POST /charges': ({ amount, currency, metadata }) => ({
+    id: `ch_${'a'.repeat(26)}`,
+    object: 'charge',
+    amount,
+    amount_captured: amount,
+    amount_refunded: 0,
+    currency,
+    capture: 'automatic',
+    status: 'succeeded',
+    failure: null,
+    fee: 100,
+    action_url: null,
+    void_reason: null,
+    refunds: [],
+    disputes: [],
+    metadata: metadata ?? {},
+    livemode: false,
+    created: 1_700_000_000,
+  }),
+};
+
+const API_KEY = {
+  keyHash: { S: createHash('sha256').update(TOKEN).digest('hex') },
+  tenantId: { S: TENANT },
+  mode: { S: 'test' },
+  scopes: { L: [{ S: 'payments:write' }] },
+};

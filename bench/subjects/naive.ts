@@ -1,0 +1,29 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+
+interface Request {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const documents = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+
+/** Pays as a typical first handler does: check for the key, charge, post, save. A race charges twice. */
+export async function handler({ headers, body }: Request) {
+  const key = `NAIVE#${headers['Idempotency-Key']}`;
+  const seen = await documents.send(
+    new GetCommand({ TableName: 'idempotency', Key: { pk: key }, ConsistentRead: true }),
+  );
+  if (typeof seen.Item?.['answer'] === 'string') return { statusCode: 201, body: seen.Item['answer'] };
+  const { amount, currency, source } = JSON.parse(body) as Record<string, unknown>;
+  const response = await fetch(`${process.env['TEST_SANDBOX_URL']}/charges`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ amount, currency, source }),
+  });
+  const { id, status } = (await response.json()) as Record<string, unknown>;
+  const answer = JSON.stringify({ id: key, charge: id, status });
+  await documents.send(new PutCommand({ TableName: 'ledger', Item: { pk: key, sk: String(id), amount, currency } }));
+  await documents.send(new PutCommand({ TableName: 'idempotency', Item: { pk: key, answer, status: 'COMPLETED' } }));
+  return { statusCode: 201, body: answer };
+}
