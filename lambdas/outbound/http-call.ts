@@ -102,10 +102,10 @@ function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Err
   );
 }
 
-const failedFetch = z.object({ cause: z.unknown() });
-const systemError = z.object({ syscall: z.string().optional(), code: z.string().optional() });
+const failedFetch = z.lazy(() => z.object({ cause: z.unknown() }));
+const systemError = z.lazy(() => z.object({ syscall: z.string().optional(), code: z.string().optional() }));
 /** The error for a host name with several addresses, when the connection to each address failed. */
-const severalErrors = z.object({ errors: z.array(z.unknown()).min(1) });
+const severalErrors = z.lazy(() => z.object({ errors: z.array(z.unknown()).min(1) }));
 
 function isBeforeSending(cause: unknown): boolean {
   const several = severalErrors.safeParse(cause);

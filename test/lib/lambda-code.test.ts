@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { FileSystem } from 'aws-cdk-lib';
 import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
 import { bundle } from '../../lib/lambda-code.ts';
+import { paymentsEnvironment } from '../support/payments-environment.ts';
 import { whole } from '../support/slice.ts';
-import { startFiles, startSize } from '../support/start-size.ts';
+import { startFiles, startSchemas, startSize } from '../support/start-size.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
 const FUNCTIONS = [
@@ -119,6 +120,14 @@ describe('the bundles', () => {
       expect(files.join('')).not.toContain('subsegment');
     },
   );
+
+  test('the payments function builds no schema at its start that a first payment does not need', () => {
+    const schemas = startSchemas(join(first, 'payments'), paymentsEnvironment('http://127.0.0.1:1'));
+
+    // About 20 of these are for other requests. A schema of rows or answers is built when it is first used.
+    expect(schemas).toBeGreaterThan(100);
+    expect(schemas).toBeLessThanOrEqual(220);
+  });
 
   test('the payments function contains no code for reads, lists, documents or operators', () => {
     const own = ownSources(join(first, 'payments'));

@@ -29,24 +29,25 @@ import {
 } from '../domain/activity.ts';
 import type { ActivityLog, ActivityPage } from '../use/activity-log.ts';
 
-const bytes = z.instanceof(Uint8Array);
-const [byRequest, byOperator] = causeItem.options;
-
-const activityItem = itemSchema<ActivityEntry>()({
-  chain: z.string(),
-  sequence: z.int().min(1),
-  occurredAtMs: z.int(),
-  action: z.enum(ACTIONS),
-  actor: z.discriminatedUnion('by', [
-    byRequest,
-    byOperator,
-    itemSchema<Extract<Actor, { by: 'command' }>>()({ by: z.literal('command'), operator: z.string() }),
-    itemSchema<Extract<Actor, { by: 'start' }>>()({ by: z.literal('start') }),
-  ]),
-  about: z.array(z.string()),
-  details: z.record(z.string(), z.string()).exactOptional(),
-  prevHash: bytes,
-  hash: bytes,
+const activityItem = z.lazy(() => {
+  const bytes = z.instanceof(Uint8Array);
+  const [byRequest, byOperator] = causeItem().options;
+  return itemSchema<ActivityEntry>()({
+    chain: z.string(),
+    sequence: z.int().min(1),
+    occurredAtMs: z.int(),
+    action: z.enum(ACTIONS),
+    actor: z.discriminatedUnion('by', [
+      byRequest,
+      byOperator,
+      itemSchema<Extract<Actor, { by: 'command' }>>()({ by: z.literal('command'), operator: z.string() }),
+      itemSchema<Extract<Actor, { by: 'start' }>>()({ by: z.literal('start') }),
+    ]),
+    about: z.array(z.string()),
+    details: z.record(z.string(), z.string()).exactOptional(),
+    prevHash: bytes,
+    hash: bytes,
+  });
 });
 
 export function parseActivity(item: Item): ActivityEntry {

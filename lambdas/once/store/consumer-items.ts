@@ -6,13 +6,15 @@ import type { ConsumerWrite, RowCondition } from '../use/consumer-records.ts';
 import { fieldsOf, parseEffectRecord, recordFields, rowOf } from './record-items.ts';
 import { ROW_IS_NEW, type TransactItem } from './transact-items.ts';
 
-const openItem = itemSchema<OpenConsumption>()({
-  status: z.enum(['pending', 'failed']),
-  ...recordFields,
-  attempt: z.int().min(1),
-  claimedAtMs: z.int(),
-  leaseExpiresAtMs: z.int(),
-});
+const openItem = z.lazy(() =>
+  itemSchema<OpenConsumption>()({
+    status: z.enum(['pending', 'failed']),
+    ...recordFields(),
+    attempt: z.int().min(1),
+    claimedAtMs: z.int(),
+    leaseExpiresAtMs: z.int(),
+  }),
+);
 
 /**
  * Builds the item of an open call. It has no time to live, because an open call must not be lost. It is not in the

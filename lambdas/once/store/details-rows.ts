@@ -19,7 +19,9 @@ import type { StoreTables, TransactItem } from './transact-items.ts';
 /** The sort key of the details of a payment or an order itself. The sort keys of the other details rows are ids. */
 const OWN = 'DETAILS';
 
-const detailsRow = z.object({ salt: z.instanceof(Uint8Array), details: z.record(z.string(), z.unknown()) });
+const detailsRow = z.lazy(() =>
+  z.object({ salt: z.instanceof(Uint8Array), details: z.record(z.string(), z.unknown()) }),
+);
 
 /**
  * Returns the key of a details row.

@@ -21,29 +21,24 @@ export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;
 
-export const recordFields = {
+/** Returns the schemas of the fields of every record. */
+export const recordFields = () => ({
   operationId: z.string().transform((id) => id as OperationId),
   owner: z.string().transform((token) => token as OwnerToken),
-};
-const paymentId = z.string().transform((id) => id as PaymentId);
-const fingerprint = itemSchema<Fingerprint>()({ version: z.int(), sha256: z.instanceof(Uint8Array) });
-const answer = itemSchema<Answer>()({
-  status: z.int(),
-  headers: z.record(z.string(), z.string()),
-  body: z.string(),
 });
-const earlier = z.array(
-  itemSchema<EarlierOwner>()({
-    owner: recordFields.owner,
-    untilMs: z.int(),
-    released: z.literal(true).exactOptional(),
-  }),
-);
+const paymentId = () => z.string().transform((id) => id as PaymentId);
+const fingerprint = () => itemSchema<Fingerprint>()({ version: z.int(), sha256: z.instanceof(Uint8Array) });
+const answer = () =>
+  itemSchema<Answer>()({
+    status: z.int(),
+    headers: z.record(z.string(), z.string()),
+    body: z.string(),
+  });
 /**
  * Calls as compact text, because a record of more than a kilobyte costs a further write unit: `send declined mm7d0qo0
  * eh` for each call, in order.
  */
-const calls = z.string().transform((text) => text.split(',').map(callOf));
+const calls = () => z.string().transform((text) => text.split(',').map(callOf));
 
 function callOf(text: string): NotedCall {
   const [how = '', result = '', at = '', took = ''] = text.split(' ');
@@ -54,44 +49,56 @@ function textOf({ do: how, result, atMs, tookMs }: NotedCall): string {
   return `${how} ${result.replaceAll(/\W/g, '_')} ${atMs.toString(36)} ${Math.max(0, tookMs).toString(36)}`;
 }
 
-const claimFields = {
-  ...recordFields,
-  paymentId,
-  fingerprint,
+const claimFields = () => ({
+  ...recordFields(),
+  paymentId: paymentId(),
+  fingerprint: fingerprint(),
   claimedAtMs: z.int(),
   changedAtMs: z.int().exactOptional(),
-  earlier: earlier.exactOptional(),
-};
-
-const recordItem = z.discriminatedUnion('status', [
-  itemSchema<OpenRecord>()({
-    status: z.literal('INPROGRESS'),
-    ...claimFields,
-    leaseExpiresAtMs: z.int(),
-    released: z.boolean(),
-    undecidable: z.boolean().exactOptional(),
-  }),
-  itemSchema<CompletedRecord>()({
-    status: z.literal('COMPLETED'),
-    ...claimFields,
-    answer,
-    calls: calls.exactOptional(),
-    expiresAtSeconds: z.int(),
-  }),
-]);
-
-const effectItem = itemSchema<EffectRecord & { readonly status: unknown }>()({
-  status: z.literal('COMPLETED'),
-  ...recordFields,
-  paymentId: paymentId.exactOptional(),
-  recordedAtMs: z.int(),
-  request: itemSchema<NonNullable<EffectRecord['request']>>()({
-    fingerprint,
-    answer,
-    untilSeconds: z.int().exactOptional(),
-  }).exactOptional(),
-  expiresAtSeconds: z.int().exactOptional(),
+  earlier: z
+    .array(
+      itemSchema<EarlierOwner>()({
+        owner: recordFields().owner,
+        untilMs: z.int(),
+        released: z.literal(true).exactOptional(),
+      }),
+    )
+    .exactOptional(),
 });
+
+const recordItem = z.lazy(() =>
+  z.discriminatedUnion('status', [
+    itemSchema<OpenRecord>()({
+      status: z.literal('INPROGRESS'),
+      ...claimFields(),
+      leaseExpiresAtMs: z.int(),
+      released: z.boolean(),
+      undecidable: z.boolean().exactOptional(),
+    }),
+    itemSchema<CompletedRecord>()({
+      status: z.literal('COMPLETED'),
+      ...claimFields(),
+      answer: answer(),
+      calls: calls().exactOptional(),
+      expiresAtSeconds: z.int(),
+    }),
+  ]),
+);
+
+const effectItem = z.lazy(() =>
+  itemSchema<EffectRecord & { readonly status: unknown }>()({
+    status: z.literal('COMPLETED'),
+    ...recordFields(),
+    paymentId: paymentId().exactOptional(),
+    recordedAtMs: z.int(),
+    request: itemSchema<NonNullable<EffectRecord['request']>>()({
+      fingerprint: fingerprint(),
+      answer: answer(),
+      untilSeconds: z.int().exactOptional(),
+    }).exactOptional(),
+    expiresAtSeconds: z.int().exactOptional(),
+  }),
+);
 
 export function recordKey(operationId: OperationId): Item {
   return { [KEY]: `${IdempotencyRow.record}${operationId}` };

@@ -64,7 +64,7 @@ const orderTransitionItem = itemSchema<OrderTransition>()({
   sequence: z.int().min(1),
   type: z.enum(ORDER_TRANSITION_TYPES),
   occurredAtMs: milliseconds,
-  cause: causeItem,
+  cause: causeItem(),
   order: orderItem,
   first: itemSchema<StoredOrderDetails>()({
     requestId: z.string(),

@@ -47,143 +47,152 @@ import {
 import type { ChainId } from '../ids.ts';
 import type { ReferenceName } from '../use/payment-store.ts';
 
-/** The rows of payments. Each row is validated when it is read, so that code never acts on a row of an unknown form. */
+/**
+ * The rows of payments. Each row is validated when it is read, so that code never acts on a row of an unknown form. Its
+ * schema is built at the first read, because most processes of the payments function only write rows.
+ */
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
 const bytes = z.instanceof(Uint8Array);
 const minorUnits = z.int().min(0);
-const failureItem = itemSchema<Failure>()({ code: z.string(), message: z.string() });
-const disputeItem = itemSchema<Dispute>()({
-  kind: z.literal('dispute'),
-  disputeId: z.string(),
-  chargeId: z.string(),
-  amountMinor: minorUnits,
-  currency: z.string().exactOptional(),
-  status: z.enum(DISPUTE_STATUSES),
-  createdAtMs: z.int(),
-});
-
-const paymentItem = itemSchema<Payment>()({
-  id: z.string().transform((id) => id as PaymentId),
-  tenantId: z.string().transform((id) => id as TenantId),
-  mode: z.enum(['test', 'live']),
-  status: z.enum(PAYMENT_STATUSES),
-  amountMinor: minorUnits,
-  amountCapturedMinor: minorUnits,
-  amountRefundedMinor: minorUnits,
-  currency: z.string(),
-  source: z.string(),
-  capture: z.enum(['automatic', 'manual']),
-  reference: z.string().exactOptional(),
-  processorName: z.string(),
-  chargeId: z.string().exactOptional(),
-  failure: failureItem.exactOptional(),
-  cancelReason: z.enum(CANCEL_REASONS).exactOptional(),
-  actionUrl: z.string().exactOptional(),
-  feeMinor: z.int().exactOptional(),
-  otherFees: z.array(itemSchema<Fee>()({ amountMinor: z.int(), currency: z.string() })).exactOptional(),
-  disputes: z.array(disputeItem).exactOptional(),
-  annotations: z.int().min(1).exactOptional(),
-  createdAtMs: z.int(),
-});
-
-/** The salt is in the details row only. */
-const reasonFields = { reason: z.string().exactOptional(), commitment: bytes.exactOptional() };
-
-const decisionItem = itemSchema<Omit<OperatorDecision, 'salt'>>()({
-  kind: z.literal('decision'),
-  decisionId: z.string(),
-  ...reasonFields,
-  operator: z.string(),
-  override: z.literal(true).exactOptional(),
-});
-
-const requestFields = {
-  wholeAmount: z.literal(true).exactOptional(),
-  answered: z.literal(true).exactOptional(),
-};
-
-const subjectItem = z.discriminatedUnion('kind', [
-  itemSchema<Omit<Refund, 'salt'>>()({
-    kind: z.literal('refund'),
-    refundId: z.string(),
+const failureItem = () => itemSchema<Failure>()({ code: z.string(), message: z.string() });
+const disputeItem = () =>
+  itemSchema<Dispute>()({
+    kind: z.literal('dispute'),
+    disputeId: z.string(),
     chargeId: z.string(),
     amountMinor: minorUnits,
     currency: z.string().exactOptional(),
-    status: z.enum(['pending', 'succeeded', 'failed']),
-    ...reasonFields,
-    failure: failureItem.exactOptional(),
+    status: z.enum(DISPUTE_STATUSES),
     createdAtMs: z.int(),
-    ...requestFields,
-    accepted: z.literal(true).exactOptional(),
-    decision: decisionItem.exactOptional(),
-  }),
-  ...(['capture', 'void'] as const).map((kind) =>
-    itemSchema<HoldChange>()({
-      kind: z.literal(kind),
-      operationId: z.string(),
-      amountMinor: minorUnits,
-      status: z.enum(['pending', 'failed']),
-      reason: z.literal('expired').exactOptional(),
-      failure: failureItem.exactOptional(),
-      ...requestFields,
-      decision: decisionItem.exactOptional(),
-    }),
-  ),
-  disputeItem,
-  itemSchema<StrayCharge>()({
-    kind: z.literal('stray_charge'),
-    chargeId: z.string(),
-    amountMinor: minorUnits,
-    currency: z.string(),
-    status: z.enum(['authorized', 'captured']),
-  }),
-  itemSchema<Omit<Correction, 'salt'>>()({
-    kind: z.literal('correction'),
-    correctionId: z.string(),
-    ...reasonFields,
-    operator: z.string(),
-    reverses: z.int().min(1).exactOptional(),
-  }),
-  decisionItem,
-  itemSchema<Omit<Annotation, 'salt'>>()({
-    kind: z.literal('annotation'),
-    annotationId: z.string(),
-    ...reasonFields,
-    operator: z.string(),
-    annotates: z.int().min(1).exactOptional(),
-  }),
-]);
+  });
 
-const transitionItem = itemSchema<Transition>()({
-  sequence: z.int().min(1),
-  type: z.enum(TRANSITION_TYPES),
-  occurredAtMs: z.int(),
-  cause: causeItem,
-  payment: paymentItem,
-  postings: z.array(
-    itemSchema<Posting>()({
-      account: z.enum(ACCOUNTS),
-      direction: z.enum(['debit', 'credit']),
+const paymentItem = () =>
+  itemSchema<Payment>()({
+    id: z.string().transform((id) => id as PaymentId),
+    tenantId: z.string().transform((id) => id as TenantId),
+    mode: z.enum(['test', 'live']),
+    status: z.enum(PAYMENT_STATUSES),
+    amountMinor: minorUnits,
+    amountCapturedMinor: minorUnits,
+    amountRefundedMinor: minorUnits,
+    currency: z.string(),
+    source: z.string(),
+    capture: z.enum(['automatic', 'manual']),
+    reference: z.string().exactOptional(),
+    processorName: z.string(),
+    chargeId: z.string().exactOptional(),
+    failure: failureItem().exactOptional(),
+    cancelReason: z.enum(CANCEL_REASONS).exactOptional(),
+    actionUrl: z.string().exactOptional(),
+    feeMinor: z.int().exactOptional(),
+    otherFees: z.array(itemSchema<Fee>()({ amountMinor: z.int(), currency: z.string() })).exactOptional(),
+    disputes: z.array(disputeItem()).exactOptional(),
+    annotations: z.int().min(1).exactOptional(),
+    createdAtMs: z.int(),
+  });
+
+/** The salt is in the details row only. */
+const reasonFields = () => ({ reason: z.string().exactOptional(), commitment: bytes.exactOptional() });
+
+const decisionItem = () =>
+  itemSchema<Omit<OperatorDecision, 'salt'>>()({
+    kind: z.literal('decision'),
+    decisionId: z.string(),
+    ...reasonFields(),
+    operator: z.string(),
+    override: z.literal(true).exactOptional(),
+  });
+
+const requestFields = () => ({
+  wholeAmount: z.literal(true).exactOptional(),
+  answered: z.literal(true).exactOptional(),
+});
+
+const subjectItem = () =>
+  z.discriminatedUnion('kind', [
+    itemSchema<Omit<Refund, 'salt'>>()({
+      kind: z.literal('refund'),
+      refundId: z.string(),
+      chargeId: z.string(),
+      amountMinor: minorUnits,
+      currency: z.string().exactOptional(),
+      status: z.enum(['pending', 'succeeded', 'failed']),
+      ...reasonFields(),
+      failure: failureItem().exactOptional(),
+      createdAtMs: z.int(),
+      ...requestFields(),
+      accepted: z.literal(true).exactOptional(),
+      decision: decisionItem().exactOptional(),
+    }),
+    ...(['capture', 'void'] as const).map((kind) =>
+      itemSchema<HoldChange>()({
+        kind: z.literal(kind),
+        operationId: z.string(),
+        amountMinor: minorUnits,
+        status: z.enum(['pending', 'failed']),
+        reason: z.literal('expired').exactOptional(),
+        failure: failureItem().exactOptional(),
+        ...requestFields(),
+        decision: decisionItem().exactOptional(),
+      }),
+    ),
+    disputeItem(),
+    itemSchema<StrayCharge>()({
+      kind: z.literal('stray_charge'),
+      chargeId: z.string(),
       amountMinor: minorUnits,
       currency: z.string(),
+      status: z.enum(['authorized', 'captured']),
     }),
-  ),
-  subject: subjectItem.exactOptional(),
-  first: itemSchema<StoredDetails>()({
-    requestId: z.string(),
-    processor: z.object({ account: z.string(), endpoint: z.string(), apiVersion: z.string() }),
-    orderId: z
-      .string()
-      .transform((id) => id as OrderId)
-      .exactOptional(),
-    causationId: z.string().exactOptional(),
-    commitment: bytes.exactOptional(),
-  }).exactOptional(),
-  prevHash: bytes,
-  hash: bytes,
-});
+    itemSchema<Omit<Correction, 'salt'>>()({
+      kind: z.literal('correction'),
+      correctionId: z.string(),
+      ...reasonFields(),
+      operator: z.string(),
+      reverses: z.int().min(1).exactOptional(),
+    }),
+    decisionItem(),
+    itemSchema<Omit<Annotation, 'salt'>>()({
+      kind: z.literal('annotation'),
+      annotationId: z.string(),
+      ...reasonFields(),
+      operator: z.string(),
+      annotates: z.int().min(1).exactOptional(),
+    }),
+  ]);
+
+const transitionItem = z.lazy(() =>
+  itemSchema<Transition>()({
+    sequence: z.int().min(1),
+    type: z.enum(TRANSITION_TYPES),
+    occurredAtMs: z.int(),
+    cause: causeItem(),
+    payment: paymentItem(),
+    postings: z.array(
+      itemSchema<Posting>()({
+        account: z.enum(ACCOUNTS),
+        direction: z.enum(['debit', 'credit']),
+        amountMinor: minorUnits,
+        currency: z.string(),
+      }),
+    ),
+    subject: subjectItem().exactOptional(),
+    first: itemSchema<StoredDetails>()({
+      requestId: z.string(),
+      processor: z.object({ account: z.string(), endpoint: z.string(), apiVersion: z.string() }),
+      orderId: z
+        .string()
+        .transform((id) => id as OrderId)
+        .exactOptional(),
+      causationId: z.string().exactOptional(),
+      commitment: bytes.exactOptional(),
+    }).exactOptional(),
+    prevHash: bytes,
+    hash: bytes,
+  }),
+);
 
 export function paymentPartition(paymentId: PaymentId): string {
   return `${LedgerRow.payment}${paymentId}`;
@@ -238,13 +247,15 @@ export function appendItem({ ledger }: StoreTables, transition: Transition): Tra
   return { Put: { TableName: ledger, Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW } };
 }
 
-const notesItem = itemSchema<PaymentNotes>()({
-  description: z.string().exactOptional(),
-  metadata: z.record(z.string(), z.string()).exactOptional(),
-  returnUrl: z.string().exactOptional(),
-});
+const notesItem = z.lazy(() =>
+  itemSchema<PaymentNotes>()({
+    description: z.string().exactOptional(),
+    metadata: z.record(z.string(), z.string()).exactOptional(),
+    returnUrl: z.string().exactOptional(),
+  }),
+);
 
-const reasonItem = z.object({ reason: z.string() });
+const reasonItem = z.lazy(() => z.object({ reason: z.string() }));
 
 /** Builds the puts of the details rows of a new transition: the notes of a new payment, and new reasons. */
 export function detailsPuts(tables: StoreTables, { payment, first, subject }: Transition): TransactItem[] {
@@ -312,7 +323,7 @@ export function parseTransition(item: Item): Transition {
 
 // ------------------------------------------------------------------------------------------------------------- references
 
-const referenceItem = z.object({ paymentId: z.string() });
+const referenceItem = z.lazy(() => z.object({ paymentId: z.string() }));
 
 /**
  * Returns the key of a reference's row. Each reference has a partition of its own, because every payment with a

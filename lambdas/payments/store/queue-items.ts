@@ -29,23 +29,25 @@ export const ORPHAN_SHARDS = 4;
 /** Number of digits of a time in a sort key. Unix milliseconds have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
 
-const orphanItem = itemSchema<OrphanedCallback>()({
-  operationId: z.string().transform((id) => id as OperationId),
-  event: itemSchema<CallbackEvent>()({
-    processorName: z.string(),
-    mode: z.enum(['test', 'live']),
-    eventId: z.string(),
-    type: z.string(),
-    chargeId: z.string(),
-    paymentId: z
-      .string()
-      .transform((id) => id as PaymentId)
-      .exactOptional(),
+const orphanItem = z.lazy(() =>
+  itemSchema<OrphanedCallback>()({
+    operationId: z.string().transform((id) => id as OperationId),
+    event: itemSchema<CallbackEvent>()({
+      processorName: z.string(),
+      mode: z.enum(['test', 'live']),
+      eventId: z.string(),
+      type: z.string(),
+      chargeId: z.string(),
+      paymentId: z
+        .string()
+        .transform((id) => id as PaymentId)
+        .exactOptional(),
+    }),
+    reason: z.enum(['charge_unknown', 'payment_unknown', 'other_account']),
+    receivedAtMs: z.int(),
+    isForeign: z.boolean().exactOptional(),
   }),
-  reason: z.enum(['charge_unknown', 'payment_unknown', 'other_account']),
-  receivedAtMs: z.int(),
-  isForeign: z.boolean().exactOptional(),
-});
+);
 
 function waitingOrphansPartition(shard: number): string {
   return `${RegistryRow.orphan}${shard}`;
@@ -84,13 +86,15 @@ export function parseOrphan(item: Item): OrphanedCallback {
 
 // --------------------------------------------------------------------------------------------------- unfinished work
 
-const chargeToReturnItem = itemSchema<ChargeToReturn>()({
-  paymentId: z.string().transform((id) => id as PaymentId),
-  chargeId: z.string(),
-  by: z.enum(['refund', 'void']),
-  foundAtMs: z.int(),
-  undecidable: z.boolean().exactOptional(),
-});
+const chargeToReturnItem = z.lazy(() =>
+  itemSchema<ChargeToReturn>()({
+    paymentId: z.string().transform((id) => id as PaymentId),
+    chargeId: z.string(),
+    by: z.enum(['refund', 'void']),
+    foundAtMs: z.int(),
+    undecidable: z.boolean().exactOptional(),
+  }),
+);
 
 export function returnsPartition(shard: number): string {
   return `${RegistryRow.return}${shard}`;
@@ -121,13 +125,15 @@ export function parseChargeToReturn(item: Item): ChargeToReturn {
   return chargeToReturnItem.parse(item);
 }
 
-const inquiryFields = itemSchema<Inquiry>()({
-  operationId: z.string().transform((id) => id as OperationId),
-  paymentId: z.string().transform((id) => id as PaymentId),
-  claimedAtMs: z.int(),
-  waitsFor: z.enum(['payer', 'bank', 'books']).exactOptional(),
-  undecidable: z.boolean().exactOptional(),
-});
+const inquiryFields = z.lazy(() =>
+  itemSchema<Inquiry>()({
+    operationId: z.string().transform((id) => id as OperationId),
+    paymentId: z.string().transform((id) => id as PaymentId),
+    claimedAtMs: z.int(),
+    waitsFor: z.enum(['payer', 'bank', 'books']).exactOptional(),
+    undecidable: z.boolean().exactOptional(),
+  }),
+);
 
 function inquiriesPartition(shard: number): string {
   return `${RegistryRow.inquiry}${shard}`;
@@ -164,11 +170,13 @@ export function parseInquiry(item: Item): Inquiry {
   return inquiryFields.parse(item);
 }
 
-const holdFields = itemSchema<Hold>()({
-  paymentId: z.string().transform((id) => id as PaymentId),
-  authorizedAtMs: z.int(),
-  undecidable: z.boolean().exactOptional(),
-});
+const holdFields = z.lazy(() =>
+  itemSchema<Hold>()({
+    paymentId: z.string().transform((id) => id as PaymentId),
+    authorizedAtMs: z.int(),
+    undecidable: z.boolean().exactOptional(),
+  }),
+);
 
 export const HOLDS: DueRows<Hold> = {
   partition: (shard) => `${RegistryRow.hold}${shard}`,
@@ -185,11 +193,13 @@ export function holdItem({ registry }: StoreTables, hold: Hold): TransactItem {
 
 // ------------------------------------------------------------------------------------------------------------ open orders
 
-const openOrderItem = itemSchema<OpenOrder>()({
-  orderId: z.string().transform((id) => id as OrderId),
-  createdAtMs: z.int(),
-  sequence: z.int().min(1),
-});
+const openOrderItem = z.lazy(() =>
+  itemSchema<OpenOrder>()({
+    orderId: z.string().transform((id) => id as OrderId),
+    createdAtMs: z.int(),
+    sequence: z.int().min(1),
+  }),
+);
 
 function openOrdersPartition(shard: number): string {
   return `${RegistryRow.openOrder}${shard}`;

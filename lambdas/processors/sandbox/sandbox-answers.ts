@@ -6,9 +6,11 @@ import { mismatch, parse, sanitizedFailure, statusFault } from '../answers.ts';
 import type { Charge } from './sandbox-api.ts';
 import { chargeAnswer, feesOfCharge, listAnswer } from './sandbox-charge.ts';
 
-export const errorAnswer = z.object({
-  error: z.object({ code: z.string().min(1), message: z.string(), charge: z.string().min(1).optional() }),
-});
+export const errorAnswer = z.lazy(() =>
+  z.object({
+    error: z.object({ code: z.string().min(1), message: z.string(), charge: z.string().min(1).optional() }),
+  }),
+);
 
 /** Returns the metadata that link a charge to its payment. */
 export function chargeMetadata(order: ChargeOrder): Readonly<Record<string, string>> {

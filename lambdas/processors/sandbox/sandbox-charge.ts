@@ -53,22 +53,27 @@ export const chargeAnswer = z.object({
   created: z.int(),
 }) satisfies z.ZodType<Charge>;
 
-export const listAnswer = z.object({
-  data: z.array(chargeAnswer),
-  next: z.string().nullable(),
-}) satisfies z.ZodType<ChargeList>;
+export const listAnswer = z.lazy(
+  () =>
+    z.object({
+      data: z.array(chargeAnswer),
+      next: z.string().nullable(),
+    }) satisfies z.ZodType<ChargeList>,
+);
 
 /**
  * The fields of each charge that the list needs: one unreadable charge must not hide the other charges of its page.
  * `chargeAnswer` reads the other fields.
  */
-const listedCharge = z.looseObject({
-  id: processorId,
-  object: z.literal('charge'),
-  created: z.int(),
-  metadata: z.record(z.string(), z.unknown()).catch({}),
-});
-export const chargePage = z.object({ data: z.array(listedCharge), next: z.string().nullable() });
+const listedCharge = z.lazy(() =>
+  z.looseObject({
+    id: processorId,
+    object: z.literal('charge'),
+    created: z.int(),
+    metadata: z.record(z.string(), z.unknown()).catch({}),
+  }),
+);
+export const chargePage = z.lazy(() => z.object({ data: z.array(listedCharge), next: z.string().nullable() }));
 
 /** Converts the charge to the domain type. A payment id or an operation id that is not in the metadata is omitted. */
 export function processorCharge(charge: Charge): ProcessorCharge {

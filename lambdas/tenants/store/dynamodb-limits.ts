@@ -31,11 +31,13 @@ const MAX_ATTEMPTS = 5;
 const FAR_AHEAD_US = 10_000_000;
 
 const positive = z.int().min(1);
-const bucketItem = /* @__PURE__ */ z.object({
-  fullAtUs: z.int().min(0).default(0),
-  rate: positive.optional(),
-  burst: positive.optional(),
-});
+const bucketItem = /* @__PURE__ */ z.lazy(() =>
+  z.object({
+    fullAtUs: z.int().min(0).default(0),
+    rate: positive.optional(),
+    burst: positive.optional(),
+  }),
+);
 const limitsSetting = /* @__PURE__ */ z.object({
   [Environment.tenantLimit]: jsonOf(z.object({ rate: positive, burst: positive })),
 });
