@@ -7,6 +7,11 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
  */
 const REQUEST_TIMEOUT_MS = 2_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
+/**
+ * Parts of the SDK that a call does not need. Together, they take a sixth of its CPU time: the first copies input and output
+ * for a logger, which the functions do not have, and the second lists the features that the caller uses.
+ */
+const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware'];
 
 /** Creates a client that does not retry. Retries are made in one layer, which knows the effect of a repeated write. */
 export function documentClient(client: DynamoDBClient = plainClient()): DynamoDBDocumentClient {
@@ -24,9 +29,20 @@ export function documentClient(client: DynamoDBClient = plainClient()): DynamoDB
  * `util-dynamodb`, `convertToAttr`).
  */
 function withAnyNames(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withAnyNames);
+  return hasAnyName(value) ? converted(value) : value;
+}
+
+/** Returns whether an object in the value has a key `constructor`. Without one, the value need not be copied. */
+function hasAnyName(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasAnyName);
+  if (typeof value !== 'object' || value === null || !isPlain(value)) return false;
+  return Object.hasOwn(value, 'constructor') || Object.values(value).some(hasAnyName);
+}
+
+function converted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(converted);
   if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
-  const entries = Object.entries(value).map(([name, inner]) => [name, withAnyNames(inner)] as const);
+  const entries = Object.entries(value).map(([name, inner]) => [name, converted(inner)] as const);
   return Object.hasOwn(value, 'constructor') ? new Map(entries) : Object.fromEntries(entries);
 }
 
@@ -36,7 +52,7 @@ function isPlain(value: object): boolean {
 }
 
 function plainClient(): DynamoDBClient {
-  return new DynamoDBClient({
+  const client = new DynamoDBClient({
     maxAttempts: 1,
     requestHandler: {
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -44,4 +60,6 @@ function plainClient(): DynamoDBClient {
       connectionTimeout: CONNECTION_TIMEOUT_MS,
     },
   });
+  for (const name of UNUSED_MIDDLEWARE) client.middlewareStack.remove(name);
+  return client;
 }
