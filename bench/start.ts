@@ -63,7 +63,7 @@ export async function measureStart(starts: number): Promise<StartRatios> {
 
 /**
  * Measures payments of warm processes.
- * @param payments the number of payments of each process, of which the second half counts
+ * @param payments the number of payments of each process; only the second half counts
  */
 export async function measureWarm({ rounds, payments }: Turns): Promise<WarmRatios> {
   const runs = await inTurns(['naive', 'powertools', 'payments'], { rounds, payments });

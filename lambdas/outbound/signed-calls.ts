@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Webhook } from 'standardwebhooks';
+import type { Webhook } from 'standardwebhooks';
 import { RetryableError } from '../kernel/faults.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { SendRequest } from './http-call.ts';
@@ -20,7 +20,7 @@ export function signedCalls(
 ): SendRequest {
   return async (call) => {
     const { method, url, body = '' } = call;
-    const signer = signerOf(await secret());
+    const signer = await signerOf(await secret());
     const nowMs = clock.nowMs();
     const seconds = Math.floor(nowMs / 1_000);
     const named = createHash('sha256')
@@ -49,7 +49,9 @@ export function withBearer(send: SendRequest, secret: () => Promise<string>): Se
     send({ ...call, headers: { ...call.headers, authorization: `Bearer ${await secret()}` }, causes: 'dropped' });
 }
 
-function signerOf(secret: string): Webhook {
+/** Loads the package at the first signed call, because the sandbox processor's calls are not signed. */
+async function signerOf(secret: string): Promise<Webhook> {
+  const { Webhook } = await import('standardwebhooks');
   try {
     return new Webhook(secret);
   } catch (error) {

@@ -68,7 +68,7 @@ export async function configuredProcessors(
   const telemetry = outboundTelemetry(instruments);
   // Loaded at the first use, so that a cold start does not load the Secrets Manager client.
   const known = loadedOnce(async () => {
-    const { ActiveSecrets } = await import('../kernel/platform/active-secrets.ts');
+    const { ActiveSecrets } = await import('../kernel/platform/secrets-manager.ts');
     return new ActiveSecrets(await secretsManager(), clock);
   });
   return connectProcessors(config, {

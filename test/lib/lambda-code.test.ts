@@ -1,4 +1,5 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -7,7 +8,7 @@ import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
 import { bundle } from '../../lib/lambda-code.ts';
 import { paymentsEnvironment } from '../support/payments-environment.ts';
 import { whole } from '../support/slice.ts';
-import { startFiles, startSchemas, startSize } from '../support/start-size.ts';
+import { startFiles, startOf, startSize } from '../support/start-size.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
 const FUNCTIONS = [
@@ -73,7 +74,7 @@ describe('the bundles', () => {
     expect(readdirSync(first).sort()).toEqual(FUNCTIONS);
     expect(readdirSync(join(first, 'webhooks')).sort()).toEqual(['index.mjs', 'index.mjs.map']);
     for (const file of readdirSync(join(first, 'payments')))
-      expect(file).toMatch(/^(index|[a-z-]+-[0-9A-Z]{8})\.mjs(\.map)?$/);
+      expect(file).toMatch(/^(index|shared|[a-z-]+-[0-9A-Z]{8})\.mjs(\.map)?$/);
     expect(readdirSync(join(first, 'api-documents')).sort()).toEqual([
       'console',
       'index.mjs',
@@ -107,7 +108,7 @@ describe('the bundles', () => {
   });
 
   test.each([
-    ['payments', 460_000],
+    ['payments', 464_000],
     ['reads', 430_000],
   ])(
     'the function %s loads at most %d bytes at start, without the API documents and the code of spans',
@@ -121,12 +122,31 @@ describe('the bundles', () => {
     },
   );
 
-  test('the payments function builds no schema at its start that a first payment does not need', () => {
-    const schemas = startSchemas(join(first, 'payments'), paymentsEnvironment('http://127.0.0.1:1'));
+  test('the payments function starts with three files, and builds no schema that a first payment does not need', () => {
+    const { files, schemas } = startOf(join(first, 'payments'), paymentsEnvironment('http://127.0.0.1:1'));
 
+    const names = files.map((file) => file.replace(/-[0-9A-Z]{8}/, '')).toSorted();
+    expect(names).toEqual(['index.mjs', 'sandbox-client.mjs', 'shared.mjs']);
     // About 20 of these are for other requests. A schema of rows or answers is built when it is first used.
     expect(schemas).toBeGreaterThan(100);
     expect(schemas).toBeLessThanOrEqual(220);
+  });
+
+  test.each([
+    ['shared', 'did not answer in time', 'lambdas/outbound/http-call.ts'],
+    ['sandbox-client', 'answered 201 with a declined charge', 'lambdas/processors/sandbox/sandbox-answers.ts'],
+  ])('have a source map for the file %s, which esbuild has bundled twice', (name, text, source) => {
+    const folder = join(first, 'payments');
+    const file = readdirSync(folder).find((each) => each.startsWith(name) && each.endsWith('.mjs')) ?? '';
+    const lines = readFileSync(join(folder, file), 'utf8').split('\n');
+    const line = lines.findIndex((each) => each.includes(text));
+    const map = JSON.parse(readFileSync(join(folder, `${file}.map`), 'utf8')) as SourceMapPayload;
+
+    const origin = new SourceMap(map).findOrigin(line + 1, (lines[line] ?? '').indexOf(text) + 1);
+    const [, path = ''] = /(lambdas\/.+)/.exec('fileName' in origin ? origin.fileName : '') ?? [];
+    expect(path).toBe(source);
+    const original = readFileSync(path, 'utf8').split('\n');
+    expect(original['lineNumber' in origin ? origin.lineNumber - 1 : 0]).toContain(text);
   });
 
   test('the payments function contains no code for reads, lists, documents or operators', () => {
@@ -159,8 +179,6 @@ describe('the bundles', () => {
       'lambdas/kernel/platform/active-secrets.ts',
       'lambdas/kernel/platform/secrets-manager.ts',
       'lambdas/kernel/platform/x-ray.ts',
-      // Code of processors.
-      'lambdas/kernel/retry-after.ts',
       'lambdas/once/traced-runner.ts',
     ]);
   });

@@ -21,22 +21,38 @@ export function startFiles(folder: string): readonly string[] {
   return [...found];
 }
 
-/** Counts the zod schemas that a program builds, each of which has a property `_zod`. */
-const COUNT_SCHEMAS = `
-  let schemas = 0;
+/** The files and schemas of a function's start. */
+export interface Start {
+  /** The names of the files that it reads, with those that it imports later than its module. */
+  readonly files: readonly string[];
+  /** The number of zod schemas that it builds. */
+  readonly schemas: number;
+}
+
+/** Starts a function. Each zod schema has a property `_zod`. */
+const START = `
+  import { registerHooks } from 'node:module';
+  import { basename } from 'node:path';
+  const start = { files: [], schemas: 0 };
+  registerHooks({
+    load: (url, context, next) => {
+      if (url.startsWith('file:')) start.files.push(basename(url));
+      return next(url, context);
+    },
+  });
   const { defineProperty } = Object;
   Object.defineProperty = (object, name, descriptor) => {
-    if (name === '_zod') schemas += 1;
+    if (name === '_zod') start.schemas += 1;
     return defineProperty(object, name, descriptor);
   };
   await import(process.argv[1]);
-  process.stdout.write(String(schemas));
+  process.stdout.write(JSON.stringify(start));
   process.exit();
 `;
 
-/** Returns the number of zod schemas that a function builds when it starts. */
-export function startSchemas(folder: string, environment: Readonly<Record<string, string>>): number {
+/** Starts a function in a new process. */
+export function startOf(folder: string, environment: Readonly<Record<string, string>>): Start {
   const module = pathToFileURL(join(folder, 'index.mjs')).href;
   const options = { env: environment, encoding: 'utf8' } as const;
-  return Number(execFileSync(process.execPath, ['--input-type=module', '-e', COUNT_SCHEMAS, module], options));
+  return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', START, module], options)) as Start;
 }

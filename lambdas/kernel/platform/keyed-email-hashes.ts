@@ -26,7 +26,7 @@ export function keyedEmailHashes(
   const id = readVariables(variables, environment)[Environment.emailKeysSecretId];
   // Loaded at the first use, so that a cold start does not load the Secrets Manager client.
   const known = loadedOnce(
-    async () => new (await import('./active-secrets.ts')).ActiveSecrets(await secretsManager(), clock),
+    async () => new (await import('./secrets-manager.ts')).ActiveSecrets(await secretsManager(), clock),
   );
   return {
     of: async ({ tenantId, mode }, email) => {

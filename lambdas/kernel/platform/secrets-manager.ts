@@ -1,5 +1,8 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 
+// Functions that load the client later load both in one file.
+export { ActiveSecrets } from './active-secrets.ts';
+
 export interface Secrets {
   readonly secretsManager: () => Promise<SecretsManagerClient>;
 }

@@ -3,7 +3,7 @@ import { externalContract, sandboxContract } from './contract.ts';
 
 const protocol = {
   client: async () => (await import('./sandbox-client.ts')).createSandboxClient,
-  books: async () => (await import('./sandbox-books.ts')).createSandboxBooks,
+  books: async () => (await import('./sandbox-client.ts')).createSandboxBooks,
   signature: async () => (await import('./sandbox-signature.ts')).sandboxSignature,
   readEvent: async () => (await import('./sandbox-event.ts')).readSandboxEvent,
 };

@@ -10,6 +10,9 @@ import type { CreateCharge } from './sandbox-api.ts';
 import { createSandboxBooks, type SandboxAccess, sandboxCalls } from './sandbox-books.ts';
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 
+// A function connects client and books together, so it loads them in one file.
+export { createSandboxBooks } from './sandbox-books.ts';
+
 export interface SandboxClientOptions extends SandboxAccess {
   /** The circuit breaker's settings. @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;

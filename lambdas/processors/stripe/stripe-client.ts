@@ -23,6 +23,9 @@ import { outcomeOf, stripeMetadata } from './stripe-charge.ts';
 import { intentObject } from './stripe-objects.ts';
 import { searchIntents } from './stripe-search.ts';
 
+// A function connects client and books together, so it loads them in one file.
+export { createStripeBooks } from './stripe-books.ts';
+
 export interface StripeClientOptions extends StripeOptions {
   /**
    * The URL to which Stripe redirects a payer after an approval. Stripe requires this URL for redirects.
