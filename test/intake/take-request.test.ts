@@ -409,7 +409,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('is parked by its own failure count, not by that of the queue, and does not block its batch', async () => {
+  test('is parked by its own failure count, not by the queue’s count, and does not block its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;

@@ -171,7 +171,7 @@ function requested(id: number, atMs: number) {
 /** Returns the calls of one more item between two sizes. */
 function marginal(name: string, calls: readonly ReadonlyMap<string, number>[], at: 0 | 1): number {
   const [before = 0, after = 0] = [calls[at]?.get(name), calls[at + 1]?.get(name)];
-  return (after - before) / (SIZES[at + 1] - SIZES[at]);
+  return (after - before) / ((SIZES[at + 1] ?? Number.NaN) - (SIZES[at] ?? Number.NaN));
 }
 
 describe('the DynamoDB calls of one more item', () => {
