@@ -49,7 +49,7 @@ import type { Item } from './dynamodb-values.ts';
 import { MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from './tables.ts';
 
-/** Creates the product's empty tables in memory. */
+/** Creates Payonce's tables in memory, without rows. */
 export function emptyTables(
   clock: Pick<Clock, 'nowMs'> = new SimulatedClock(),
   options: Pick<MemoryDynamoDbOptions, 'pageBytes'> = {},
@@ -57,7 +57,7 @@ export function emptyTables(
   return new MemoryDynamoDb({ ...options, tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
 }
 
-/** The product's own stores of payments, orders and queues in one object, by default with in-memory tables. */
+/** Production stores of payments, orders and queues in one object, by default with in-memory tables. */
 export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore, UnfinishedWork, OrderStore {
   /** In-memory tables. If the stores use other tables, only `client` exists. */
   readonly database: MemoryDynamoDb;
@@ -229,7 +229,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.database.items(TABLES.ledger, LedgerRow.payment).map(parseTransition);
   }
 
-  /** Returns the places of the outcomes of payments and orders, chain by chain, in chain order. */
+  /** Returns the places of all payment and order outcomes, grouped by chain, in chain order. */
   outcomes(): readonly OutcomePlace[] {
     return this.database
       .items(TABLES.ledger)
@@ -242,7 +242,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
       });
   }
 
-  /** Returns the operation ids of the idempotency records of effects, of every kind. */
+  /** Returns the operation ids of all effects' idempotency records. */
   effectIds(): readonly OperationId[] {
     return this.database
       .items(TABLES.idempotency)
@@ -258,22 +258,19 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return [...(await this.unknownOutcomes(ALL_DUE)), ...(await this.routineInquiries(ALL_DUE))];
   }
 
-  /** Returns the entries in the queue of holds. */
   holdsLeft(): readonly Hold[] {
     return this.database.items(TABLES.registry, RegistryRow.hold).map(HOLDS.parse);
   }
 
-  /** Returns the number of entries in a queue of the Registry. */
   queued(queue: 'inquiry' | 'return'): number {
     return this.database.items(TABLES.registry, RegistryRow[queue]).length;
   }
 
-  /** Returns the number of open claims, whose commit is still missing. */
+  /** Returns the number of claims that are not committed yet. */
   openClaims(): number {
     return this.database.items(TABLES.idempotency).filter((item) => item['status'] === 'INPROGRESS').length;
   }
 
-  /** Returns the records of consumed events. */
   consumptions(): readonly Consumption[] {
     return this.database.items(TABLES.idempotency).map(parseConsumption);
   }
@@ -282,7 +279,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.database.items(TABLES.registry, RegistryRow.jobRuns).map(parseRun);
   }
 
-  /** Returns the attributes of a row without its key. */
+  /** Returns the attributes of a row without its key; undefined if the row does not exist. */
   row({ table, partition, sort }: RowKey): Item | undefined {
     const found = this.database.items(TABLES[table], partition).find(({ pk, sk }) => pk === partition && sk === sort);
     return found === undefined ? undefined : withoutKey(found);
@@ -293,7 +290,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return [...this.database.items(TABLES.views), ...this.database.items(TABLES.registry)].map(withoutKey);
   }
 
-  /** Deletes the idempotency record in any state, as time to live does. */
+  /** Deletes the idempotency record in any state, as DynamoDB's time to live does. */
   deleteRecord(operationId: OperationId): void {
     // Need not be awaited, because the in-memory call takes effect synchronously.
     void this.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key: recordKey(operationId) }));

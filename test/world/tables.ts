@@ -1,6 +1,6 @@
 /**
- * The product's tables, with a row reader for each kind of row. The reader that the product uses must accept each row
- * that a test writes.
+ * Payonce's tables, with a row reader for each kind of row. The production reader must accept each row that a test
+ * writes.
  */
 
 import * as z from 'zod';
@@ -41,7 +41,6 @@ import { parseBook, parseDelivery, parseLane, parseReplay } from '../../lambdas/
 import type { Item } from './dynamodb-values.ts';
 import type { TableShape } from './memory-table.ts';
 
-/** Table names in tests. */
 export const TABLES = { idempotency: 'Idempotency', ledger: 'Ledger', registry: 'Registry', views: 'Views' } as const;
 
 const KEY = {
@@ -53,7 +52,7 @@ const { recentOutcomesIndex } = LedgerTable;
 const { listsIndex } = ViewsTable;
 const { dueIndex, queuesIndex, emailIndex } = RegistryTable;
 
-/** Row that the product reads only in condition expressions. */
+/** Row that production code reads only in condition expressions. */
 const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
 /** Reads a commission, whose name is part of the row's key. */
 const commission = (item: Item) =>

@@ -61,7 +61,7 @@ import type { MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { createSandboxInProcess, type SandboxInProcess, type SandboxInProcessOptions } from './sandbox-in-process.ts';
 import { emptyTables, Stores } from './stores.ts';
 
-/** Tools of the use cases of payments, orders and job runs. */
+/** Tools of the payment, order and job-run use cases. */
 export interface WorldTools extends ResolveTools, OrderTools, StorePorts {
   readonly processor: Processor;
   readonly effects: ApprovingStore;
@@ -79,7 +79,7 @@ interface StorePorts extends Pick<OrderTools & ResolveTools, 'store' | 'effects'
   readonly due: DueWebhooks;
 }
 
-/** Message in the queue of job runs or of webhook tasks. */
+/** Message in the job-run queue or the webhook-task queue. */
 type Message = Pick<JobRun, 'runId'> | WebhookTask;
 
 interface Queue {
@@ -87,7 +87,10 @@ interface Queue {
 }
 
 export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pick<MemoryDynamoDbOptions, 'pageBytes'> {
-  /** @default noon of 1 March 2026 */
+  /**
+   * Start time, in Unix milliseconds.
+   * @default noon UTC on 1 March 2026
+   */
   readonly nowMs?: number;
   readonly plan?: FaultPlan;
   /** @default stores with in-memory tables */
@@ -109,7 +112,7 @@ const MINUTE_MS = 60_000;
 const GONE = 'the process died';
 
 /**
- * Test world: a clock, the product's stores with in-memory tables, the in-process sandbox, and the use cases that run
+ * Test world: a clock, the production stores with in-memory tables, the in-process sandbox, and the use cases that run
  * on them.
  */
 export class World {
@@ -127,7 +130,7 @@ export class World {
   readonly referrals: ReferralProgram = { credit: (order, limit) => this.shop.referrals.credit(order, limit) };
   /** Sums of the counts that the resolver has reported, by name. */
   readonly counted = new Map<string, number>();
-  /** Errors of single items, which the use cases reported. */
+  /** Errors that use cases reported for single items. */
   readonly reported: unknown[] = [];
   /** Messages of both queues, in the order of sending. Each message becomes visible at `atMs`. */
   queue: readonly { readonly message: Message; readonly atMs: number }[] = [];
@@ -199,7 +202,7 @@ export class World {
     return this.#shop;
   }
 
-  /** Creates a process. The planned faults of this world are injected into its calls. */
+  /** Creates a process with this world's planned faults injected into its calls. */
   actor(name: string): Actor {
     return new Actor(name, this.plan);
   }
@@ -210,7 +213,7 @@ export class World {
     return actor.run(() => work(actor));
   }
 
-  /** Returns the tools of a process. Faults can be injected into each call of an external system. */
+  /** Returns the tools of a process. Faults can be injected into each call to an external system. */
   toolsOf(actor: Actor): WorldTools {
     const { tools } = this;
     return {
@@ -225,7 +228,6 @@ export class World {
     };
   }
 
-  /** Returns the store ports of a process. */
   portsOf(actor: Actor): StorePorts {
     const own = this.#storeFor?.(actor, this.clock);
     return own === undefined ? faultyPorts(actor, portsOf(this.store)) : portsOf(own);
@@ -239,7 +241,10 @@ export class World {
     return createPayment({ ...this.tools, ...changes }, request);
   }
 
-  /** Creates a payment and returns its answer. @throws Error when the outcome is not an answer */
+  /**
+   * Creates a payment and returns its parsed response.
+   * @throws Error when the outcome has no response
+   */
   async answered(request: CreatePayment, changes: Changes = {}) {
     const outcome = await this.pay(request, changes);
     if (outcome.kind !== 'first' && outcome.kind !== 'replay')
@@ -268,7 +273,7 @@ export class World {
     return resolveInquiries(this.tools);
   }
 
-  /** Advances the clock by one minute, then runs the job that returns charges. */
+  /** Advances the clock by one minute, then runs the job that refunds stray charges. */
   returnCharges(): Promise<Resolved> {
     this.clock.advance(MINUTE_MS);
     return returnCharges(this.tools);
@@ -401,7 +406,7 @@ export class World {
     invariant(outcome.kind === 'recorded', 'a rival recorded the fact first');
   }
 
-  /** Refunds a payment on the processor's own dashboard, at most the remaining amount. */
+  /** Refunds a payment on the processor's own dashboard, unless the sandbox refuses the refund. */
   async refundByHand(payment: OfPayment, amountMinor: number): Promise<void> {
     await this.processor.inside.refund(this.chargeOf(payment), amountMinor).catch((error: Error) => {
       if (!error.message.startsWith('the sandbox refused')) throw error;
@@ -427,7 +432,7 @@ export class World {
     });
   }
 
-  /** Runs the resolver every minute for this time. */
+  /** Runs the resolver every minute for this many minutes. */
   async resolveFor(minutes: number, changes: Changes = {}): Promise<void> {
     for (let minute = 0; minute < minutes; minute += 1) {
       this.clock.advance(MINUTE_MS);
@@ -449,7 +454,7 @@ export class World {
     return this.chain({ paymentId: paymentOfOrder(systemDigest, orderId) });
   }
 
-  /** Returns the amount that the processor has kept for an order, in minor units, from the processor's own list. */
+  /** Returns the captured less the refunded amount of an order, in minor units, from the processor's own list. */
   keptMinor({ orderId }: OfOrder): number {
     const payment = { paymentId: paymentOfOrder(systemDigest, orderId) };
     return this.capturedAtProcessor(payment) - this.refundedAtProcessor(payment);
@@ -466,14 +471,13 @@ async function dies(work: Promise<unknown>): Promise<void> {
   if (ended !== GONE) throw new Error(`the process did not crash: ${JSON.stringify(ended)}`);
 }
 
-/** Returns the ports that the combined stores implement. */
 function portsOf(store: Stores): StorePorts {
   const { holds, jobRuns: runs, consumed: records, webhooks } = store;
   const ofPayments = { store, effects: store, work: store, orphanStore: store, orders: store };
   return { ...ofPayments, holds, runs, records, webhooks, due: webhooks };
 }
 
-/** Adds faults to the calls of the ports, except to the reads of queues by sweeps. */
+/** Adds faults to the ports' calls, except to queue reads by sweeps. */
 function faultyPorts(actor: Actor, ports: StorePorts): StorePorts {
   const { store, effects, orders, holds, runs, records, webhooks, due } = ports;
   const reads = ['readEffect', 'readBook', 'readDelivery', 'listDeliveries', 'readReplay', 'readLane'] as const;

@@ -27,10 +27,10 @@ const BEHAVIOR: ServiceBehavior = {
 /** Archive bucket in memory. Accepts a write only if S3 and the bucket policy would accept it. */
 export class ArchiveBucket {
   readonly #archive = new MemoryArchive();
-  /** Rows of the archive, chain by chain, for readers that are not simulated processes. */
+  /** Archived rows by chain, for readers outside the simulated processes. */
   readonly rows: Pick<LedgerRows, 'chain'> = archivedRows(this.#archive, NO_BOUNDS);
 
-  /** Returns the S3 client of a process. The client also serves the bucket of exports. */
+  /** Returns the S3 client of a process, which also serves the exports bucket. */
   client(process: () => Process, exports: ExportsBucket): S3Client {
     return exports.client((command) =>
       process().call(`s3 ${command.constructor.name}`, BEHAVIOR, () =>

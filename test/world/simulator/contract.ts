@@ -25,7 +25,7 @@ export interface History {
   readonly muted: readonly string[];
 }
 
-/** Request of a client, with its answer if there was one. */
+/** Client request, with the response if one arrived. */
 export interface ClientCall {
   /** Id of the step that sent the request. */
   readonly step: number;
@@ -35,7 +35,7 @@ export interface ClientCall {
   readonly key?: string;
   readonly body?: unknown;
   readonly sentAtMs: number;
-  /** Answer to the client; undefined if there was none. The gateway's own 502 and 504 also count as answers. */
+  /** Response to the client; undefined if none arrived. The gateway's own 502 and 504 count as responses. */
   answer?: ClientAnswer;
 }
 
@@ -45,7 +45,10 @@ export interface ClientAnswer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly atMs: number;
-  /** Names of the processors without a fault or an outage in the hour before the answer. @default none */
+  /**
+   * Names of the processors that had no fault or outage in the hour before the response.
+   * @default none
+   */
   readonly well?: readonly string[];
 }
 
@@ -74,21 +77,21 @@ export interface Published {
   readonly atMs: number;
 }
 
-/** Event of a processor that was posted to the callbacks function once or several times. */
+/** Processor event that was posted to the callbacks function at least once. */
 export interface CallbackPosted {
   readonly processor: string;
   readonly chargeId: string;
   readonly firstAtMs: number;
-  /** Time of the first 2xx answer, in Unix milliseconds; undefined before that answer. */
+  /** Time of the first 2xx response, in Unix milliseconds; undefined until then. */
   readonly takenAtMs?: number;
 }
 
 /** Action that the shop performed for an order. */
 export interface ShopAction {
   readonly kind: 'reserved' | 'committed' | 'released' | 'credited' | 'refused';
-  /** Idempotency key of Payonce's call. */
+  /** Idempotency key of Payonce's request. */
   readonly key: string;
-  /** Body of the call. */
+  /** Request body. */
   readonly order: unknown;
   readonly atMs: number;
 }
@@ -101,7 +104,7 @@ export interface Mail {
   readonly atMs: number;
 }
 
-/** Injected fault of a call, or of the account itself. */
+/** Fault injected into a call, or into the account itself. */
 export interface Fault {
   /** Name of the fault, which stays the same when other steps or faults are removed. */
   readonly name: string;
@@ -134,10 +137,9 @@ export interface Trouble {
   untilMs?: number;
 }
 
-/** Probability of each kind of fault of a call, from 0 to 1. */
+/** Probability of each fault kind per call, from 0 to 1. */
 export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
 
-/** Configuration of a deployment. */
 export interface Settings {
   /** Processor of payments that no route matches: `sandbox` or `second`. */
   readonly defaultProcessor: string;
@@ -150,7 +152,8 @@ export interface Settings {
   /** Fault rates of calls; empty if no faults are injected. */
   readonly faults: FaultRates;
   /**
-   * Limit above which an operator's request waits for a second person, and the time for which the request can wait.
+   * Limit above which an operator's request needs a second person's approval, and the time after which the request
+   * expires.
    *
    * @default every request takes effect immediately
    */
@@ -161,10 +164,10 @@ export interface Settings {
   readonly clockSkewMs: number;
 }
 
-/** Transport of an event to the function that handles it. */
+/** Transport that delivers an event to its handler function. */
 export type RequestTransport = 'bus' | 'queue' | 'subject' | 'topic';
 
-/** Event that requests a payment, as accepted by its transport. */
+/** Payment-request event that its transport accepted. */
 export interface PaymentRequest {
   readonly via: RequestTransport;
   /** JSON. */
@@ -176,8 +179,8 @@ export interface PaymentRequest {
 export type Archived = Omit<LinePage, 'next'>;
 
 /**
- * Account problem that lasts for some time: an AWS service answers 5xx or some of its answers are lost, a processor
- * secret is wrong, or the relay is stopped.
+ * Account problem that lasts for some time: an AWS service responds with 5xx or loses responses, a processor secret is
+ * wrong, or the relay is stopped.
  */
 export type Mishap =
   | 'all dynamodb'
@@ -198,18 +201,18 @@ export interface ChangeByHand {
   readonly id: string;
   readonly sort: string;
   readonly how: 'overwritten' | 'removed';
-  /** Findings of the verification after the change, each with the row that the finding names. */
+  /** Verification findings after the change, each with the row that it names. */
   readonly found: readonly string[];
   /** Result of restoring the row. */
   readonly putBack: string;
-  /** Findings of the verification after the repair. */
+  /** Verification findings after the repair. */
   readonly left: readonly string[];
   readonly atMs: number;
 }
 
 /** Recovery of tables that were restored to a point within a transaction. */
 export interface RestoreSeen {
-  /** Time of the recovery. Unix milliseconds. */
+  /** Time of the recovery, in Unix milliseconds. */
   readonly atMs: number;
   /** Operations whose idempotency records the recovery removed. */
   readonly lost: readonly LostOperation[];
@@ -217,7 +220,7 @@ export interface RestoreSeen {
   readonly named: readonly string[];
 }
 
-/** Execution of a function that handled messages of a queue after a long wait. */
+/** Function execution that handled a queue's messages after a long wait. */
 export interface LongWait {
   readonly queue: string;
   readonly fromMs: number;
@@ -227,7 +230,7 @@ export interface LongWait {
 export interface MishapsSeen {
   /** Number of Stream records that expired before their reader read them. */
   readonly trimmed: number;
-  /** Executions of functions that handled messages after a wait of more than forty minutes. */
+  /** Function executions that handled messages after a wait of more than forty minutes. */
   readonly waits: readonly LongWait[];
   /** Number of calls that a processor rejected because of a wrong credential. */
   readonly refusedCredentials: number;
@@ -241,13 +244,13 @@ export interface MishapsSeen {
   /** Bodies of records that a redrive parked a second time although all bugs were fixed. */
   readonly parkedAgain: readonly string[];
   /**
-   * Time ranges, in Unix milliseconds with an exclusive end, whose outcomes were published too late for a redrive
-   * although all bugs were fixed.
+   * Parked time ranges, in Unix milliseconds with an exclusive end, that were too old for a redrive although all bugs
+   * were fixed.
    */
   readonly forgotten: readonly { readonly sinceMs: number; readonly untilMs: number }[];
 }
 
-/** State of the simulated system that oracles read. */
+/** State of the simulated system, as oracles read it. */
 export interface Observed {
   readonly settings: Pick<Settings, 'approvals' | 'emailsADay'>;
   readonly nowMs: number;
@@ -256,12 +259,11 @@ export interface Observed {
   /** Time when all faults and outages ended. Undefined before that. */
   readonly faultsEndedAtMs?: number;
   readonly database: MemoryDynamoDb;
-  /** Lines of the archive at the end of the history; undefined before the end, and without an archive. */
+  /** Archive lines at the end of the history; undefined before the end, and without an archive. */
   readonly archived?: Archived;
   readonly tables: typeof TABLES;
   /**
-   * Processors by name of the books: `sandbox`, `second`, and `live`, which are the second processor’s books of live
-   * mode.
+   * Processors by the name of their books: `sandbox`, `second`, and `live` (the second processor’s live-mode books).
    */
   readonly processors: Readonly<Record<string, SandboxInProcess>>;
   /** Tenants by name, as in `Step.tenant` and `ClientCall.tenant`; `shop_live` is `shop` in live mode. */
@@ -281,11 +283,9 @@ export interface Observed {
   readonly restores: readonly RestoreSeen[];
   /** Whether tables are lost, or are restored but not yet recovered. */
   readonly isRestoring: boolean;
-  /** Texts of the export files, by name. */
+  /** Contents of the export files, by file name. */
   readonly exports: ReadonlyMap<string, string>;
-  /**
-   * Number of remaining messages, by queue: task queues, queues of consumers, dead-letter queues and parking queues.
-   */
+  /** Number of remaining messages per queue: task, consumer, dead-letter and parking queues. */
   readonly queues: Readonly<Record<string, number>>;
   readonly requests: {
     /** Payment requests that transports have accepted, oldest first. */
@@ -293,7 +293,7 @@ export interface Observed {
     /** Bodies of the requests that wait for an operator. */
     readonly parked: readonly string[];
   };
-  /** Maximum number of messages that a queue held at the same time, by queue. */
+  /** Peak number of messages in each queue. */
   readonly crowds: Readonly<Record<string, number>>;
 }
 
@@ -322,12 +322,12 @@ export interface ApiRequest {
   readonly patienceMs?: number;
 }
 
-/** Operator keys: Ada's, a second key of Ada, and Ben's. */
+/** Operator keys: Ada's first, Ada's second, and Ben's. */
 export type OperatorName = 'operator' | 'operator_again' | 'approver';
 
-/** Running system as acts use it. It is the only source of time, randomness and order. */
+/** Running system, as acts use it. It is their only source of time, randomness and order. */
 export interface RunningSystem extends Observed {
-  /** Sends a request through the gateway. Resolves with the answer, or when the client closes the connection. */
+  /** Sends a request through the gateway. Resolves when the response arrives or the client closes the connection. */
   api(request: ApiRequest): Promise<ClientCall>;
   readonly requests: Observed['requests'] & {
     /** Sends an event that requests a payment. @returns false when the transport does not accept the event */
@@ -340,7 +340,7 @@ export interface RunningSystem extends Observed {
    */
   onCallback(take: (processor: string, event: SandboxEvent) => void): void;
   /**
-   * Sets a scheduler for actions that a processor takes later, for example completing a pending charge.
+   * Sets a scheduler for delayed processor actions, for example completing a pending charge.
    *
    * @default each action happens after its delay
    */
@@ -348,7 +348,7 @@ export interface RunningSystem extends Observed {
   /**
    * Signs the event with the processor's current secret and the current time, and posts it to the callbacks function.
    *
-   * @returns the status
+   * @returns the response's HTTP status
    */
   callback(processor: string, event: SandboxEvent): Promise<number>;
   /** Deploys new settings. New processes use them, while work in progress continues in the old processes. */
@@ -361,27 +361,25 @@ export interface RunningSystem extends Observed {
    * @returns false when a run is already in progress
    */
   occupyJob(id: string, forMs: number): Promise<boolean>;
-  /** Moves the messages of a dead-letter or parking queue back to their queue. */
+  /** Moves the messages of a dead-letter or parking queue back to their source queue. */
   redrive(queue: string): void;
-  /** Redrives the dead letters of the shop and of e-mails, as `payonce dead-letters` does. */
+  /** Redrives the dead letters of shop requests and e-mails, as `payonce dead-letters` does. */
   redriveDeadLetters(): Promise<void>;
   republish(fromMs: number, untilMs: number): Promise<void>;
   rebuildViews(): Promise<void>;
   /** Deletes the personal data of a payment or an order, as `payonce erase` does. */
   erase(id: string): Promise<void>;
-  /** Makes the processor unreachable or reachable. */
   processorUp(processor: string, isUp: boolean): void;
-  /** Makes the shop, the mail server or the bus unreachable or reachable. */
   partyUp(party: 'stock' | 'referrals' | 'mail' | 'bus', isUp: boolean): void;
   mishap(what: Mishap, isOver: boolean): void;
   /**
-   * Loses the tables within one of the next transactions. Restores and recovers them ten minutes later.
+   * Loses the tables in the middle of an upcoming transaction. Restores and recovers them ten minutes later.
    *
-   * @param nth which of the next transactions across several tables, from 1 on
+   * @param nth number of that transaction, counting only those across several tables; 1 is the next
    * @param name unique name, which stays the same when other steps are removed
    */
   loseTables(nth: number, name: string): void;
-  /** Starts or fixes a bug that makes a consumer reject everything that names the payment. */
+  /** Introduces or fixes a bug that makes a consumer reject everything that names the payment. */
   poison(paymentId: string, by: Poisoned, isFixed: boolean): void;
   /**
    * Changes a Ledger row manually and lets an operator restore the row.
@@ -389,21 +387,21 @@ export interface RunningSystem extends Observed {
    * @param share selects the row: a number from 0 up to, but not including, 1
    */
   changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string>;
-  /** Makes the shop's answers arrive or get lost. The shop performs the requests in both cases. */
+  /** Makes the shop's responses arrive or get lost. The shop performs the requests in both cases. */
   setPartyAnswers(party: 'stock' | 'referrals', areAnswersReceived: boolean): void;
   /**
-   * Sets how a webhook receiver answers from now on.
+   * Sets how a webhook receiver responds from now on.
    *
-   * @param afterMs time until the answer
+   * @param afterMs time until the response
    * @default up to two seconds
    */
   endpointAnswers(url: string, status: number | 'timeout', afterMs?: number): void;
-  /** Acts at a processor as a bank, a payer or a dashboard user, in a process that is named after the step. */
+  /** Performs an act at a processor as a bank, a payer or a dashboard user, in a process named after the step. */
   inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result>;
   /** Schedules an action. @param name stays the same when other steps are removed, for example `step 3` */
   at(atMs: number, name: string, what: () => void | Promise<void>): void;
   sleep(ms: number): Promise<void>;
-  /** Returns a number from 0 up to, but not including, 1: `fractionOf` the seed and the label. */
+  /** Returns a deterministic number from 0 up to, but not including, 1: `fractionOf` the seed and the label. */
   decide(label: string): number;
 }
 

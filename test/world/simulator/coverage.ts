@@ -1,6 +1,4 @@
-/**
- * Counts what histories cover: cells of the state tables, faults of docs/faults.md, and pairs of an act and a fault.
- */
+/** Counts what histories cover: cells of the state tables, faults of docs/faults.md, and act-fault pairs. */
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { parseOrderTransition } from '../../../lambdas/orders/store/order-items.ts';
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../../lambdas/payments/domain/payment.ts';
@@ -73,9 +71,9 @@ const lookedUp = new Set<string>();
 let isCounting = false;
 
 /**
- * Starts counting the cells that `decide` looks up in this process.
+ * Starts recording the cells that `decide` looks up in this process.
  *
- * @returns the set of these cells. The set grows until the next call
+ * @returns the set of these cells, which grows until the next call
  */
 export function countCells(): Set<string> {
   lookedUp.clear();
@@ -100,8 +98,7 @@ const ALL_CELLS = Object.entries(TABLES).flatMap(([table, rows]) =>
 );
 
 /**
- * Number of histories that reached each item, and for each act the numbers of steps that were drawn and that took
- * effect. Plain JSON.
+ * Number of histories that reached each item, and, per act, of steps that were drawn and that took effect. Plain JSON.
  */
 export interface Reached {
   histories: number;
@@ -117,7 +114,10 @@ export function addReached(into: Reached, { histories, counts }: Reached): void 
   for (const [name, count] of Object.entries(counts)) into.counts[name] = (into.counts[name] ?? 0) + count;
 }
 
-/** Returns the coverage of one history. @param cells set from {@link countCells}; is emptied */
+/**
+ * Returns the coverage of one history.
+ * @param cells set from {@link countCells}, which this call empties
+ */
 export function reachedBy(
   world: Observed,
   { steps }: History,
@@ -140,7 +140,10 @@ export function reachedBy(
   return { histories: 1, counts };
 }
 
-/** Returns a violation for each reached cell of {@link UNREACHABLE_CELLS}: its reason or the product is wrong. */
+/**
+ * Returns a violation for each reached cell of {@link UNREACHABLE_CELLS}. Either its reason or the production code is
+ * wrong.
+ */
 export function reachedUnreachableCells({ counts }: Reached): readonly Violation[] {
   return Object.entries(UNREACHABLE_CELLS).flatMap(([cell, why]) => {
     if (counts[`cell ${cell}`] === undefined) return [];
@@ -163,7 +166,7 @@ interface Evidence {
   readonly gates: readonly string[];
 }
 
-/** For each fault of docs/faults.md, by number: whether the evidence shows that the history contained the fault. */
+/** Predicates by fault number of docs/faults.md: true if the history contained the fault. */
 const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F01: ({ gates }) => gates.some((gate) => gate.startsWith('crash_before')),
   F02: ({ gates }) => gates.some((gate) => gate.startsWith('crash_after')),
@@ -249,7 +252,7 @@ function overlapping({ calls }: Observed): boolean {
 
 type Kind = 'cell' | 'fault' | 'act' | 'pair';
 
-/** Returns all items of a kind that can be reached. */
+/** Returns the names of all items of a kind, including unreachable ones. */
 function allOf(kind: Kind): readonly string[] {
   const acts = ACTS.map(({ name }) => name);
   switch (kind) {
@@ -284,7 +287,7 @@ export function sorted(kind: Kind, { counts }: Reached) {
   };
 }
 
-/** Returns the lines of the report. */
+/** Returns the lines of the coverage report. */
 export function reportReached(reached: Reached): readonly string[] {
   const kinds: readonly Kind[] = ['cell', 'fault', 'act', 'pair'];
   return [

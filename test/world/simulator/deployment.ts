@@ -5,7 +5,6 @@ import type { Settings } from './contract.ts';
 import { Address, Secret, VARIABLES } from './functions.ts';
 import { REGISTRY } from './processors.ts';
 
-/** Returns the functions of a deployment with these settings. */
 export function deploymentOf({ defaultProcessor, routes, clockSkewMs, approvals, emailsADay }: Settings): Deployment {
   return {
     variables: {

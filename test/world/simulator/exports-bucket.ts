@@ -19,11 +19,10 @@ const SIGNER = new S3Client({
   credentials: { accessKeyId: 'simulated', secretAccessKey: 'simulated' },
 });
 
-/** In-memory bucket of the export files. */
 export class ExportsBucket {
   readonly #files = new MemoryExportFiles();
 
-  /** Texts of the export files, by name. */
+  /** Contents of the export files, by file name. */
   get texts(): ReadonlyMap<string, string> {
     return this.#files.files;
   }

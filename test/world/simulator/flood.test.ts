@@ -12,15 +12,14 @@ const FLOOD_MS = 2_000;
 
 interface Seen {
   readonly statuses: readonly (number | undefined)[];
-  /** Times from a request to its answer, to its event on the bus, and to its webhook, in milliseconds. */
+  /** Times from a request to its response, to its event on the bus, and to its webhook, in milliseconds. */
   readonly answeredMs: readonly number[];
   readonly publishedMs: readonly number[];
   readonly deliveredMs: readonly number[];
-  /** Number of requests of `shop` that were rejected because they exceeded its rate limit. */
+  /** Number of requests of `shop` that its rate limit rejected. */
   readonly refused: number;
 }
 
-/** Webhook endpoints of `shop`, and how they answer. */
 interface Endpoints {
   readonly count: number;
   readonly status: number | 'timeout';
@@ -95,15 +94,15 @@ function farFrom(alone: Seen, flooded: Seen): readonly string[] {
   const means = (['answeredMs', 'publishedMs', 'deliveredMs'] as const).filter(
     (what) => mean(flooded[what]) > 2 * mean(alone[what]),
   );
-  // The relay processes the flood's events in their own lanes, so the slowest of the other events also takes at most
-  // twice as long.
+  // The flood's events have their own lanes in the relay, so the slowest of the other events takes at most twice as
+  // long, too.
   const oldest = (['publishedMs', 'deliveredMs'] as const).filter(
     (what) => Math.max(...flooded[what]) > 2 * Math.max(...alone[what]),
   );
   return [...means, ...oldest];
 }
 
-describe('during a flood of one tenant, the answers and events of another tenant take at most twice as long', () => {
+describe('a flood of one tenant at most doubles the response and event times of another', () => {
   const floods = [
     {
       when: 'the flooding tenant’s endpoint never answers, and most of the tenant’s requests are rejected',
@@ -121,7 +120,7 @@ describe('during a flood of one tenant, the answers and events of another tenant
     },
   ] as const;
 
-  test.each(sliceOf(floods, 2))('when $when', async ({ requests, endpoints, refused: [least, most] }) => {
+  test.each(sliceOf(floods, 2))('even if $when', async ({ requests, endpoints, refused: [least, most] }) => {
     const flooded = await studioDuringFlood(requests, endpoints);
     expect(flooded.refused).toBeGreaterThanOrEqual(least);
     expect(flooded.refused).toBeLessThanOrEqual(most);

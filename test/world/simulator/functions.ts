@@ -59,7 +59,7 @@ export interface SimulatedFunction {
 /** Name of the Kafka topic and of the NATS subject of payment requests. */
 export const REQUESTS = 'payments';
 
-/** Base URLs of the simulated parties. No server listens there. */
+/** Base URLs of the simulated external services. No server listens there. */
 export const Address = {
   api: 'https://api.payonce.example',
   sandbox: 'https://sandbox.example',
@@ -78,7 +78,7 @@ export const Secret = {
   live: 'live-access',
 } as const;
 
-/** Returns the id of the secret for calls to the processors of a mode. */
+/** Returns the id of the secret for requests to the processors of a mode. */
 export function secretOf(mode: Mode): string {
   return mode === 'live' ? Secret.live : Secret.sandbox;
 }
@@ -108,7 +108,7 @@ const REDRIVEN = [
   'webhooks',
 ] as const;
 
-/** Environment variables of every function that are the same in all deployments. */
+/** Environment variables that every function has in every deployment. */
 export const VARIABLES: Readonly<Record<string, string>> = {
   AWS_REGION: 'eu-west-1',
   [Environment.idempotencyTable]: TABLES.idempotency,
@@ -159,15 +159,15 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [PartiesEnvironment.postmarkUrl]: Address.parties,
   [PartiesEnvironment.postmarkLagSeconds]: '60',
   [PartiesEnvironment.emailSender]: 'shop@payonce.example',
-  // No effective limit of e-mails, unless an operator sets one in the history.
+  // Effectively unlimited, unless an operator sets a limit in the history.
   [PartiesEnvironment.emailsPerRecipient]: '999',
   [PartiesEnvironment.deadLettersQueueUrl]: queueUrl('letters'),
   [PartiesEnvironment.delayedCallsQueueUrl]: queueUrl('delayed-calls'),
 };
 
 /**
- * Loads the modules of the functions. While they load, they read environment variables that only their real handlers
- * need, which this simulator does not use.
+ * Loads the function modules. On load, they read environment variables that only their real handlers need; the
+ * simulator does not use these handlers.
  */
 async function load() {
   const before: Variables = { ...process.env };
@@ -202,7 +202,7 @@ async function load() {
   }
 }
 
-/** It runs no operations, so it takes no runner. */
+/** The reads function runs no operations, so its `wire` takes no runner. */
 async function loadReads(): Promise<Pick<SimulatedFunction, 'wire'>> {
   const { wire } = await import('../../../lambdas/functions/reads.ts');
   return { wire: (platform, _runner, processors) => wire(platform, processors) };

@@ -34,7 +34,7 @@ describe('random decisions', () => {
     expect(fractionOf(1, 'a b')).toBe(fractionOf(1, 'a b'));
   });
 
-  test('with named dice do not depend on the draws of other dice', () => {
+  test('do not depend on the draws of other dice if the dice are named', () => {
     const drawn = new Dice(5, 'one');
     drawn.fraction();
     expect(drawn.named('two').whole(1, 1_000_000)).toBe(new Dice(5, 'one').named('two').whole(1, 1_000_000));
@@ -45,7 +45,7 @@ describe('random decisions', () => {
 
 describe('the generator', () => {
   test.each(NAMES)(
-    'writes deterministic histories of the profile %s, ordered by time, in which each step follows the step that it is about',
+    'writes deterministic, time-ordered histories of the profile %s, with each step after the step that it is about',
     (profile) => {
       for (const { seed, steps } of firstOf(profile)) {
         expect(JSON.stringify(generate(seed, profile).steps)).toBe(JSON.stringify(steps));
@@ -59,17 +59,17 @@ describe('the generator', () => {
     },
   );
 
-  test('draws each act in some profile, and uses each feature in some profile', () => {
+  test('draws each act and uses each feature in at least one profile', () => {
     const drawn = new Set(NAMES.flatMap(firstOf).flatMap(({ steps }) => steps.map(({ act }) => act)));
     expect([...drawn].toSorted()).toEqual(ACTS.map(({ name }) => name).toSorted());
     expect(FEATURES.filter((feature) => !NAMES.some((name) => feature in profileNamed(name).features))).toEqual([]);
   });
 
-  test('lists the known profiles in the error for an unknown profile', () => {
+  test('rejects an unknown profile with a list of the known ones', () => {
     expect(() => generate(1, 'quiet')).toThrow('There is no profile quiet. Use one of calm, clients, ');
   });
 
-  test('writes histories whose description has one sentence for each step', () => {
+  test('writes histories that are described with one sentence per step', () => {
     for (const history of NAMES.flatMap(firstOf)) {
       const described = describeHistory(history);
       expect(described.split('\n')).toHaveLength(history.steps.length + 1);
@@ -78,15 +78,15 @@ describe('the generator', () => {
   });
 });
 
-/** Acts about one payment in this order, each with a condition on the step. */
+/** Acts about one payment, in order, each with an optional condition on its step. */
 type Needed = readonly (readonly [act: string, isLike?: (step: Step, root: Step) => boolean])[];
 
 const isHeld = ({ capture }: Step): boolean => capture === 'manual';
 const failsFirst = ({ source }: Step): boolean => /declined|late/.test(String(source));
 
 /**
- * For each past finding, the acts that reveal it: acts about one payment, in this order, and acts of the environment.
- * Crashes, lost callbacks and runs of the resolver are decided only when the history is played.
+ * Acts that reveal each past finding: acts about one payment, in order, and acts of the environment. Crashes, lost
+ * callbacks and resolver runs are decided only when the history is played.
  */
 const FINDINGS: Readonly<
   Record<string, { readonly in: ProfileName; readonly acts: Needed; readonly world?: readonly string[] }>
@@ -134,7 +134,7 @@ function follows(steps: readonly Step[], root: Step, acts: Needed): boolean {
   return next === acts.length;
 }
 
-describe('the generator writes the acts that reveal', () => {
+describe('the generator writes the acts that reveal past finding', () => {
   test.each(Object.entries(FINDINGS))('%s', (_finding, { in: profile, acts, world = [] }) => {
     const found = historiesOf(profile).filter((history) => holds(history, acts, world)).length;
     expect(found / SEEDS).toBeGreaterThan(0.002);

@@ -10,8 +10,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Shortest and longest wait of each pace, in milliseconds. The longest wait of all exceeds the retention of a payment’s
- * idempotency key.
+ * Minimum and maximum wait per pace, in milliseconds. The longest wait exceeds the retention of a payment’s idempotency
+ * key.
  */
 const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
   instant: [1, 500],
@@ -23,12 +23,15 @@ const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
 
 /** Maximum number of acts without a subject, for example outages. Each is placed around an act with a subject. */
 const MAX_SURROUNDINGS = 4;
-/** Maximum length of a chain of acts that lead to one another, for example a refund, then the failure of the refund. */
+/** Maximum length of a chain of acts that lead to one another, for example a refund followed by its failure. */
 const MAX_FOLLOWERS = 12;
 /** Maximum number of attempts to draw an act that fits the subject. */
 const MAX_DRAWS = 6;
 
-/** Generates the history of a seed, which is always the same. @throws Error for an unknown profile */
+/**
+ * Generates the deterministic history of a seed.
+ * @throws Error for an unknown profile
+ */
 export function generate(seed: number, profileName: string): History {
   const profile = profileNamed(profileName);
   const dice = new Dice(seed, profileName);

@@ -8,9 +8,7 @@ import { PROFILES } from './profiles.ts';
 /** Seeds that are played with each profile. In addition, `npm run prove` plays new seeds for some minutes. */
 const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
 
-/**
- * 3 slices: 3 and the number of seeds have no common factor, so in the course of the runs each profile meets each seed.
- */
+/** 3 slices: 3 and the number of seeds share no factor, so successive runs combine each profile with each seed. */
 test.each(sliceOf(Object.keys(PROFILES), 3))(
   'random histories of the profile %s violate no oracle',
   async (profile) => {
@@ -25,7 +23,7 @@ test.each(sliceOf(Object.keys(PROFILES), 3))(
   },
 );
 
-test('reconciliation reports a refund without a callback, even if another program creates more charges than fit on a page of the books', async () => {
+test('reconciliation reports a refund without a callback, even if another program’s charges fill more than one page of the books', async () => {
   const { violations } = await play({
     seed: 1_796_884_699,
     profile: 'floods',

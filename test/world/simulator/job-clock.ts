@@ -17,7 +17,7 @@ import { nameOfRow } from './stream.ts';
  * scheduled runs can be left out, because jobs promise that a missed run needs no replacement.
  */
 interface Trigger {
-  /** First interval between two runs while nothing changes, and the longest one (`toMs`), in milliseconds. */
+  /** Initial interval between runs while nothing changes, in milliseconds. It grows up to `toMs`. */
   readonly fromMs: number;
   readonly toMs: number;
   /** Returns the time from which a run may be useful; undefined when the row does not concern the job. */
@@ -150,7 +150,7 @@ interface Wait {
   atMs?: number;
   gapMs: number;
   isRunning: boolean;
-  /** Time at which the run in progress must have ended, in Unix milliseconds; 0 when no run is in progress. */
+  /** Deadline of the run in progress, in Unix milliseconds; 0 when no run is in progress. */
   underWayToMs: number;
   /** Whether a scheduled time was skipped because a run was in progress. */
   isLeftOut: boolean;
@@ -239,7 +239,7 @@ export class JobClock {
     this.#scheduleAt(entry.id as JobId, wait, this.#simulation.nowMs);
   }
 
-  /** Schedules a run at the next time of the schedule. */
+  /** Schedules a run at the job's next scheduled time after `dueMs`. */
   #scheduleAt(job: JobId, wait: Wait, dueMs: number): void {
     const { fromMs } = TRIGGERS[job];
     const { nowMs } = this.#simulation;

@@ -18,7 +18,7 @@ import { queueUrl } from './queues.ts';
 
 const PARKED = 'relay-parked';
 
-/** Simulates bugs and manual changes of rows in an account, and the repairs by an operator with `payonce` commands. */
+/** Simulates bugs, manual row changes, and an operator's repairs with `payonce` commands. */
 export class Mishaps implements MishapsSeen {
   readonly #account: Account;
   readonly changesByHand: ChangeByHand[] = [];
@@ -45,7 +45,7 @@ export class Mishaps implements MishapsSeen {
     return this.#account.queues.bodies(PARKED);
   }
 
-  /** Starts or fixes a bug that makes a consumer reject everything that names the payment. */
+  /** Introduces or fixes a bug that makes a consumer reject everything that names the payment. */
   poison(id: string, by: Poisoned, isFixed: boolean): void {
     this.wasPoisoned = true;
     if (isFixed) this.#poisoned.delete(id);
@@ -76,8 +76,8 @@ export class Mishaps implements MishapsSeen {
       queueUrl(PARKED),
       async ({ Body: body = '' }) => {
         const before = times(body);
-        // A message that is parked again counts only if there was no bug before and after the work: the bug may be
-        // fixed too late for the message, or a new bug may start.
+        // A message that is parked again counts only if no bug existed before or after the work. Otherwise, the bug may
+        // be fixed too late for the message, or a new bug may have parked it.
         const isFixed = (): boolean => this.#poisoned.size === 0;
         const wasFixed = isFixed();
         const request: RedriveRequest = { parked: body };

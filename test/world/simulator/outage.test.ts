@@ -7,13 +7,13 @@ import { SimulatedSystem } from './system.ts';
 
 const MINUTE_MS = 60_000;
 /**
- * Number of payments per minute. The product's goal is 2,000 events per second, but in this test the rate changes only
- * the lengths of the queues.
+ * Number of payments per minute. Payonce's goal is 2,000 events per second, but in this test the rate changes only the
+ * queue lengths.
  */
 const PAYMENTS_A_MINUTE = 2;
 const OUTAGE_MINUTES = 60;
 const PAYMENTS = OUTAGE_MINUTES * PAYMENTS_A_MINUTE;
-/** Start of the outage, in minutes. The job has run before, as in every deployment that is older than some minutes. */
+/** Start of the outage, in minutes. The job has run by then, as in every deployment older than a few minutes. */
 const BEGINS_AT = 7;
 
 const throttled = (name: FunctionName) => (system: SimulatedSystem, isAway: boolean) => {

@@ -18,13 +18,13 @@ export class Parties {
   readonly actions: ShopAction[] = [];
   readonly mails: Mail[] = [];
   readonly down = new Set<string>();
-  /** Names of the parties whose answers are lost. */
+  /** Names of the external services whose responses are lost. */
   readonly silentParties = new Set<string>();
   readonly #simulation: Simulation;
   readonly #send: SendRequest;
   readonly #known = new Set<string>();
 
-  /** @param send sends calls to a sandbox that acts as shop and mail server */
+  /** @param send sends requests to a sandbox that acts as shop and mail server */
   constructor(simulation: Simulation, send: SendRequest) {
     this.#simulation = simulation;
     this.#send = send;
@@ -41,7 +41,7 @@ export class Parties {
         throw new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`);
       return answer;
     } finally {
-      // The call may have taken effect even if its answer was lost.
+      // The request may have taken effect even if its response was lost.
       if (party === 'mail' && call.method === 'POST') await this.#lookAtMail(call);
     }
   };
@@ -59,7 +59,7 @@ export class Parties {
             : 'credited';
     const known = `${kind} ${id}`;
     if (kind !== 'refused' && this.#known.has(known)) return;
-    // The answer to a repeated idempotency key shows the current state: here an earlier reservation that was released.
+    // The response to a reused idempotency key shows the current state, here an earlier reservation that was released.
     if (kind === 'reserved' && state === 'released') return;
     this.#known.add(known);
     const order: unknown = { ...(JSON.parse(body ?? '{}') as object), ...(kind === 'refused' ? {} : { id }) };
@@ -89,11 +89,10 @@ export function unreachable({ party = 'processor' }: HttpCall): RetryableError {
   return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`);
 }
 
-/** Simulates the receivers of webhooks. */
 export class Receivers {
   readonly received: WebhookReceived[] = [];
   readonly answers = new Map<string, number | 'timeout'>();
-  /** Time until a receiver answers, in milliseconds, for the URLs for which it is set. */
+  /** Time until a receiver responds, in milliseconds, by URL. Unlisted URLs use the default. */
   readonly takesMs = new Map<string, number>();
   readonly #simulation: Simulation;
   readonly #endpointOf: (url: string) => string | undefined;

@@ -12,7 +12,7 @@ interface Delivery {
   readonly afterMs: number;
 }
 
-/** Plays steps on a minimal system, which has only a clock and answers each callback with `status`. */
+/** Plays steps on a minimal system that has only a clock and responds to each callback with `status`. */
 async function play(
   steps: History['steps'],
   status: (delivery: Delivery) => number = () => 200,
@@ -60,13 +60,13 @@ const habits = (changes: Partial<typeof HABITS>): History['steps'] => [
   { id: 1, atMs: 0, actor: 'bank', act: 'habits', ...HABITS, ...changes },
 ];
 
-test('delivers each callback once and immediately by default', async () => {
+test('each callback is delivered once and immediately by default', async () => {
   const { deliveries } = await play([]);
   expect(deliveries.map(({ payment }) => payment).toSorted()).toEqual(PAYMENTS.toSorted());
   expect(Math.max(...deliveries.map(({ afterMs }) => afterMs))).toBeLessThanOrEqual(50);
 });
 
-test('loses, doubles, delays and reorders callbacks as often as the act habits says', async () => {
+test('callbacks are lost, doubled, delayed and reordered as often as the act habits says', async () => {
   const lost = await play(habits({ lost: 0.5 }));
   expect(lost.ends).toMatchObject([{ end: 'done' }]);
   expect(Math.abs(lost.deliveries.length - 100)).toBeLessThan(25);
@@ -79,7 +79,7 @@ test('loses, doubles, delays and reorders callbacks as often as the act habits s
   expect(deliveries.map(({ payment }) => payment)).not.toEqual(PAYMENTS);
 });
 
-test('retries a callback for three days if it is not accepted, then stops', async () => {
+test('a callback that is not accepted is retried for three days, then dropped', async () => {
   const { deliveries } = await play([], ({ payment }) => (payment === 'pay_3' ? 503 : 204));
   const again = deliveries.filter(({ payment }) => payment === 'pay_3');
   expect(again).toHaveLength(10);

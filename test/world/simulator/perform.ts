@@ -5,7 +5,7 @@ import type { History, RunningSystem, Step } from './contract.ts';
 
 /**
  * Step with its result: `done`, `done elsewhere` if applied to a different object, `nothing` if no object fits, a
- * refusal, or the status of an answer.
+ * refusal, or a response status.
  */
 export interface StepEnd {
   readonly step: Step;
@@ -16,8 +16,8 @@ const PROMPT: CallbackHabits = { lost: 0, doubled: 0, late: 0, lateMs: 0, slow: 
 
 const HOUR_MS = 3_600_000;
 /**
- * Waits before the retries of a callback that was not accepted, in milliseconds: three days in total, as at Stripe. The
- * callback is then lost.
+ * Delays before the retries of a callback that was not accepted, in milliseconds. After three days in total, as at
+ * Stripe, the callback is lost.
  */
 const AGAIN_MS = [5_000, 60_000, 600_000, ...[1, 6, 12, 12, 20, 21].map((hours) => hours * HOUR_MS)] as const;
 
@@ -25,8 +25,8 @@ const AGAIN_MS = [5_000, 60_000, 600_000, ...[1, 6, 12, 12, 20, 21].map((hours) 
 const MIN_LATE_MS = 100;
 
 /**
- * Returns the length of a history in milliseconds, until the last step and the end of the last lasting act, for example
- * an outage.
+ * Returns the length of a history in milliseconds, until the last step has begun and the last lasting act, for example
+ * an outage, has ended.
  */
 export function lengthOf({ steps }: History): number {
   return Math.max(0, ...steps.map(({ atMs, forMs }) => atMs + (typeof forMs === 'number' ? forMs : 0)));

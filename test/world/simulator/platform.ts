@@ -22,7 +22,7 @@ import { Secret, type WholePlatform } from './functions.ts';
 import type { Queues } from './queues.ts';
 import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 
-/** Parts of the simulated account that the platform of a function uses. */
+/** Parts of the simulated account that a function's platform uses. */
 export interface Surroundings {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
@@ -31,16 +31,15 @@ export interface Surroundings {
   readonly exports: ExportsBucket;
   /** Invokes a function asynchronously. */
   readonly start: (functionName: string, payload: string, name: string) => void;
-  /** Puts an event on the bus. */
   readonly publish: (event: Published, by: Process) => void;
   readonly isBusUp: () => boolean;
-  /** Returns true if this function, or the bus for the name `bus`, rejects this input permanently. */
+  /** Returns true if the function `by`, or the bus if `by` is `bus`, rejects the input permanently. */
   readonly isPoison: (by: string, what: unknown) => boolean;
   /** Returns true if the secret differs from the text that its processor expects. */
   readonly isWrong: (secretId: string) => boolean;
   readonly send: SendRequest;
   readonly post: (request: WebhookRequest) => AttemptResult;
-  /** Returns the time until a receiver answers, in milliseconds; undefined for the default of up to two seconds. */
+  /** Returns the time until a receiver responds, in milliseconds; undefined for the default of up to two seconds. */
   readonly takesMs: (url: string) => number | undefined;
   readonly raise: (alarm: Alarm) => void;
   readonly report: (of: string, error: unknown) => void;
@@ -112,8 +111,8 @@ export function platformOf(
 }
 
 /**
- * Number of empty queries of a process that take time and can fail. Later empty queries return immediately, because
- * most queries of the sweeps are empty.
+ * Number of a process's empty queries that take time and can fail. Later ones return immediately, because most sweep
+ * queries are empty.
  */
 const VOID_READS = 4;
 const NOTHING = { $metadata: {}, Items: [], Count: 0, ScannedCount: 0 };
@@ -229,7 +228,7 @@ function secretsClient({ isWrong }: Surroundings, process: () => Process): Secre
   return { send } as unknown as SecretsManagerClient;
 }
 
-/** Sends one HTTP call. Drops an answer that arrives after the caller's timeout. */
+/** Sends one HTTP request. Drops a response that arrives after the caller's timeout. */
 function sendFrom({ send, simulation }: Surroundings, process: Process, call: HttpCall): Promise<HttpAnswer> {
   const { party = 'processor', timeoutMs } = call;
   const behavior: ServiceBehavior = {

@@ -3,14 +3,14 @@ import { Watch } from './oracles/watch.ts';
 import { lengthOf, perform, type StepEnd } from './perform.ts';
 import { SimulatedSystem } from './system.ts';
 
-/** Number of days without faults, in which all unfinished work must end. */
+/** Number of days without faults, within which all unfinished work must be completed. */
 const QUIET_DAYS = 40;
 const HOUR_MS = 3_600_000;
 
 export interface Played {
   readonly system: SimulatedSystem;
   readonly ends: readonly StepEnd[];
-  /** All violations at the moment when the first violation was found. */
+  /** All violations found at the moment of the first one. */
   readonly violations: readonly Violation[];
 }
 

@@ -73,7 +73,7 @@ export const FEATURES = [
   'annotations',
   'queue_redrives',
   'exports',
-  // A job run waits for an earlier run, and its message is sent repeatedly.
+  // A job run waits for an earlier run and resends its message.
   'waiting_runs',
 ] as const;
 
@@ -426,7 +426,6 @@ export const PROFILES = {
 
 export type ProfileName = keyof typeof PROFILES;
 
-/** Returns the probability that a history of the profile has the feature. */
 export function chanceOf({ features, otherwise }: Profile, feature: Feature): number {
   return features[feature] ?? RARELY[feature] ?? otherwise;
 }

@@ -3,7 +3,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { Queues } from './queues.ts';
 import { type Ended, Simulation } from './simulation.ts';
 
-test('delivers each message of a queue, even while another message is retried', async () => {
+test('each message of a queue is delivered, even while another message is retried', async () => {
   const simulation = new Simulation(1, 0);
   const taken: string[] = [];
   const shapes = { tasks: { consumer: 'worker', batch: 1, hiddenMs: 1_000, tries: 3, deadLetters: 'dead' }, dead: {} };

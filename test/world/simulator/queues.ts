@@ -14,7 +14,7 @@ import { timedOut } from '../../support/faulty-client.ts';
 import type { LongWait } from './contract.ts';
 import type { Ended, Process, ServiceBehavior, Simulation } from './simulation.ts';
 
-/** Queue with its consumer. */
+/** Configuration of a queue and its consumer. */
 export interface QueueShape {
   readonly consumer?: string;
   /** Maximum number of messages for one execution. */
@@ -22,7 +22,7 @@ export interface QueueShape {
   /** Maximum number of concurrent executions of the consumer. @default no limit */
   readonly atOnce?: number;
   readonly hiddenMs?: number;
-  /** Maximum number of deliveries of a message. After these, the message becomes a dead letter. */
+  /** Maximum number of deliveries before a message becomes a dead letter. */
   readonly tries?: number;
   readonly deadLetters?: string;
 }
@@ -46,7 +46,7 @@ const SOON_MS = 50;
 const LATE_MS = 5_000;
 const LATE_SHARE = 0.05;
 
-/** Wait that counts as long, in milliseconds: more than half an hour on every clock. */
+/** Wait that counts as long, in milliseconds: over half an hour even with clock skew. */
 const LONG_MS = 40 * 60_000;
 
 const failure = (name: string, httpStatusCode = 400): Error =>
@@ -62,7 +62,7 @@ const BEHAVIOR: ServiceBehavior = {
 
 interface Around {
   readonly invoke: (consumer: string, name: string, event: SQSEvent) => Promise<Ended<unknown>>;
-  /** Called after a message was put into a queue without a consumer. */
+  /** Called when a message enters a queue without a consumer. */
   readonly onParked: () => void;
 }
 
@@ -75,9 +75,9 @@ export class Queues {
   readonly #shapes: Readonly<Record<string, QueueShape>>;
   readonly #around: Around;
   readonly #messages = new Map<string, Set<Message>>();
-  /** Maximum number of messages that a queue held at the same time, by queue. */
+  /** Peak number of messages in each queue. */
   readonly most: Record<string, number> = {};
-  /** Executions of consumers that handled messages after a long wait. */
+  /** Consumer executions that handled messages after a long wait. */
   readonly waits: LongWait[] = [];
   /** Messages of each execution in progress, by queue. */
   readonly #running = new Map<string, Set<readonly Message[]>>();
@@ -94,7 +94,6 @@ export class Queues {
     return Object.fromEntries([...this.#messages].map(([name, messages]) => [name, messages.size]));
   }
 
-  /** Returns the bodies of the messages of a queue. */
   bodies(queue: string): readonly string[] {
     return [...this.#of(queue)].map(({ body }) => body);
   }
@@ -154,11 +153,11 @@ export class Queues {
     const messages = this.#of(queue);
     const { nowMs } = this.#simulation;
     if (consumer === undefined || !messages.has(first) || first.visibleAtMs > nowMs) return;
-    // No free execution: when a running execution ends, it starts the next delivery.
+    // No execution is free. The next execution that completes starts the next delivery.
     if (atOnce !== undefined && running.size >= atOnce) return;
     const taken: Message[] = [];
-    // A consumer without a limit of executions receives this message first, because each message starts a delivery. A
-    // limited consumer is shared fairly among message groups.
+    // Each message starts a delivery, so without an execution limit this message is received first. A limited consumer
+    // is shared fairly among message groups.
     for (const message of atOnce === undefined ? new Set([first, ...messages]) : fairly(messages, running, taken)) {
       if (taken.length === batch) break;
       if (message.visibleAtMs > nowMs) continue;

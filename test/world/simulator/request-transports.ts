@@ -7,7 +7,7 @@ import type { Simulation } from './simulation.ts';
 /** Wait before Lambda redelivers a failed Kafka batch, in milliseconds. */
 const TOPIC_AGAIN_MS = 30_000;
 
-/** Simulates the transports of events that request payments. Each transport delivers an event at least once. */
+/** Simulates the transports of payment-request events. Each transport delivers an event at least once. */
 export class RequestTransports {
   readonly #simulation: Simulation;
   readonly #account: Account;
@@ -52,7 +52,7 @@ export class RequestTransports {
     }
   }
 
-  /** Delivers a batch repeatedly until its execution has succeeded. */
+  /** Redelivers a batch until an execution succeeds. */
   async #read(event: object, name: string, attempt: number): Promise<void> {
     const ended = await this.#account.invoke('payment-requests', `${name} ${attempt}`, event);
     if (ended.kind === 'returned') return;

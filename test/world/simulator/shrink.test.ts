@@ -24,7 +24,7 @@ async function artificial({ steps, muted }: History): Promise<Shown> {
   return { violates: violates && faults.includes('step 1/3') && faults.includes('step 1/33'), faults };
 }
 
-test('shrinks a history to the relevant steps and faults, with simple arguments', async () => {
+test('shrinking leaves only the relevant steps and faults, with simple arguments', async () => {
   const seed = Array.from({ length: 200 }, (_, each) => each).find(
     (each) => generate(each, 'disputes').steps.length > 15 && isViolated(each),
   );
@@ -45,7 +45,7 @@ function isViolated(seed: number): boolean {
   });
 }
 
-test('never loses the violation, and never exceeds the maximum number of runs', async () => {
+test('shrinking never loses the violation, and never exceeds the maximum number of runs', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(300), fc.nat(8), fc.integer({ min: 1, max: 60 }), async (seed, needed, most) => {
       const history = generate(seed, 'everything');
@@ -62,7 +62,7 @@ test('never loses the violation, and never exceeds the maximum number of runs', 
   );
 });
 
-test('rejects a history that violates no oracle', async () => {
+test('shrinking rejects a history that violates no oracle', async () => {
   await expect(shrink(generate(1, 'calm'), async () => ({ violates: false, faults: [] }))).rejects.toThrow(
     'the history violates no oracle',
   );

@@ -73,7 +73,7 @@ class Shrinker {
     }
   }
 
-  /** Removes chunks of steps, first half of the steps at once, finally single steps. */
+  /** Removes chunks of steps. The chunks shrink from half of all steps to single steps. */
   async #withoutSteps(): Promise<void> {
     await without(
       () => this.#best.steps,
@@ -98,7 +98,7 @@ class Shrinker {
   }
 }
 
-/** Removes chunks from a list, first half of the items at once, finally single items, if the rest is accepted. */
+/** Removes chunks from a list if the rest is accepted. The chunks shrink from half of all items to single items. */
 async function without<Item>(
   items: () => readonly Item[],
   accepts: (left: readonly Item[]) => Promise<boolean>,
@@ -154,8 +154,8 @@ function simplerTimes(atMs: number, afterMs: number): readonly number[] {
 }
 
 /**
- * Returns how many units a time needs: 1 for whole days, 2 for whole hours, 3 for whole minutes, 4 for whole seconds,
- * or else 5.
+ * Returns the number of units needed to write a time: 1 for whole days, 2 for whole hours, 3 for whole minutes, 4 for
+ * whole seconds, or else 5.
  */
 function digits(ms: number): number {
   const units = [DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS];

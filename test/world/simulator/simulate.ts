@@ -23,7 +23,7 @@ import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
 import { type Shown, shrink } from './shrink.ts';
 
-/** Maximum number of times that a history is played to shrink it. */
+/** Maximum number of times that a history is played while it is shrunk. */
 const MAX_SHRINKING_RUNS = 150;
 const PROGRESS_MS = 10_000;
 const REACHED = new URL('../../../docs/proof/reached.json', import.meta.url);
@@ -56,7 +56,7 @@ const untilMs =
 
 const cells = countCells();
 const reached = nothingReached();
-/** By oracle: the first history that violates it, and the number of histories that do. */
+/** First violating history and number of violating histories, by oracle. */
 const found = new Map<string, { readonly history: History; times: number }>();
 const startedMs = performance.now();
 let reportedMs = startedMs;

@@ -15,12 +15,14 @@ export interface Outage {
   readonly applied: number;
 }
 
-/** Outage in which nearly all calls fail. In {@link ANSWERS_LOST}, calls take effect but some answers are lost. */
+/**
+ * Outage in which nearly all calls fail. In {@link ANSWERS_LOST}, all calls take effect, but some responses are lost.
+ */
 export const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
 export const ANSWERS_LOST = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
 /** Outage in which every call fails without effect. */
 export const GONE = { spared: 0, applied: 0 } as const satisfies Outage;
-/** Creates the error of a call that must never fail. */
+/** Creates the error that is thrown if a fault is injected into a call that must never fail. */
 export const noFault = (): Error =>
   new Error('a fault was injected into a call of an operator, although faults are off');
 
@@ -31,7 +33,7 @@ export interface ServiceBehavior {
   readonly conflict?: () => Error;
   readonly ambiguous: () => Error;
   /**
-   * Returns the error during an outage of the service, after which the call may have taken effect.
+   * Returns the error of a call during an outage of the service. The call may have taken effect.
    *
    * @default `ambiguous`
    */
@@ -58,10 +60,9 @@ interface Happening {
 export class Simulation {
   readonly seed: number;
   nowMs: number;
-  /** Fault rates of the calls. */
   rates: FaultRates = {};
   readonly faults: Fault[] = [];
-  /** Number of calls to external systems so far. The simulation calls the moment of a call its gate. */
+  /** Number of calls to external systems so far. Each call passes one gate. */
   gates = 0;
   /** Returns the outage of a service, by the first word of a call's label; undefined for a healthy service. */
   outageOf: (service: string) => Outage | undefined = () => undefined;
@@ -71,11 +72,11 @@ export class Simulation {
   readonly #counts = new Map<string, number>();
   /** Processes whose code is running. */
   readonly #active = new Set<Process>();
-  /** Executions of Lambda functions that have not ended. */
+  /** Executions of Lambda functions in progress. */
   readonly #executions = new Set<Process>();
-  /** Number of times that {@link severFunctions} was called. */
+  /** Number of calls of {@link severFunctions}. */
   severed = 0;
-  /** Number of calls that take effect at this moment. */
+  /** Number of calls that are taking effect at this moment. */
   #busy = 0;
   #digest = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -119,14 +120,14 @@ export class Simulation {
     heap[index] = happening;
   }
 
-  /** Runs code in a process. */
+  /** Runs code with `process` as the current process. */
   within<Result>(process: Process, what: () => Result): Result {
     return this.#current.run(process, what);
   }
 
   /**
-   * Clock of an external system. While the system sleeps in a call, time passes in the simulation, and the caller may
-   * time out.
+   * Clock of an external system. While that system sleeps during a call, simulated time passes, and the caller may time
+   * out.
    */
   readonly calledClock: Clock = {
     nowMs: () => this.nowMs,
@@ -218,7 +219,7 @@ export class Simulation {
     return promise;
   }
 
-  /** Time of the next event. */
+  /** Time of the next event; undefined if no event is planned. */
   get nextMs(): number | undefined {
     return this.#heap[0]?.atMs;
   }
@@ -231,7 +232,7 @@ export class Simulation {
     this.#active.delete(process);
   }
 
-  /** Kills all executions of Lambda functions. Their DynamoDB calls that are in transit have no effect. */
+  /** Kills all executions of Lambda functions. DynamoDB calls in transit have no effect. */
   severFunctions(): void {
     this.severed += 1;
     for (const process of this.#executions) process.kill();
@@ -272,9 +273,7 @@ export class Simulation {
     this.faults.push({ name: faultName(process, gate), kind, label, of: process.of, atMs: this.nowMs });
   }
 
-  /**
-   * Decides whether a fault of the account itself happens, for example a message is delivered twice. Records the fault.
-   */
+  /** Decides whether a fault of the account itself happens, for example a duplicate delivery. Records the fault. */
   strikes(kind: FaultKind, name: string, label: string): boolean {
     if (this.decide(name) >= (this.rates[kind] ?? 0) || this.#muted.has(name)) return false;
     this.faults.push({ name, kind, label, of: 'account', atMs: this.nowMs });
@@ -378,7 +377,7 @@ export class Process {
     return `${this.id.toString(36)}-${this.#drawn}`;
   }
 
-  /** Returns the order of an event that the process plans, for {@link Simulation.plan}. */
+  /** Returns the `order` argument of {@link Simulation.plan} for an event that the process plans. */
   order(): number {
     this.#drawn += 1;
     return mix(this.id, this.#drawn, 3);
@@ -466,7 +465,7 @@ export class Process {
     });
   }
 
-  /** Delays the request or its answer. The caller may time out, but the request still takes effect. */
+  /** Delays the request or its response. The caller may time out, but the request still takes effect. */
   #slowly<Result>(slow: {
     readonly behavior: ServiceBehavior;
     readonly order: number;
@@ -527,7 +526,7 @@ function isBefore(one: Happening, other: Happening): boolean {
  * Calls `then` after all promises have settled that can settle without I/O. This is cheaper than an event-loop turn.
  */
 function afterPromises(then: () => void): void {
-  // A tick that a microtask requests runs only when no microtask is left.
+  // A tick requested in a microtask runs only after all microtasks.
   queueMicrotask(() => process.nextTick(then));
 }
 

@@ -8,7 +8,6 @@ import type { FunctionName } from './functions.ts';
 import type { Queues } from './queues.ts';
 import type { Ended, Simulation } from './simulation.ts';
 
-/** Parts of the account that the Stream uses. */
 interface Around {
   readonly queues: Pick<Queues, 'put'>;
   readonly throttled: ReadonlySet<FunctionName>;
@@ -49,7 +48,9 @@ const ARCHIVER: Reader = {
 };
 
 const SOON_MS = 400;
-/** First and longest wait before a Stream retries a throttled function, in milliseconds. The wait doubles each time. */
+/**
+ * Initial and maximum wait before a Stream retries a throttled function, in milliseconds. The wait doubles each time.
+ */
 const THROTTLED_MS = [30_000, 600_000] as const;
 /**
  * Retention of Stream records, in milliseconds (Amazon DynamoDB developer guide, "Change data capture for DynamoDB
@@ -204,7 +205,7 @@ class Lane {
     this.#batch = this.#reader.batch;
   }
 
-  /** Returns the number of records, from the first one on, that need no redelivery. */
+  /** Returns the number of leading records that need no redelivery. */
   #doneOf(name: string, length: number, ended: Ended<unknown>): number {
     if (ended.kind !== 'returned') return 0;
     const { doubledAs } = this.#reader;

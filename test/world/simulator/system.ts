@@ -52,10 +52,10 @@ import { TableRestores } from './table-restore.ts';
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 86_400_000;
 /**
- * Maximum clock difference of two processes at which the credential of a scheduled job is accepted, in milliseconds.
+ * Maximum clock difference between two processes at which a scheduled job's credential is accepted, in milliseconds.
  */
 const CREDENTIAL_TOLERANCE_MS = 30_000;
-/** Time after an outage after which every breaker has closed, in milliseconds. */
+/** Time within which every circuit breaker closes after an outage, in milliseconds. */
 const WELL_MS = 3_600_000;
 /**
  * Share of days on which expired rows are deleted. DynamoDB deletes expired rows within a few days (Amazon DynamoDB
@@ -220,8 +220,8 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   /**
-   * Ends all faults and outages, and lets the time pass in which all work must end. After a day an operator redrives
-   * the dead letters, as their alarms require.
+   * Ends all faults and outages, then lets the time pass within which all work must be completed. After a day, an
+   * operator redrives the dead letters, as their alarms require.
    */
   async becomeQuiet(days: number): Promise<void> {
     this.#restores.end();
@@ -307,7 +307,7 @@ export class SimulatedSystem implements RunningSystem {
     };
     this.#callbacks.set(name, posted);
     const { status } = await this.account.request(`${by.name} ${by.token()}`, request, by);
-    // Record only the first accepted delivery: a repeated delivery need not make the product read the charge again.
+    // Record only the first accepted delivery: after a redelivery, Payonce need not read the charge again.
     if (status < 300) posted.takenAtMs ??= this.nowMs;
     return status;
   }
@@ -388,7 +388,7 @@ export class SimulatedSystem implements RunningSystem {
 
   partyUp(party: Parameters<RunningSystem['partyUp']>[0], isUp: boolean): void {
     this.#upOrDown(party, isUp);
-    // After an outage, run the job, which publishes the events that could not be published.
+    // After an outage, run the job that publishes the missing events.
     if (party === 'bus' && isUp) this.#jobs?.runNow('republish-events');
   }
 
@@ -497,7 +497,7 @@ export class SimulatedSystem implements RunningSystem {
     return processor.send(call);
   };
 
-  /** Sends a call of the job executor to the API. */
+  /** Sends a request of the job executor to the API. */
   async #sendToApi(call: Parameters<SendRequest>[0], path: string): ReturnType<SendRequest> {
     const { simulation } = this;
     const by = simulation.process;

@@ -47,9 +47,9 @@ export class TableRestores {
   }
 
   /**
-   * Loses the tables within a transaction.
+   * Loses the tables in the middle of an upcoming transaction.
    *
-   * @param nth which of the next transactions that write to several tables, from 1 on
+   * @param nth number of that transaction, counting only those that write to several tables; 1 is the next
    * @param name name of the step
    */
   loseWithin(nth: number, name: string): void {

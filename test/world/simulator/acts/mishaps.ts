@@ -4,7 +4,7 @@ import { type Act, type Arguments, act, type Draft } from './act.ts';
 import { orderOf, paymentOf } from './objects.ts';
 import { duration } from './world.ts';
 
-/** Account problems that last minutes or days, manual changes of rows, and the operators' reactions. */
+/** Acts for AWS account problems of minutes to days, manual row changes, and operators' reactions. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -45,7 +45,7 @@ const lasting = (
     describe: ({ what, forMs: lastsMs }) => `for ${duration(lastsMs)} ${DESCRIPTIONS[what]}`,
   });
 
-/** Sometimes lasts longer than a Stream keeps its records. */
+/** Stops the relay, sometimes for longer than a Stream retains its records. */
 const relayOutage = lasting(
   'relay_outage',
   { whats: () => ['relay'], forMs: [2 * HOUR_MS, 26 * HOUR_MS, 50 * HOUR_MS] },
@@ -93,8 +93,8 @@ interface WaitingRun extends Arguments {
 }
 
 /**
- * A job run waits for an earlier run of the job. Because answers of SQS are lost, the waiting run sends its message
- * repeatedly without knowing which sends succeeded.
+ * A job run waits for an earlier run of the same job. SQS responses are lost, so the waiting run resends its message
+ * without knowing which sends succeeded.
  */
 const waitingRun = act<WaitingRun>({
   name: 'waiting_run',
@@ -174,7 +174,7 @@ interface ByHand extends Arguments {
   readonly how: 'overwritten' | 'removed';
 }
 
-/** Time until the archive has a new row, in milliseconds. */
+/** Time within which a new row reaches the archive, in milliseconds. */
 const ARCHIVED_MS = 10 * MINUTE_MS;
 const MAX_WAITS = 10;
 

@@ -12,7 +12,7 @@ import type { InsideSandbox } from '../../sandbox-in-process.ts';
 import type { ApiRequest, ClientCall, Step } from '../contract.ts';
 import type { Scene } from './act.ts';
 
-/** Finds the objects of steps by the ids that the product derives from requests. */
+/** Finds the objects that steps refer to, by the ids that production code derives from requests. */
 
 const CHANGES = {
   capture: { kind: 'capture', path: 'capture' },
@@ -24,12 +24,12 @@ export function keyOf(step: Step): string {
   return `step-${step.id}`;
 }
 
-/** Returns the id of the event by which a step requests a payment. */
+/** Returns the event id of a step's payment request. */
 export function eventIdOf({ id }: Pick<Step, 'id'>): string {
   return `0b9c2f60-7d5a-4a7e-9a53-${String(id).padStart(12, '0')}`;
 }
 
-/** Returns the step that created the payment, the order or the endpoint of a step. */
+/** Returns the step that created the payment, order or endpoint that a step acts on. */
 export function rootOf(scene: Scene, step: Step): Step | undefined {
   let found: Step | undefined = step;
   // Each step names an earlier step, so the loop ends.
@@ -38,7 +38,7 @@ export function rootOf(scene: Scene, step: Step): Step | undefined {
   return found;
 }
 
-/** Returns the tenant of the step's subject, or the first tenant if the subject has none. */
+/** Returns the tenant name of the step's payment, order or endpoint, by default the first tenant. */
 function tenantOf(scene: Scene, step: Step): string {
   const named = rootOf(scene, step)?.['tenant'];
   const name = typeof named === 'string' ? named : Object.keys(scene.system.tenants)[0];
@@ -58,7 +58,7 @@ export function orderOf(scene: Scene, step: Step): OrderId | undefined {
   return root?.act === 'order' ? deriveOrderId(systemDigest, scopeOf(scene, root, '/v1/orders')) : undefined;
 }
 
-/** Returns the payment that a step is about, or the payment of the step's order. */
+/** Returns the id of the step's payment, or of its order's payment. */
 export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   const root = rootOf(scene, step);
   if (root?.act === 'request') {
@@ -70,7 +70,7 @@ export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   return order === undefined ? undefined : paymentOfOrder(systemDigest, order);
 }
 
-/** Returns the operation id and path of the capture, cancellation or refund that a step requests. */
+/** Returns the operation id and request path of a capture, cancellation or refund step. */
 export function changeOf(scene: Scene, step: Step): { readonly id: string; readonly path: string } | undefined {
   const paymentId = paymentOf(scene, step);
   const change = Object.entries(CHANGES).find(([name]) => name === step.act)?.[1];
@@ -84,7 +84,7 @@ export interface Found {
   readonly charge: ProcessorCharge;
 }
 
-/** Returns all charges of the step's payment, processor by processor, oldest first. */
+/** Returns all charges of the step's payment, grouped by processor, oldest first in each group. */
 export function chargesOf(scene: Scene, step: Step): readonly Found[] {
   const paymentId = paymentOf(scene, step);
   if (paymentId === undefined) return [];
@@ -93,12 +93,11 @@ export function chargesOf(scene: Scene, step: Step): readonly Found[] {
   );
 }
 
-/** Returns the charge whose index the step has, by default the first charge. */
+/** Returns the charge at the step's charge index, by default the first charge. */
 export function chargeOf(scene: Scene, step: Step): Found | undefined {
   return chargesOf(scene, step)[Number(step['charge'] ?? 0)];
 }
 
-/** Returns true if an act can apply to the charge. */
 type Fits = (charge: ProcessorCharge) => boolean;
 
 /**
@@ -122,7 +121,7 @@ export async function onCharge(
   return end === 'done' && ofOwn === undefined ? ELSEWHERE : end;
 }
 
-/** Offset from a step's id to the id of a step that is inserted after it. */
+/** Added to a step's id to form the id of a step that is inserted after it. */
 const HALF = 0.5;
 
 /**
@@ -179,14 +178,14 @@ export function leftOf({ capturedMinor, refunds, disputes }: ProcessorCharge): n
   return capturedMinor - sum(gone);
 }
 
-/** Returns the chain of a payment from the Ledger. */
+/** Reads a payment's chain from the Ledger. */
 export function chainOf({ system }: Scene, paymentId: PaymentId): readonly Transition[] {
   return system.database.items(system.tables.ledger, `${LedgerRow.payment}${paymentId}`).map(parseTransition);
 }
 
 /**
- * Returns the step itself, then all steps of these acts in order of time. A search for a fitting object tries the steps
- * in this order.
+ * Returns the candidates in a search for a fitting object: the step itself, then all steps of the given acts in time
+ * order.
  */
 export function stepsFrom(scene: Scene, step: Step, acts: readonly string[]): readonly Step[] {
   return [step, ...scene.steps.filter(({ act }) => acts.includes(act))];
@@ -225,14 +224,17 @@ export async function actAt(
   });
 }
 
-/** Returns the result of a call: the status of the answer, with the problem's code if there is one. */
+/** Returns the result of a call: `unanswered`, or the response status with the problem code, if any. */
 export function endOf({ answer }: ClientCall): string {
   if (answer === undefined) return 'unanswered';
   const code = answer.status < 400 ? undefined : /"code":"(?<code>\w+)"/.exec(answer.body)?.groups?.['code'];
   return code === undefined ? String(answer.status) : `${answer.status} ${code}`;
 }
 
-/** Sends a request for a tenant. @param about step whose tenant sends the request, unless the request names a tenant */
+/**
+ * Sends an API request.
+ * @param about step whose tenant sends the request, unless the request names a tenant
+ */
 export function ask(
   scene: Scene,
   step: Step,

@@ -30,19 +30,26 @@ interface Decision extends Arguments {
   readonly outcome: 'succeeded' | 'failed';
   /** Index of the charge that the decision names; `nowhere` is a charge that no processor has. @default no charge */
   readonly charge?: number | 'nowhere';
-  /** Step to whose payment the named charge belongs. @default the payment's own charges */
+  /**
+   * Step whose payment has the named charge.
+   * @default the decided payment
+   */
   readonly names?: number;
-  /** Amount in the decision; `taken` is the amount that the processor's books show as captured. @default no amount */
+  /**
+   * Amount in the decision. `taken`: the captured amount in the processor's books.
+   * @default no amount
+   */
   readonly amount?: number | 'taken';
   readonly dry: boolean;
   /**
-   * Decides about the step's payment in any state.
+   * Decides the step's payment even if it is not in review.
    *
-   * @default if the step's payment is not in review, the decision is about another payment
+   * @default decides another payment if the step's is not in review
    */
   readonly blind?: true;
   /**
-   * Decides without the processor's books if they cannot be read. `away`: the processor is down during the decision.
+   * Overrides the check against the processor's books if they cannot be read. `away`: the processor is down during the
+   * decision.
    */
   readonly override?: true | 'away';
 }
@@ -109,10 +116,7 @@ async function whileAway<Result>(scene: Scene, paymentId: PaymentId, what: () =>
   return result;
 }
 
-/**
- * Sends the decision. If the books cannot be read and the step allows an override, repeats the decision with an
- * override.
- */
+/** Sends the decision. If the books cannot be read and the step allows an override, resends it with an override. */
 async function askDecision(
   scene: Scene,
   step: Step & { readonly override?: true | 'away' },
@@ -141,7 +145,7 @@ function inReview(scene: Scene, step: Step): Step | undefined {
 }
 
 /**
- * Makes the processor capture a different amount than requested for an unfinished charge, with a callback.
+ * Makes the processor capture a wrong amount for an unfinished charge and report it in a callback.
  *
  * @returns the payment in review, if any
  */
@@ -167,7 +171,8 @@ interface ChangeDecision extends Arguments {
   readonly of: number;
   readonly outcome: 'succeeded' | 'failed';
   /**
-   * Decides without the processor's books if they cannot be read. `away`: the processor is down during the decision.
+   * Overrides the check against the processor's books if they cannot be read. `away`: the processor is down during the
+   * decision.
    */
   readonly override?: true | 'away';
 }
@@ -197,7 +202,7 @@ const decideChange = act<ChangeDecision>({
 
 const CHANGES = ['refund', 'capture', 'cancel'];
 
-/** Returns true if the change of a step has been pending long enough for an operator to decide about it. */
+/** Reports whether a step's change has been pending long enough for an operator's decision. */
 function isOpen(scene: Scene, step: Step): boolean {
   const change = changeOf(scene, step);
   const paymentId = paymentOf(scene, step);
@@ -220,13 +225,13 @@ function isOpen(scene: Scene, step: Step): boolean {
 
 interface Correction extends Arguments {
   /**
-   * Debited account. Neither the debit nor the credit uses the processor’s account, whose balance must equal the money
-   * at the processor.
+   * Debited account. Corrections never use the processor’s account, whose balance must equal the money at the
+   * processor.
    */
   readonly debit: string;
   readonly credit: string;
   readonly amount: number;
-  /** Sequence number of the transition whose reversal is only previewed, as a dry run. */
+  /** Previews the reversal of the transition with this sequence number, instead of posting. */
   readonly dryReverses?: number;
 }
 

@@ -3,7 +3,7 @@ import { after, before, type Course, draft, HOUR_MS, SECOND_MS, slowly, wrongAmo
 const MINUTE_MS = 60 * SECOND_MS;
 
 const STOCK_IS_AWAY_MS = HOUR_MS / 3;
-/** Outage in milliseconds that is longer than an order tries to send its e-mail. */
+/** Mail outage that outlasts an order's e-mail retries, in milliseconds. */
 const MAIL_IS_AWAY_MS = 96 * HOUR_MS;
 
 /** The money of an order is refunded or disputed while the order waits for the stock service. */
@@ -30,7 +30,7 @@ const refundFails: Course = {
 };
 
 /**
- * The mail server rejects the mail account, and is then down until the order stops trying. An operator redrives the
+ * The mail server first rejects the mail account, then is down until the order stops retrying. An operator redrives the
  * order's dead letter.
  */
 const deadLetterRedriven: Course = {
@@ -59,7 +59,7 @@ const creditWithoutAnswer: Course = {
   goesOn: (dice, root) => {
     return [
       draft('party_outage', 'instant', { party: 'referrals', forMs: MINUTE_MS, losesAnswers: true }, before(root)),
-      // The calls that give the credit begin about a second after the request.
+      // The requests that give the credit start about a second after the order's request.
       draft(
         'storm',
         'instant',

@@ -15,12 +15,12 @@ import {
 } from './course.ts';
 
 const PROCESSOR_IS_AWAY_MS = 30 * HOUR_MS;
-/** Time after the claim in which a charge may be sent, in milliseconds. */
+/** Time window after the claim during which a charge may be sent, in milliseconds. */
 const SEND_WINDOW_MS = HOUR_MS / 4;
 const BUS_IS_AWAY_MS = 60 * HOUR_MS;
 /**
- * Times after which a request for approval by a second person has expired, in milliseconds: `EXPIRED_SOON_MS` in some
- * histories, `EXPIRED_MS` in all.
+ * Times after which an approval request has expired, in milliseconds: `EXPIRED_SOON_MS` in some histories, `EXPIRED_MS`
+ * in all.
  */
 const EXPIRED_SOON_MS = 2 * HOUR_MS;
 const EXPIRED_MS = 73 * HOUR_MS;
@@ -28,8 +28,8 @@ const EXPIRED_MS = 73 * HOUR_MS;
 const busAway = (root: Root): Draft => draft('bus_outage', 'instant', { forMs: BUS_IS_AWAY_MS }, before(root));
 
 /**
- * The processor captures a different amount than requested, and an operator decides. In the meantime a further charge
- * is returned, or the bus accepts no events.
+ * The processor captures a wrong amount, and an operator decides. Before the decision, a further charge may be
+ * refunded, or the bus may be down.
  */
 const review: Course = {
   of: 'pay',
@@ -68,7 +68,7 @@ const defaultIsAway: Course = {
       noFaults(root),
       slowly(root, 1),
       ...Array.from({ length: 6 }, () => draft('pay', 'seconds', { ...EURO, source: 'tok_async' }, after(root, 0))),
-      // Keep all payments within the hour in which each run of the resolver reads them.
+      // Keep all payments within the hour during which every resolver run reads them.
       draft(
         'processor_outage',
         'seconds',
@@ -93,7 +93,7 @@ const formerProcessor: Course = {
   },
 };
 
-/** The Views are rebuilt while events wait because the bus is down. */
+/** The Views are rebuilt while the bus is down and events wait. */
 const rebuiltConcurrently: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -104,16 +104,13 @@ const rebuiltConcurrently: Course = {
   ],
 };
 
-/**
- * The money of a late charge, less a lost dispute, is returned. While the return is pending, the books show the dispute
- * as won.
- */
+/** A late charge is refunded, less a lost dispute. While the refund is pending, the books change the dispute to won. */
 const concurrentReturns: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_declined' },
   goesOn: (dice, root) => {
     return [
-      // The return stays pending for longer than the processor keeps the idempotency key.
+      // The refund stays pending for longer than the processor keeps its idempotency key.
       slowly(root, 0, 240),
       draft('late_success', 'instant', {}, after(root, SECOND_MS)),
       draft(
@@ -134,7 +131,9 @@ const concurrentReturns: Course = {
   },
 };
 
-/** An operator names a charge that the payment's processor does not have, and the payment is refunded. */
+/**
+ * An operator's decision names a charge that the payment's processor does not have. A refund of the payment follows.
+ */
 const unknownCharge: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_action' },
@@ -161,7 +160,7 @@ const lateVerdict: Course = {
   ],
 };
 
-/** Corrections of one payment, each below the limit. */
+/** Several corrections of one payment, each below the approval limit. */
 const correctedInParts: Course = {
   of: 'pay',
   feature: 'approvals',
@@ -173,7 +172,7 @@ const correctedInParts: Course = {
   },
 };
 
-/** A refund of part of a payment is repeated with the tenant's API key for the other mode. */
+/** A partial refund is retried with the tenant's API key for the other mode. */
 const otherMode: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -205,9 +204,7 @@ const partsOfFacts: Course = {
   },
 };
 
-/**
- * The processor captures a different amount of a hold and books a fee. An operator decides that nothing was captured.
- */
+/** The processor captures more than the hold and books a fee. An operator usually decides that nothing was captured. */
 export const reviewOfHold: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_fee', capture: 'manual' },
@@ -218,8 +215,8 @@ export const reviewOfHold: Course = {
 };
 
 /**
- * While the processor is down, an operator decides that a pending refund failed. The refund gets its result from the
- * bank afterwards.
+ * While the processor is down, an operator decides that a pending refund failed. The bank reports the refund's result
+ * afterwards.
  */
 export const decidedRefundEnds: Course = {
   of: 'pay',
@@ -274,8 +271,8 @@ export const chargeAfterTheWindow: Course = {
 };
 
 /**
- * The processor charges, but the process crashes before it reads the answer. Then a callback reports a second, pending
- * charge that names the operation, and this charge becomes the payment's own. No callback reports its outcome.
+ * The processor charges, but the process crashes before it reads the response. A callback then reports a second,
+ * pending charge for the same operation. It becomes the payment's own charge, and no callback reports its outcome.
  */
 const ownIsPending: Course = {
   of: 'pay',
@@ -291,7 +288,7 @@ const ownIsPending: Course = {
   },
 };
 
-/** A refund and a further charge, neither reported by a callback, cancel each other out in the sums of a payment. */
+/** A refund and a further charge, both without a callback, cancel each other out in a payment's totals. */
 const equalSums: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },

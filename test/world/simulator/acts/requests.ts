@@ -5,8 +5,8 @@ import { eventIdOf } from './objects.ts';
 import { stormAfter } from './world.ts';
 
 /**
- * Acts by which merchants' systems request payments with events. Every transport delivers an event at least once,
- * possibly late, and in any order.
+ * Acts of merchants' systems that request payments by event. Every transport delivers an event at least once, possibly
+ * late, and in any order.
  */
 
 interface Delivery {
@@ -50,7 +50,7 @@ const request = act<Requested>({
       ...(dice.chance(0.1) ? { old: true } : {}),
     };
   },
-  // The first deliveries happen during a storm of faults.
+  // In half of the histories, the first deliveries happen during a storm of faults.
   leadsTo: (drawing, { atMs }) => stormAfter(drawing, { fromMs: atMs - 1_000 }),
   play: async (scene, step) => {
     const { amount, currency, source, deliveries, old } = step;
@@ -73,7 +73,7 @@ const request = act<Requested>({
     (old ? '; the event is older than a day' : ''),
 });
 
-/** Time after which a sender repeats an event that the bus did not accept, in milliseconds. */
+/** Time after which a sender resends an event that its transport did not accept, in milliseconds. */
 const AGAIN_MS = 20 * 60_000;
 
 function send(

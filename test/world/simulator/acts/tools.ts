@@ -54,7 +54,6 @@ const annotate = act<Annotation>({
 /** Maximum wait until a message becomes a dead letter, in hours. */
 const MAX_HOURS = 24;
 
-/** An operator redrives the dead-letter queues through the API. */
 const redriveQueue = act<Arguments>({
   name: 'redrive_queue',
   actor: 'operator',

@@ -66,7 +66,7 @@ const STORMS: readonly FaultRates[] = [
   { ambiguous_applied: 0.4 },
 ];
 
-/** For some time nearly every call fails, so that messages become dead letters. */
+/** Makes most calls fail for some time, so that messages become dead letters. */
 const storm = act<Storm>({
   name: 'storm',
   actor: 'machine',
@@ -95,7 +95,7 @@ interface Habits extends Arguments, CallbackHabits {
   readonly processor: AtProcessor;
 }
 
-/** Sets the delivery of callbacks at the beginning of a history, and sometimes later. */
+/** Sets how callbacks are delivered, at the beginning of a history and sometimes later. */
 const habits = act<Habits>({
   name: 'habits',
   actor: 'bank',
@@ -153,7 +153,7 @@ interface PartyOutage extends Arguments {
   readonly party: 'stock' | 'referrals' | 'mail';
   readonly forMs: number;
   /**
-   * The party is reachable and performs the requests, but its answers are lost.
+   * The party performs the requests, but its responses are lost.
    *
    * @default the party cannot be reached
    */
@@ -194,7 +194,7 @@ interface BusOutage extends Arguments {
   readonly forMs: number;
 }
 
-/** The bus accepts no events, which delays some events beyond the close of their day. */
+/** The bus accepts no events. Some events are published only after their day has closed. */
 const busOutage = act<BusOutage>({
   name: 'bus_outage',
   actor: 'world',

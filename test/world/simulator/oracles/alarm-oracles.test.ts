@@ -109,7 +109,7 @@ describe('work that waits for an operator', () => {
   const put = (table: string, item: object) =>
     harness.store.database.client.send(new PutCommand({ TableName: table, Item: { ...item } }));
 
-  test('includes confirmed mismatches, which the newest comparison must count completely', async () => {
+  test('includes confirmed mismatches, and the newest comparison must count all of them', async () => {
     const body = JSON.stringify({ status: 'confirmed' });
     await put(TABLES.views, { pk: ViewsRow.allMismatches, sk: 'a', chain: 'a', sequence: 1, body });
     expect(world.atTheEnd()).toEqual([NEEDED]);
@@ -119,7 +119,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('includes a callback that was given up because its payment was not found, but not a callback of another program', async () => {
+  test('includes callbacks given up without a payment, but not callbacks of other programs', async () => {
     const { chargeId } = await harness.processor.inside.charge({ amountMinor: 100 });
     await harness.deliver(callback('of_another', chargeId));
     await harness.deliver(callback('orphaned', 'ch_none'));
@@ -179,7 +179,7 @@ describe('work that waits for an operator', () => {
     [0, [NEEDED]],
     [1, []],
   ])(
-    'includes unknown outcomes, and one of three reports about them must have an age: %i ms',
+    'includes unknown outcomes, and one of three reports about them must give an age: %i ms',
     async (ageMs, violated) => {
       for (const age of [0, 0, ageMs]) {
         expect(world.atTheEnd()).toEqual([]);

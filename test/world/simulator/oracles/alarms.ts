@@ -184,7 +184,10 @@ function chargesNamed({ chargeId }: Payment, subject: object | undefined): reado
   return chargeId === undefined ? named : [chargeId, ...named];
 }
 
-/** Returns the two times for each refund that Payonce or an operator gave up and that succeeded later. */
+/**
+ * Returns the time when a refund was given up and the time when it succeeded, for each refund that succeeded after
+ * Payonce or an operator gave it up.
+ */
 function contradictions(
   chain: readonly Written<Transition>[],
 ): readonly { readonly givenUpAtMs: number; readonly atMs: number }[] {

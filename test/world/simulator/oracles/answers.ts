@@ -1,11 +1,11 @@
-/** Oracle: clients get one answer per idempotency key, and each answer agrees with the chain. */
+/** Oracle: clients get one response per idempotency key, and each response agrees with the chain. */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { ClientCall, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { isKnownThere } from './processors.ts';
 import { MAX_SKEW_MS, type Seen, type StoredAnswer, type Written } from './seen.ts';
 
-/** Codes of the final, stored answers that are not 2xx. */
+/** Problem codes of final, stored responses other than 2xx. */
 const FINAL_CODES = new Set([
   'payment_failed',
   'payment_canceled',
@@ -20,7 +20,7 @@ const FINAL_CODES = new Set([
   'order_canceled',
   'out_of_stock',
 ]);
-/** Codes that requests with a used idempotency key may also get. */
+/** Problem codes that a request with a used idempotency key may also get. */
 const EXPIRED = 'idempotency_key_expired';
 const MISMATCH = 'idempotency_key_payload_mismatch';
 
@@ -33,7 +33,10 @@ interface Answered {
   readonly operation: string | undefined;
 }
 
-/** Checks all calls with one idempotency key. @param stored stored answers by operation */
+/**
+ * Checks all calls with one idempotency key.
+ * @param stored stored responses by operation
+ */
 export function checkKey(calls: readonly ClientCall[], stored: Seen['answers']): readonly Violation[] {
   const answered = calls.flatMap(answerOf);
   const first = answered.filter(isStored).sort((left, right) => left.atMs - right.atMs)[0];
@@ -69,7 +72,7 @@ function answerOf(call: ClientCall): readonly Answered[] {
   if (answer === undefined || call.method === 'GET') return [];
   const { status, body, atMs } = answer;
   const { code, id, payment, order } = parsed(body);
-  // The answer to a capture or a cancellation contains the payment, not an object with the operation's id.
+  // The response to a capture or cancellation contains the payment, not an object with the operation's id.
   const isNamed = !/\/(?:capture|cancel)$/.test(call.path);
   const named = [id, idIn(payment), idIn(order)].find((each) => isNamed && typeof each === 'string');
   return [
@@ -92,7 +95,7 @@ function isStored({ status, code }: Answered): boolean {
   return (status >= 200 && status < 300) || (code !== undefined && FINAL_CODES.has(code));
 }
 
-/** Fields with personal data, which are missing from stored answers after an erasure. */
+/** Fields with personal data, which an erasure removes from stored responses. */
 const PERSONAL = new Set([
   'description',
   'metadata',
@@ -134,8 +137,8 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * F32, B09, B10: checks that no request about a payment is rejected as if the processor were unavailable while the
- * payment's processor has no fault or outage.
+ * F32, B09, B10: checks that no request about a payment gets a processor-unavailable response while the payment's
+ * processor has no fault or outage.
  */
 export function checkAvailableProcessorIsUsed({ world, payments }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ path, answer }) => {
@@ -151,7 +154,7 @@ export function checkAvailableProcessorIsUsed({ world, payments }: Seen): readon
   });
 }
 
-/** Checks that no request was answered 500, even during infrastructure faults. */
+/** Checks that no response is a 500, even during infrastructure faults. */
 export function checkErrors({ world }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ method, path, answer }) => {
     if (answer?.status !== 500) return [];
@@ -161,7 +164,7 @@ export function checkErrors({ world }: Seen): readonly Violation[] {
   });
 }
 
-/** I4: checks that a stored answer agrees with the chain at the time of the answer. */
+/** I4: checks that a stored response agrees with the chain at the time of the response. */
 export function checkStored(
   operation: string,
   { answer, atMs }: StoredAnswer,

@@ -4,7 +4,7 @@ import type { Archived } from '../contract.ts';
 import { SimulatedSystem } from '../system.ts';
 import { checkArchive } from './archive.ts';
 
-/** Finished system with forty payments and their archive, in which one of four calls failed. */
+/** System after forty payments, with its archive. About one in four calls had a fault. */
 const system = await SimulatedSystem.begin(2);
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ const found = (change: (archived: Archived) => Partial<Archived>): readonly unkn
   );
 };
 
-/** Returns the longest chain of the archive, with its sort keys in order and without duplicates. */
+/** Returns the archive's longest chain, with its sort keys in order and without duplicates. */
 function linesOfOne({ lines }: Archived) {
   const chains = [...Map.groupBy(lines, ({ chain }) => chain)].map(([chain, own]) => ({
     chain,
@@ -46,7 +46,7 @@ function linesOfOne({ lines }: Archived) {
 }
 
 describe('I8 archive', () => {
-  test('finds no violation although batches were delivered twice and calls of the archiver failed', () => {
+  test('finds no violation despite batches that were delivered twice and failed archiver calls', () => {
     expect(found(() => ({}))).toEqual([]);
     const { archived, database, faults, tables } = system;
     expect(archived?.lines.length).toBeGreaterThan(database.items(tables.ledger).length);

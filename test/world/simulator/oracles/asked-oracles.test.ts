@@ -71,7 +71,7 @@ describe('a requested change', () => {
     ['refund', 450, {}, 900],
     ['refund', 900, {}, 900],
   ] as const)(
-    '(%s) that was recorded and sent with the amount %i must agree with its request %j',
+    'must match its request: %s recorded and sent with the amount %i, for the body %j',
     async (kind, amountMinor, body, askedMinor) => {
       const request = paymentRequest('changed', { capture: kind === 'capture' ? 'manual' : 'automatic' });
       await harness.pay(request);

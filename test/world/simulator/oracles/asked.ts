@@ -1,4 +1,4 @@
-/** Oracle: requests that were answered with 2xx took effect as requested, in the chain and at the processor. */
+/** Oracle: requests with a 2xx response took effect as requested, in the chain and at the processor. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { IdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
 import { tenantId } from '../../../../lambdas/kernel/ids.ts';
@@ -23,13 +23,16 @@ interface Leg {
 
 /** Fields of request bodies that contain amounts. */
 interface Asked {
-  /** Minor units. @default the remaining amount */
+  /**
+   * Amount, in minor units.
+   * @default the remaining amount
+   */
   readonly amount?: number;
   readonly payment?: string;
   readonly postings?: readonly Leg[];
 }
 
-/** The requested and the recorded amount of one request, in minor units. The sent amounts must also be equal. */
+/** Requested and recorded amount of one request, in minor units. The amount sent to the processor must equal them. */
 interface Done {
   readonly about: string;
   readonly askedMinor: number | undefined;
@@ -96,8 +99,8 @@ function charged(id: string, askedMinor: number | undefined, chain: Chain = []):
 }
 
 /**
- * Returns the amounts of a change. Without a requested amount, a capture must charge the whole hold, and a refund must
- * return the remaining amount.
+ * Returns the amounts of a change. Without a requested amount, a capture must take the whole hold, and a refund the
+ * remaining amount.
  */
 function changed(operationId: string, askedMinor: number | undefined, chain: Chain): Done {
   const place = chain.findIndex(({ row: { subject } }) => {

@@ -1,4 +1,4 @@
-/** Oracles for the chain, the states, the postings and the reservations of a payment, after every write. */
+/** Oracles for a payment's chain, states, postings and reservations, checked after every write. */
 
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { PaymentStatus } from '../../../../lambdas/payments/domain/payment.ts';
@@ -56,7 +56,7 @@ function states(chain: Chain): readonly Violation[] {
   return found;
 }
 
-/** I2: checks that the postings reflect the events, each exactly once. */
+/** I2: checks that the postings reflect each event exactly once. */
 function postings(chain: Chain): readonly Violation[] {
   const posted = postedOn(chain);
   const due = dueOn(chain);
@@ -78,8 +78,8 @@ function postings(chain: Chain): readonly Violation[] {
 }
 
 /**
- * Checks that Payonce's own refunds never reserve or return more than was captured. The late success of a failed refund
- * may exceed the captured amount, because it is a fact of the processor, and facts are always recorded (I6).
+ * Checks that Payonce's own refunds never reserve or refund more than was captured. A failed refund that succeeds later
+ * may exceed the captured amount, because facts from the processor are always recorded (I6).
  */
 function reservations(chain: Chain): readonly Violation[] {
   const charges = chargesOf(chain);

@@ -14,7 +14,7 @@ import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'commissions follow the money';
 const DAY_MS = 24 * 60 * 60_000;
-/** Maximum time between the read of the chain and the write of the release, in milliseconds. */
+/** Maximum time between reading the chain and writing the release, in milliseconds. */
 const LOOK_MS = 20_000;
 
 type Chain = readonly Written<Transition>[];
@@ -38,7 +38,7 @@ export function checkCommissions(seen: Seen): readonly Violation[] {
 
 interface Chains {
   readonly chain: Chain;
-  /** Chain of the order; empty when the payment belongs to no order of Payonce. */
+  /** Chain of the order; empty when the payment belongs to no Payonce order. */
   readonly ofOrder: readonly Written<OrderTransition>[];
   /** Whether the processor's books differ from an operator's decision. */
   readonly isOtherwise: boolean;
@@ -76,7 +76,7 @@ function wrongIn(
   const status = newest.row['status'] as string;
   const order = ofOrder.at(-1)?.row.order;
   const isCanceled = order?.status === 'canceled';
-  // Without details, the commission is decided from the Ledger, after an operator has decided about the order.
+  // Without details, the commission is decided from the Ledger, and only after an operator's decision about the order.
   if (order?.status === 'needs_review' && isErased) return [];
   if (status !== 'locked' && dueMinor > 0 && !isCanceled)
     return [`the commission is ${status}, but ${dueMinor} is due`];
@@ -86,15 +86,15 @@ function wrongIn(
   return isOver ? [`the commission is still ${status} after its lock period`] : [];
 }
 
-/** Returns the amounts due in each state of the chain that the job may have read before the write. */
+/** Returns the due amounts for each state of the chain that the job may have read before its write. */
 function during(chain: Chain, atMs: number): readonly ReturnType<typeof stateOf>[] {
   const times = chain.flatMap((each) => (each.atMs < atMs && each.atMs > atMs - LOOK_MS ? [each.atMs] : []));
   return [atMs - LOOK_MS, ...times].map((untilMs) => stateOf(chain.filter((each) => each.atMs <= untilMs)));
 }
 
 /**
- * Returns the commission that is due (a share of the kept amount, or nothing after a lost dispute), and whether a
- * refund or dispute is open.
+ * Returns the due commission (a share of the kept amount, or nothing after a lost dispute), and whether a refund or
+ * dispute is open.
  */
 function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: boolean } {
   const charge = chargesOf(chain).get(chain.at(-1)?.row.payment.chargeId ?? '');
@@ -110,8 +110,8 @@ function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: bo
 }
 
 /**
- * Reports a missing commission of an order request that named an affiliate, or of a successful payment that named an
- * affiliate. Payments with one reference share a commission.
+ * Reports a missing commission for an order or a successful payment whose request named an affiliate. Payments with the
+ * same reference share a commission.
  */
 function missing(
   { tenant, path, body, answer }: ClientCall,

@@ -23,7 +23,8 @@ beforeEach(async () => {
 });
 
 /**
- * Decides about the payment. The product's own reads show what the operator said, but the processor's books may differ.
+ * Decides about the payment. The books that production code reads confirm the decision, but the processor's real books
+ * may differ.
  */
 async function decide(said: { readonly chargeId?: string; readonly takenMinor: number }, override?: true) {
   const asked = { kind: 'decision', outcome: 'succeeded', ...said, ...(override ? { override } : {}) } as const;

@@ -9,13 +9,10 @@ import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import type { Written } from './seen.ts';
 
-/** Maximum time between the read of the books and the write of the decision, including retries, in milliseconds. */
+/** Maximum time between reading the books and writing the decision, including retries, in milliseconds. */
 const LOOK_MS = 30_000;
 
-/**
- * Checks an operator's decisions about a payment. Decisions that a payment failed are not checked, because its charges
- * are returned.
- */
+/** Checks an operator's decisions about a payment, except decisions that it failed: its charges are refunded. */
 export function checkDecisions(
   { processors }: Pick<Observed, 'processors'>,
   id: string,

@@ -12,8 +12,8 @@ import type { Seen } from './seen.ts';
 import { checkVolumes } from './volumes.ts';
 
 /**
- * Maximum time between an event's publication and the creation of its deliveries, including retries of the queue.
- * Milliseconds.
+ * Maximum time between an event's publication and the creation of its deliveries, including queue retries, in
+ * milliseconds.
  */
 const FAN_OUT_MS = 10 * 60_000;
 
@@ -218,7 +218,7 @@ function differences(
   });
 }
 
-/** Returns the day in a sort key, which begins with the time as fifteen digits of milliseconds. */
+/** Returns the day number in a sort key, which begins with the time as fifteen digits of milliseconds. */
 function dayOf(sort: string): number {
   return Math.floor(Number(sort.slice(0, 15)) / 86_400_000);
 }
@@ -243,7 +243,7 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
     if (status === 'pending') wrong(`the delivery of ${eventId} is pending`, endpointId);
     if (status === 'delivered' && !accepted.has(`${endpointId} ${eventId}`))
       wrong(`${eventId} was not accepted`, endpointId);
-    // An answer 410 Gone ends the delivery and disables the endpoint. The merchant may have enabled the endpoint and
+    // A 410 Gone response ends the delivery and disables the endpoint. The merchant may have enabled the endpoint and
     // requested a resend afterwards.
     const isGone = attempts.some((attempt) => attempt.status === 410);
     const isScheduled = type !== ENDPOINT_TEST && !isGone;

@@ -20,7 +20,7 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
   const wrong = (what: string, about: string): void => void found.push({ oracle: ORACLE, what, about });
   for (const approval of approvals) {
     const { id, operationId, paymentId, end, askedBy, expiresAtMs } = approval;
-    // A later transition with the processor's report about a decided refund also names the decision.
+    // When the processor later reports about a decided refund, that transition also names the decision.
     const made = (payments.get(paymentId) ?? []).filter(
       ({ row }) => operatorsId(row) === operationId && row.cause.by === 'operator',
     );
@@ -82,7 +82,7 @@ function shownIn({ effect }: Approval): string {
 
 const legOf = ({ account, direction, amountMinor, currency }: Posting) => [account, direction, amountMinor, currency];
 
-/** Returns the verdicts on a request that were answered with 200. */
+/** Returns the verdicts on an approval request that got a 200 response. */
 function verdictsOn(id: string, { calls }: Observed): readonly string[] {
   return calls.flatMap(({ path, method, answer }) => {
     if (method !== 'POST' || !path.startsWith(`/v1/admin/approvals/${id}/`) || answer?.status !== 200) return [];

@@ -44,13 +44,13 @@ const found = (changes: Partial<Observed> = {}, entered = seen.entered): readonl
   return checkMishaps({ world, payments: seen.payments, entered }).map(({ oracle }) => oracle);
 };
 
-test('reports nothing if every mishap was noticed and repaired', () => {
+test('the mishap oracles report nothing if every mishap was noticed and repaired', () => {
   expect(found()).toEqual([]);
   expect(system.mishaps.changesByHand).toHaveLength(1);
   expect([...system.exports.values()][0]?.split('\r\n').length).toBeGreaterThan(2);
 });
 
-test('reports a manual change that the verification missed, that was not repaired, or that raised no alarm', () => {
+test('a manual change must be found by the verification, be repaired, and raise an alarm', () => {
   const oracle = 'F39 changed rows are found and restored';
   const withChange = (change: Partial<ChangeByHand>): Partial<Observed> => {
     const changesByHand = system.mishaps.changesByHand.map((each) => ({ ...each, ...change }));
@@ -65,13 +65,13 @@ test('reports a manual change that the verification missed, that was not repaire
   expect(found({ alarms: [] })).toEqual([oracle]);
 });
 
-test('reports a record that stays parked, unless the record is about a manual change', () => {
+test('a record must not stay parked, unless it is about a manual change', () => {
   const parked = (eventName: string) => found({ mishaps: { ...mishaps(), parked: [JSON.stringify({ eventName })] } });
   expect(parked('INSERT')).toEqual(['F25 nothing stays parked after its fix']);
   expect(parked('REMOVE')).toEqual([]);
 });
 
-test('reports a time range of events that stays parked, unless the events are too old for consumers to recognize', () => {
+test('a time range of events must not stay parked, unless the events are too old for consumers to recognize', () => {
   const faultsEndedAtMs = Date.UTC(2026, 2, 20);
   const parked = (day: string) => {
     const range = { DDBStreamBatchInfo: { approximateArrivalOfFirstRecord: `2026-03-${day}T00:00:00.000Z` } };
@@ -81,11 +81,11 @@ test('reports a time range of events that stays parked, unless the events are to
   expect(parked('03')).toEqual([]);
 });
 
-test('reports a failed payment that the processor does not know', () => {
+test('a failed payment must be known to the processor', () => {
   expect(found({ processors: {} })).toEqual(['F36 failures are confirmed by the processor']);
 });
 
-test('accepts a failed payment whose charge the processor knows, even if the charge’s metadata now name a different payment', () => {
+test('a failed payment may have a charge whose metadata now name a different payment', () => {
   const others = ([name, { inside, ...rest }]: [string, Observed['processors'][string]]) => {
     const all = inside.all.map(({ paymentId: _paymentId, ...charge }) => charge);
     return [name, { ...rest, inside: Object.create(inside, { all: { value: all } }) as typeof inside }] as const;
@@ -93,7 +93,7 @@ test('accepts a failed payment whose charge the processor knows, even if the cha
   expect(found({ processors: Object.fromEntries(Object.entries(system.processors).map(others)) })).toEqual([]);
 });
 
-test('reports an export that lacks an entry, has a duplicate, or has an unknown entry', () => {
+test('an export must contain each entry exactly once, and no unknown entry', () => {
   const withFile = (change: (lines: readonly string[]) => readonly string[]) =>
     found({
       exports: new Map([...system.exports].map(([name, text]) => [name, change(text.split('\r\n')).join('\r\n')])),
@@ -105,7 +105,7 @@ test('reports an export that lacks an entry, has a duplicate, or has an unknown 
   expect(found({ exports: new Map() })).toEqual([oracle]);
 });
 
-test('accepts that an export lacks an entry that was projected shortly before the request, within the clock skew', () => {
+test('an export may lack an entry that was projected shortly before the request, within the clock skew', () => {
   const text = [...system.exports.values()][0] ?? '';
   const [columns = ''] = text.split('\r\n');
   const exports = new Map([...system.exports.keys()].map((name) => [name, `${columns}\r\n`]));
@@ -115,7 +115,7 @@ test('accepts that an export lacks an entry that was projected shortly before th
   expect(found({ exports }, enteredAgo(11 * 60_000))).not.toEqual([]);
 });
 
-test('reports a test event that was attempted twice', async () => {
+test('a test event must not be attempted twice', async () => {
   const { database, tables } = system;
   const row = database.items(tables.registry, RegistryRow.webhookDelivery).find(({ type }) => type === ENDPOINT_TEST);
   const attempts = row?.['attempts'] as readonly unknown[];

@@ -1,5 +1,5 @@
 /**
- * Derives amounts from a payment's chain without product code: captured, refunded, reserved and disputed amounts per
+ * Derives amounts from a payment's chain without production code: captured, refunded, reserved and disputed amounts per
  * charge, and posted amounts per account.
  */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';

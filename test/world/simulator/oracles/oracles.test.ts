@@ -21,7 +21,7 @@ import { appendTo, type Draft, refundOf } from './written.ts';
 
 const MINUTE_MS = 60_000;
 const LIMIT = { timeoutMs: 8_000 };
-/** Fields of the record of a claim without an answer. */
+/** Record fields of a claim without a response. */
 const OPEN = { status: 'INPROGRESS', leaseExpiresAtMs: 0, released: false };
 
 let harness: World;
@@ -169,7 +169,7 @@ describe('the chain of a payment', () => {
     expect(world.now()).toEqual(['every row is readable']);
   });
 
-  test('must not have the same reference as the chain of a second payment', async () => {
+  test('must not share its reference with the chain of a second payment', async () => {
     for (const key of ['one', 'two']) {
       const request = paymentRequest(key, { reference: `order_${key}` });
       await harness.pay(request);
@@ -198,7 +198,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('money is rechecked before each send');
   });
 
-  test('must not receive a refund before the product reads its newest books', async () => {
+  test('must not receive a refund before Payonce reads its newest books', async () => {
     const { request, charge } = await paid('unread');
     await harness.processor.inside.dispute(charge, 800);
     harness.clock.advance(5 * MINUTE_MS);
@@ -206,7 +206,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('the books are read before each send');
   });
 
-  test('must not receive a capture before the product reads its newest books', async () => {
+  test('must not receive a capture before Payonce reads its newest books', async () => {
     const request = paymentRequest('taken', { capture: 'manual' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -227,7 +227,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('F05 send window');
   });
 
-  test('must have the posted amounts, once the product has read its books', async () => {
+  test('must have the posted amounts, once Payonce has read its books', async () => {
     const { request, charge } = await paid('held');
     await harness.processor.inside.refund(charge, 100);
     expect(world.atTheEnd()).toEqual([]);
@@ -250,7 +250,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('may lack a charge whose success an operator decided, if an alarm was raised afterwards', async () => {
+  test('may lack a charge that an operator declared successful, if an alarm was raised afterwards', async () => {
     const { request, charge } = await paid('decided', 'tok_ok', 'manual');
     await harness.clock.sleep(MINUTE_MS);
     const { payment } = (await harness.chain(request)).newest;
@@ -278,7 +278,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toContain('F05 absence is proven');
   });
 
-  test('must not have a charge if the claim of the charge is later released as not sent', async () => {
+  test('must not have a charge whose claim is later released as not sent', async () => {
     const { request } = await paid('released');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
     harness.store.deleteRecord(storedOperationId(request.paymentId));
@@ -364,7 +364,7 @@ describe('unfinished work', () => {
     expect(left[0]?.about).toBe(request.paymentId);
   });
 
-  test('may include late money whose return waits for an operator', async () => {
+  test('may include a late charge whose refund waits for an operator', async () => {
     const { request, charge } = await stray('refused');
     const left = () => world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
     world.alarms.push({ metric: 'undecidable', about: request.paymentId, atMs: 0, count: 1, dimensions: {} });
@@ -403,14 +403,14 @@ describe('unfinished work', () => {
     },
   );
 
-  test('must not pile up in the queue of a job', () => {
+  test('must not pile up in a job queue', () => {
     world.crowds['upkeep-jobs'] = 100;
     expect(world.now()).toEqual([]);
     world.crowds['upkeep-jobs'] = 101;
     expect(world.now()).toEqual(['the messages of a run end']);
   });
 
-  test('must not include a claim without an answer once the system is quiet', async () => {
+  test('must not include a claim without a response once the system is quiet', async () => {
     await harness.claimThenDie(paymentRequest('dead'), false);
     expect(world.now()).toEqual([]);
     expect(world.atTheEnd()).toContain('nothing is left once quiet');
@@ -446,7 +446,7 @@ describe('unfinished work', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const call = (status: number, body: object, changes: object = {}) => ({
     step: 1,
     tenant: 'acme',
@@ -466,13 +466,13 @@ describe('an answer', () => {
     expect(world.atTheEnd()).toEqual(['I3 one answer per key']);
   });
 
-  test('must not be given to a request with a different body', () => {
+  test('must not be replayed to a request with a different body', () => {
     const body = { id: 'pay_1' };
     world.calls.push(call(201, body), call(201, body, { body: { amount: 2 }, sentAtMs: 9 }));
     expect(world.atTheEnd()).toEqual(['F09 other body']);
   });
 
-  test('must not be given after its retention', async () => {
+  test('must not be replayed after its retention', async () => {
     const { request } = await paid('kept');
     const atMs = harness.clock.nowMs();
     const body = { id: request.paymentId };
@@ -528,7 +528,7 @@ describe('an answer', () => {
     ['capture', 'succeeded', true],
     ['capture', 'canceled', false],
   ] as const)(
-    'which says that a %s failed, although the payment is %s, violates an oracle: %s',
+    'must not say that a %s failed although the payment is %s (violation: %s)',
     async (kind, status, isWrong) => {
       const I4 = 'I4 answers say what the chain says';
       const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
@@ -547,7 +547,7 @@ describe('an answer', () => {
   );
 });
 
-test('late money must raise exactly one alarm', async () => {
+test('a late charge must raise exactly one alarm', async () => {
   const dimensions = { service: 'outbox-relay' };
   const { paymentId: about } = (await stray('silent')).request;
   const alarm = { metric: 'late_success', about, atMs: harness.clock.nowMs(), count: 1, dimensions };
@@ -561,7 +561,7 @@ test('late money must raise exactly one alarm', async () => {
   expect(world.atTheEnd()).toEqual(['an alarm is raised once for each event']);
 });
 
-test('the product must read the charge after a callback is delivered', async () => {
+test('Payonce must read the charge after a callback is delivered', async () => {
   const { charge } = await paid('delivered');
   const posted = { processor: 'sandbox', chargeId: charge };
   const now = () => ({ firstAtMs: harness.clock.nowMs(), takenAtMs: harness.clock.nowMs() });
@@ -578,7 +578,7 @@ test('the product must read the charge after a callback is delivered', async () 
   expect(world.atTheEnd()).toEqual([]);
 });
 
-test('the product must keep a delivered callback that has no payment', async () => {
+test('Payonce must keep a delivered callback that has no payment', async () => {
   const { chargeId } = await harness.processor.inside.charge({ amountMinor: 500 });
   world.callbacks.push({
     processor: 'sandbox',

@@ -34,7 +34,7 @@ function deed(kind: ShopAction['kind']): ShopAction {
 
 const mail = () => ({ to: 'a@b.c', subject: `Your order ${orderId}`, metadata: {}, atMs: harness.clock.nowMs() });
 
-/** Appends an order transition that the product did not write. */
+/** Appends an order transition that production code did not write. */
 async function become(type: OrderTransitionType, changes: Partial<Order>): Promise<void> {
   const newest = (await harness.transitions(orderId)).at(-1);
   if (newest === undefined) throw new Error('the order does not exist');
@@ -43,7 +43,6 @@ async function become(type: OrderTransitionType, changes: Partial<Order>): Promi
   await harness.store.appendToOrder({ transitions: nextOrderTransitions(systemDigest, newest, drafts, occasion) });
 }
 
-/** Disputes the payment and delivers the callback. */
 async function disputed(amountMinor = 2_000): Promise<void> {
   const [charge] = harness.processor.charges(paymentOfOrder(systemDigest, orderId));
   await harness.processor.inside.dispute(charge?.chargeId ?? '', amountMinor);
@@ -111,7 +110,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test('keeps its goods when a different reservation is released whose longer id begins with the id of the order’s reservation', async () => {
+  test('keeps its goods when a different reservation is released, even if its id begins with the id of the order’s reservation', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     const { reservationId } = (await harness.transitions(orderId)).at(-1)?.order.reservation ?? {};

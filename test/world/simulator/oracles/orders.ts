@@ -22,7 +22,7 @@ import {
 } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
-/** Maximum time between the last read of the payment and an effect, which may need a call, in milliseconds. */
+/** Maximum time from the last read of the payment to an effect, which may need a request, in milliseconds. */
 const CALL_MS = 60_000;
 
 interface ShopEffect {
@@ -66,14 +66,13 @@ function paidFor(
   { payments, world }: Seen,
 ): readonly Violation[] {
   const order = chain.findLast((each) => each.atMs <= atMs)?.row.order;
-  // A reservation whose answer was lost is requested a second time under its idempotency key, so that it can be
-  // released.
+  // A reservation whose response was lost is requested again under its idempotency key, so that it can be released.
   if (what === 'goods' && order?.reservation.status === 'releasing') return [];
   const paymentId = chain[0]?.row.order.paymentId;
   const payment = payments.get(paymentId ?? '') ?? [];
   const dueMinor = order?.amountMinor ?? 0;
   const wrong = (why: string) => [{ oracle: 'I10 no goods for money that is gone', what: `${what} ${why}`, about: id }];
-  // The payment may have changed between the read and the effect, which are two calls.
+  // The payment may have changed between the read and the effect, which are separate calls.
   const isPaidAt = (thenMs: number) => isPaid(payment, thenMs, dueMinor);
   if (!isPaidAt(atMs) && !isPaidAt(atMs - CALL_MS)) return wrong('although money was missing');
   return isGoneUnread(payment, atMs, world) ? wrong('although the books had shown that no money remained') : [];
@@ -140,7 +139,7 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     const payment = ofPayment.at(-1)?.row.payment;
     const own = (charges.get(order.paymentId) ?? []).filter(({ chargeId }) => chargeId === payment?.chargeId);
     const known = chargesOf(ofPayment).get(payment?.chargeId ?? '');
-    // If the bank has rejected the return of late money several times, an alarm was raised and the money waits for an
+    // If the bank rejected the refund of a late charge several times, an alarm was raised and the refund waits for an
     // operator.
     const isLeft =
       known?.isOwn === false && leftOf(known).leftMinor > 0 && isTried(world, order.paymentId, payment?.chargeId ?? '');
@@ -151,8 +150,8 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
       if (reserved > 0) wrong('is canceled, but its goods are still reserved');
       const areShown = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));
       const isReportedCharge = payment !== undefined && isReported(world, payment, payment.chargeId);
-      // The money may stay if an operator decided that it was refunded but the processor still has it, and an alarm
-      // reported this. A change whose callback was lost is a mismatch, which an operator resolves.
+      // The processor may keep money that an operator declared refunded, if an alarm reported this. A change whose
+      // callback was lost is a mismatch, which an operator resolves.
       const isMismatch = reported.some((row) => row.includes(order.paymentId));
       const isWaitedFor = isInReview || isReportedCharge || isMismatch || isDecidedOtherwise(world, ofPayment);
       if (keptMinor > 0 && areShown && !isWaitedFor) wrong(`is canceled, but ${keptMinor} was not returned`);
@@ -190,7 +189,7 @@ function isUnsure(world: Observed, chain: readonly Written<Transition>[]): boole
 function releasedFor({ reservationId }: { readonly reservationId?: string }, { world }: Seen): number {
   if (reservationId === undefined) return 0;
   const isReleased = world.shop.some(
-    // Compare the id with its quotes, because one id can be the beginning of another.
+    // Compare the id with its quotes, because one id can be a prefix of another.
     ({ kind, order }) => kind === 'released' && JSON.stringify(order).includes(JSON.stringify(reservationId)),
   );
   return isReleased ? 1 : 0;

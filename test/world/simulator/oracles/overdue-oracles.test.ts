@@ -33,7 +33,7 @@ async function run(jobId: string, changes: object = {}): Promise<void> {
   await put(runRow({ ...accepted, status: 'succeeded', ...changes }));
 }
 
-test('reports an entry as overdue after more runs have skipped it than its queue requires', async () => {
+test('an entry is overdue after more runs have skipped it than its queue allows', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 3; runs += 1) await run('resolve');
   expect(world.now()).not.toContain(ORACLE);
@@ -41,7 +41,7 @@ test('reports an entry as overdue after more runs have skipped it than its queue
   expect(world.now()).toContain(ORACLE);
 });
 
-test('lets an entry wait longer behind earlier entries, even after these have left the queue', async () => {
+test('an entry may wait longer behind earlier entries, even after these have left the queue', async () => {
   const others = Array.from({ length: 40 }, (_, place) => inquiry(`other-${place}`));
   for (const each of [...others, inquiry()]) await put(inquiryItem(TABLES, each).Put?.Item ?? {});
   await run('resolve');
@@ -52,7 +52,7 @@ test('lets an entry wait longer behind earlier entries, even after these have le
   expect(world.now()).toContain(ORACLE);
 });
 
-test('ignores runs of other jobs, and runs with failures', async () => {
+test('an entry does not become overdue through runs of other jobs or runs with failures', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 9; runs += 1) {
     await run('retry-orphans');
@@ -61,7 +61,7 @@ test('ignores runs of other jobs, and runs with failures', async () => {
   expect(world.now()).not.toContain(ORACLE);
 });
 
-test('accepts an entry that is processed or not due', async () => {
+test('an entry that is processed or not due is not overdue', async () => {
   const asked = inquiry();
   await put(inquiryItem(TABLES, asked).Put?.Item ?? {});
   for (let runs = 0; runs < 9; runs += 1) {
@@ -72,7 +72,7 @@ test('accepts an entry that is processed or not due', async () => {
   expect(world.now()).not.toContain(ORACLE);
 });
 
-test('immediately reports an entry that is in no queue', async () => {
+test('an entry that is in no queue is reported immediately', async () => {
   const { queue: _queue, ...unlisted } = inquiryItem(TABLES, inquiry()).Put?.Item ?? {};
   await put(unlisted);
   expect(world.now()).toContain(ORACLE);

@@ -1,4 +1,4 @@
-/** Oracle: every entry of a queue is listed by the time of its next check, and checked when it is due. */
+/** Oracle: every queue entry is listed by the time of its next check, and checked when it is due. */
 import { parseRun } from '../../../../lambdas/jobs/store/job-items.ts';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute, RegistryTable } from '../../../../lambdas/kernel/contract/tables.ts';
@@ -11,7 +11,7 @@ const ORACLE = 'every queue entry is looked at in time';
 
 const { partitionKey: QUEUE, sortKey: DUE } = RegistryTable.queuesIndex;
 
-/** Job that processes the rows, by the prefix of their partition key. */
+/** Job that processes the rows, by partition-key prefix. */
 const JOB_OF: Readonly<Record<string, string>> = {
   [RegistryRow.inquiry]: 'resolve',
   [RegistryRow.return]: 'resolve',
@@ -20,8 +20,8 @@ const JOB_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Number of runs that may end without checking a due entry. For each ten entries of the job, one more run is allowed,
- * because a check can take seconds.
+ * Number of runs that may skip a due entry. Each ten entries of the job allow one more run, because a check can take
+ * seconds.
  */
 const RUNS_LEFT_OUT = 3;
 const ENTRIES_OF_A_RUN = 10;
@@ -31,13 +31,13 @@ interface Entry {
   readonly dueAtMs: number;
   /** Simulated time of the last write, in Unix milliseconds. */
   readonly writtenAtMs: number;
-  /** Number of runs that began after the due time and ended without writing the entry. */
+  /** Number of runs that began after the due time and completed without writing the entry. */
   missed: number;
   /** Maximum length of the job's queue in these runs. Earlier entries may have left the queue since. */
   longest: number;
 }
 
-/** Counts for each entry how many runs it has waited, not how long, because the simulated schedule leaves out runs. */
+/** Counts the runs, not the time, that each entry has waited, because the simulated schedule leaves out runs. */
 export class Overdue {
   readonly #world: Observed;
   readonly #entries = new Map<string, Entry>();

@@ -26,7 +26,7 @@ function addAnswer(status: number, path: string): void {
 }
 
 describe('an object of one tenant and mode', () => {
-  test('must not be in an answer to another tenant, unless an error repeats the id from the request', () => {
+  test('must not be in a response to another tenant, unless an error repeats the id from the request', () => {
     addAnswer(404, `/v1/payments/${request.paymentId}`);
     expect(wrong()).toEqual([]);
     addAnswer(409, '/v1/payments');

@@ -27,7 +27,7 @@ function ownersOf({ world, payments, orders }: Seen): ReadonlyMap<string, string
 }
 
 /**
- * Checks, once the system is quiet, that no object appears in an answer, event, list or webhook of another owner, and
+ * Checks, once the system is quiet, that no object appears in a response, event, list or webhook of another owner, and
  * that charges have the payment's mode.
  */
 export function checkOwners(seen: Seen): readonly Violation[] {
@@ -99,7 +99,7 @@ function idsIn(text: string): readonly string[] {
   return text.match(/(?:(?:pay|ord)_[a-z2-7]{32}|we_\w+)/g) ?? [];
 }
 
-/** Returns the ids in an answer. If the request was rejected, leaves out the ids that the request contained. */
+/** Returns the ids in a response. If the request was rejected, omits the ids that it contained. */
 function idsInAnswer({ path, body, answer }: ClientCall): readonly string[] {
   const asked = `${path} ${JSON.stringify(body)}`;
   const isFound = answer !== undefined && answer.status < 300;

@@ -75,7 +75,7 @@ describe('a refund whose metadata were removed at the processor', () => {
     ['no mark', 300, false, true, [LEFT]],
     ['no matching refund at the processor', 400, true, true, [LEFT]],
   ] as const)(
-    'may stay pending for an operator only with an alarm and a mark: %s',
+    'may stay pending for an operator only if it is marked and raised an alarm: %s',
     async (_what, foundMinor, isMarked, isAlarmed, left) => {
       const { request, charge } = await paid();
       const { paymentId } = request;

@@ -13,7 +13,7 @@ import { MAX_SKEW_MS, type Seen, type Written } from './seen.ts';
 
 /** Time within which a recurring contradiction raises no further alarm, in milliseconds. */
 const ONE_CALL_MS = 10 * 60_000;
-/** Time after the claim in which a request may be sent, in milliseconds. */
+/** Time window after the claim during which a request may be sent, in milliseconds. */
 const SEND_WINDOW_MS = 15 * 60_000;
 /** Maximum time between a read of the chain and the send that depends on it, including retries, in milliseconds. */
 const LOOK_MS = 20_000;
@@ -80,9 +80,9 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
       },
     ];
   }
-  // A write can have the same millisecond as the send that depends on it.
+  // A write and the send that depends on it can have the same millisecond.
   const known = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(sent.chargeId);
-  // The read of the chain and the send are two calls. Transitions between these calls count only for the next send.
+  // The chain is read before the send. Transitions in between count only for the next send.
   const between = chain.map((each) => each.atMs).filter((each) => each > atMs - LOOK_MS && each < atMs);
   const goneMinor = Math.min(...[atMs - LOOK_MS, ...between, atMs].map((each) => goneAt(sent, chain, each)));
   if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
@@ -104,13 +104,13 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
 
 /**
  * Checks, once the system is quiet, that each payment's money at the processor equals the posted amounts, or that
- * reconciliation has reported the difference. Changes that Payonce cannot know, because no callback reports them, are
- * no difference.
+ * reconciliation has reported the difference. Changes that no callback reports do not count, because Payonce cannot
+ * know them.
  */
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = chargesByPayment(world);
   const reported = mismatches(world);
-  // A comparison of the books that failed has reported nothing.
+  // A failed comparison of the books has reported nothing.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   const ids = [...payments.keys()];
   const namedBy = Map.groupBy(ids, (id) => payments.get(id)?.at(-1)?.row.payment.chargeId);
@@ -119,7 +119,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const newest = chain.at(-1)?.row;
     if (newest === undefined) return [];
     const known = chargesOf(chain);
-    // A charge that another user created may also name the payment's operation.
+    // Another user's charge may also name the payment's operation.
     const operation: string = chargeOperation(id as PaymentId);
     // The payment's own charge remains its own even if the charge's metadata now name a different payment.
     const isMoved = (charge: ProcessorCharge): boolean =>
@@ -129,11 +129,11 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
         .filter((charge) => charge.operationId === operation && inside.madeByKeyAtMs(charge.chargeId) !== undefined)
-        // Leave out charges that belong to a different payment and whose metadata now name this payment.
+        // Skip charges of other payments whose metadata now name this payment.
         .filter(({ chargeId }) => namedBy.get(chargeId)?.includes(newest.payment.id) !== false)
         .flatMap((charge) => attempted(charge, chain)),
     );
-    // If neither an answer nor a callback reported a charge, reconciliation reports it.
+    // If neither a response nor a callback reported a charge, reconciliation reports it.
     const knownCharges = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
     const areShown = knownCharges.every(({ chargeId }) =>
       isShown(world, booksOf(newest.payment), chargeId, isWellCompared),
@@ -199,8 +199,8 @@ function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Vio
 }
 
 /**
- * Checks that the product reads the charge before it records a change as not attempted, so that it notices what others
- * changed.
+ * Checks that Payonce reads the charge before it records a change as not attempted, so that it notices changes by
+ * others.
  */
 function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   return chain.flatMap(({ row: { payment, subject }, atMs }) => {
@@ -240,8 +240,8 @@ function unrecorded(world: Observed, chain: readonly Written<Transition>[]): rea
 }
 
 /**
- * Checks that all charges that named the payment in the processor's books when an operator decided are recorded, even
- * if the search lagged.
+ * Checks that all charges that named the payment in the processor's books at the time of an operator's decision are
+ * recorded, even if the search lagged.
  */
 function unseenAtDecision({ processors }: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const decided = chain.findLast(({ row }) => row.subject?.kind === 'decision');
@@ -264,8 +264,8 @@ function unseenAtDecision({ processors }: Observed, chain: readonly Written<Tran
 }
 
 /**
- * Checks, once the system is quiet, that the product has read the newest state of each charge with a delivered
- * callback, unless the charge changed after the callback's event.
+ * Checks, once the system is quiet, that Payonce has read the newest state of each charge with a delivered callback,
+ * unless the charge changed after the callback's event.
  */
 export function checkCallbacks({ world, payments }: Seen): readonly Violation[] {
   const paymentOf = new Map<string, string>();
@@ -289,11 +289,11 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
 
 /**
  * Checks, once the system is quiet, that the fees of a payment's own charge and of its disputes are posted in their
- * currencies as soon as the product has read them, or that reconciliation has reported the difference.
+ * currencies as soon as Payonce has read them, or that reconciliation has reported the difference.
  */
 export function checkFees({ world, payments }: Seen): readonly Violation[] {
   const reported = mismatches(world);
-  // A comparison of the books that failed has reported nothing.
+  // A failed comparison of the books has reported nothing.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   return [...payments].flatMap(([id, chain]) => {
     const payment = chain.at(-1)?.row.payment;
@@ -304,7 +304,7 @@ export function checkFees({ world, payments }: Seen): readonly Violation[] {
     const isCaptured = inside?.all.some((charge) => charge.chargeId === chargeId && charge.status === 'succeeded');
     const shown = inside?.feesOf(chargeId);
     if (shown === undefined || !isCaptured || !isShown(world, books, chargeId, isWellCompared)) return [];
-    // Late money is returned, and the merchant does not pay its fee.
+    // Stray charges are refunded, and the merchant does not pay their fees.
     if (chargesOf(chain).get(chargeId)?.isOwn !== true) return [];
     const posted = Object.entries(postedOn(chain)).filter(([name, minor]) => name.startsWith('fees ') && minor !== 0);
     const booked = Object.entries(shown).filter(([, minor]) => minor !== 0);
@@ -349,9 +349,9 @@ export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): n
 }
 
 /**
- * Returns true if the product has read the newest state of the charge, or has itself caused that state.
+ * Returns true if Payonce has read the newest state of the charge, or has itself caused that state.
  *
- * @param isCompared whether a list that the comparison of the books read also counts
+ * @param isCompared true if a list that the comparison of the books read also counts
  */
 export function isShown(
   { processors, callbacks }: Observed,
@@ -378,8 +378,8 @@ function hasCallbackSince(
 
 /**
  * Returns true if an alarm about the payment was raised after the processor contradicted its own books of the charge,
- * or if late money cannot be returned. A recurring contradiction needs another alarm only if a callback reports it and
- * ten minutes have passed.
+ * or if a late charge cannot be refunded. A recurring contradiction needs another alarm only if a callback reports it
+ * and ten minutes have passed.
  */
 export function isReported(
   world: Observed,
@@ -454,8 +454,8 @@ function orphansOf({ database, tables }: Observed): ReadonlySet<string> {
 }
 
 /**
- * Returns true if a contradiction alarm was raised after an operator decided about the payment, because the processor's
- * books differ from the decision.
+ * Returns true if an alarm after an operator's decision about the payment reported that the processor's books differ
+ * from the decision.
  */
 export function isDecidedOtherwise(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
@@ -463,8 +463,8 @@ export function isDecidedOtherwise(world: Observed, chain: readonly Written<Tran
 }
 
 /**
- * Returns true if the return waits for an operator, because the processor has rejected it several times or does not
- * know its refund: the queue entry is marked and has raised its alarm.
+ * Returns true if the refund of a stray charge waits for an operator, because the processor has rejected it several
+ * times or does not know it: the queue entry is marked and has raised its alarm.
  */
 export function isTried(world: Observed, id: string, chargeId: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.return);

@@ -21,7 +21,7 @@ export interface Written<Row> {
   readonly atMs: number;
 }
 
-/** Answer that was stored in an idempotency record. */
+/** Response that was stored in an idempotency record. */
 export interface StoredAnswer {
   readonly answer: Answer;
   readonly atMs: number;
@@ -35,11 +35,11 @@ export class Seen {
   readonly payments = new Map<string, Written<Transition>[]>();
   /** Transitions by order, oldest first. */
   readonly orders = new Map<string, Written<OrderTransition>[]>();
-  /** Stored answers by operation, including answers in deleted records. */
+  /** Stored responses by operation, including those in deleted records. */
   readonly answers = new Map<string, StoredAnswer[]>();
-  /** Operations with a claim but without an answer. */
+  /** Operations with a claim but without a response. */
   readonly claims = new Set<string>();
-  /** Times of the newest claim and of its answer, in Unix milliseconds, by operation. */
+  /** Times of the newest claim and of its response, in Unix milliseconds, by operation. */
   readonly claimed = new Map<string, { readonly fromMs: number; readonly untilMs?: number }>();
   /** Time when a claim was last released because nothing was sent, in Unix milliseconds, by operation. */
   readonly released = new Map<string, number>();
@@ -51,7 +51,7 @@ export class Seen {
   readonly entered = new Map<string, Written<Item>>();
   /** Ids of the payments and orders with writes since the last check. */
   readonly changed = new Set<string>();
-  /** Violations that a single write shows, without any other row. */
+  /** Violations that are visible from a single write. */
   readonly #wrong: Violation[] = [];
 
   constructor(world: Observed) {
@@ -63,7 +63,7 @@ export class Seen {
     database.listen((changes) => changes.forEach((change) => this.#take(change)));
   }
 
-  /** Returns and forgets the violations that single writes have shown since the last call. */
+  /** Returns and clears the violations found in single writes since the last call. */
   takeWrong(): readonly Violation[] {
     return this.#wrong.splice(0);
   }
@@ -152,7 +152,7 @@ function append<Row>(chains: Map<string, Row[]>, id: string, row: Row): void {
   else chain.push(row);
 }
 
-/** Returns the answer that the idempotency record of a caller's request contains. */
+/** Returns the stored response in the idempotency record of a caller's request. */
 function answerIn(item: Item): Answer | undefined {
   const request = item['request'] as { readonly answer?: Answer } | undefined;
   return (item['answer'] as Answer | undefined) ?? request?.answer;

@@ -34,7 +34,7 @@ import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'unfinished work is queued';
 const DAY_MS = 24 * 60 * 60_000;
-/** Number of failed returns of one charge after which an operator must return the money. */
+/** Number of failed refunds of a stray charge after which an operator must refund it. */
 const FAILED_RETURNS = 3;
 
 /** Entries of the queues, as strings. */
@@ -91,8 +91,8 @@ export function checkQueued(
 }
 
 /**
- * Checks, once the system is quiet, that every object that a processor has shown as open is in a queue, in any state of
- * its payment.
+ * Checks, once the system is quiet, that every object that a processor has shown as open is in a queue, regardless of
+ * its payment's state.
  */
 export function checkOpenObjects({ world, payments, claims }: Seen): readonly Violation[] {
   const queued = queuedIn(world);
@@ -181,13 +181,13 @@ export function checkMessages({ crowds }: Observed): readonly Violation[] {
 }
 
 /**
- * Maximum time between the end of the faults and the answer of a claim, in milliseconds: the send window of a released
- * claim, then two runs of the resolver.
+ * Maximum time between the end of the faults and the response to a claim, in milliseconds: the send window of a
+ * released claim, then two runs of the resolver.
  */
 const ANSWER_MS = 45 * 60_000;
 
 /**
- * Maximum time without an answer while the claim's processor has no fault or outage, in milliseconds. Older claims may
+ * Maximum time without a response while the claim's processor has no fault or outage, in milliseconds. Older claims may
  * wait longer, because the simulated resolver runs at intervals that grow up to the age of a claim.
  */
 const WELL_ANSWER_MS = 60 * 60_000;
@@ -208,7 +208,7 @@ function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Vi
   });
 }
 
-/** I7: checks, once the system is quiet, that claims of callers' requests were answered in time. */
+/** I7: checks, once the system is quiet, that claims of callers' requests got a response in time. */
 export function checkAnswered(seen: Seen): readonly Violation[] {
   return [...checkAnsweredAfterFaults(seen), ...checkAnsweredWhileWell(seen)];
 }

@@ -99,7 +99,7 @@ function ownerIn(partition: string): string {
   return partition.split('#').slice(1, 3).join('#');
 }
 
-/** Returns the time in a sort key, which begins with the time as fifteen digits of milliseconds. */
+/** Returns the time in a sort key: its first fifteen digits, in Unix milliseconds. */
 function timeIn(sort: string): number {
   return Number(sort.slice(0, 15));
 }

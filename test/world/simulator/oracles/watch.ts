@@ -94,7 +94,7 @@ export class Watch {
     return found;
   }
 
-  /** Returns a violation for each written row that the product's reader rejected. */
+  /** Returns a violation for each written row that its production reader rejected. */
   #readable(): readonly Violation[] {
     const { unreadable } = this.#seen.world.database;
     const found = unreadable.slice(this.#unreadable);
@@ -109,7 +109,7 @@ function chainOfChange(operation: string, { payments }: Seen): ReturnType<Seen['
   return letters === undefined ? undefined : payments.get(`pay_${letters}`);
 }
 
-/** Checks that one reference belongs to at most one payment that has not failed. */
+/** Checks that a reference belongs to at most one payment, not counting failed payments. */
 function checkReferences({ payments }: Seen): readonly Violation[] {
   const holders = new Map<string, string>();
   const found: Violation[] = [];

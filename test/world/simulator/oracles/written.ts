@@ -8,7 +8,7 @@ import type { World } from '../../world.ts';
 
 export type Draft = Partial<TransitionDraft> & { payment?: Payment };
 
-/** Appends a transition to a payment's chain, even if the product's rules forbid the transition. */
+/** Appends a transition to a payment's chain, even if Payonce's rules forbid the transition. */
 export async function appendTo(harness: World, request: CreatePayment, draft: Draft): Promise<void> {
   const { newest } = await harness.chain(request);
   const whole = { type: 'payment.fee_reported' as const, payment: newest.payment, postings: [], ...draft };
