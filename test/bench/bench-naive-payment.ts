@@ -8,8 +8,8 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 let attempts = 0;
 
 /**
- * Pays as a typical first handler does: check for the key, charge, post, save. A rival that checks before the save
- * charges, too.
+ * Pays as a typical first handler does: it checks for the key, charges, posts and saves. A rival request that checks
+ * before the save charges a second time.
  */
 export async function payNaively(
   client: DynamoDBClient,

@@ -12,7 +12,7 @@ const IN_TRANSACTION = 2;
 export class PartitionMeter {
   /** Units, keyed by `<table> <partition>` and `<table>/<index> <partition>`. */
   readonly units = new Map<string, number>();
-  /** True while the recorded writes are in a transaction. */
+  /** True while the recorded writes belong to a transaction, where units count double. */
   transaction = false;
   readonly #shapes: ReadonlyMap<string, TableShape>;
 
@@ -36,7 +36,10 @@ export class PartitionMeter {
     return [...this.units].sort(([, left], [, right]) => right - left);
   }
 
-  /** Returns the units of a table and its indexes, or only of partitions that start with the prefix. */
+  /**
+   * Returns the total units of a table and its indexes. With a prefix, counts only the table's partitions that start
+   * with it.
+   */
   of(table: string, prefix?: string): number {
     const isMeant = (place: string): boolean =>
       prefix === undefined
@@ -47,7 +50,7 @@ export class PartitionMeter {
       .reduce((sum, [, units]) => sum + units, 0);
   }
 
-  /** Counts index writes: a moved entry is a delete and a put; an entry with unchanged attributes is free. */
+  /** Counts index writes. A moved entry costs a delete and a put; an entry with unchanged attributes costs nothing. */
   #noteIndexes(shape: TableShape, before: Item | undefined, after: Item | undefined): void {
     for (const [name, { partition, sort, projectsAll }] of Object.entries(shape.indexes ?? {})) {
       const entry = (item: Item | undefined): Item | undefined =>

@@ -9,25 +9,23 @@ import { MemoryViews } from '../views/memory-views.ts';
 
 const HOUR_SECONDS = 3_600;
 const MONTH_HOURS = 730;
-/** Maximum page size at Stripe. */
+/** Maximum number of objects on a Stripe page. */
 const STRIPE_PAGE = 100;
 const MAX_PAGES = 100_000;
 const PAYMENT = parsePaymentId(`pay_${'a'.repeat(32)}`);
 
-/** The cost of listing charges and of the outcome index. */
+/** Cost of one comparison, which lists the charges and queries the outcome index. */
 export interface ListCost {
   readonly payments: number;
-  /** Number of work pages. */
   readonly pages: number;
   /** Number of processor calls. */
   readonly calls: number;
-  /** Number of queries of the outcome index. */
   readonly queries: number;
 }
 
 /**
- * Counts a comparison of some hours of payments at an even rate; each payment has a charge at Stripe and an outcome one
- * second later.
+ * Counts the cost of comparing the given hours of payments at an even rate. Each payment has a charge at Stripe, and an
+ * outcome one second later.
  */
 export async function listCost(paymentsPerMonth: number, hours: number): Promise<ListCost> {
   const perSecond = paymentsPerMonth / MONTH_HOURS / HOUR_SECONDS;
@@ -101,13 +99,13 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
 }
 
 /**
- * The earlier version searched and read each payment at Stripe, which took half a second, for four payments
- * concurrently.
+ * Cost per payment in the earlier version: a search and a read at Stripe took half a second, for four payments at a
+ * time.
  */
 const BEFORE = { callsEach: 2, secondsEach: 0.5 / 4 };
 /**
- * A page reads its lists concurrently, each in about a second, then eight chains concurrently, each in ten
- * milliseconds, and then writes the run.
+ * Cost in the current version: each page reads its lists concurrently in about a second, then its chains in ten
+ * milliseconds each, eight at a time, and then writes the run.
  */
 const NOW = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 
@@ -131,7 +129,7 @@ export async function reconcileDurations() {
   );
 }
 
-/** Returns the total calls of all comparisons in a month, and the seconds of the worker. */
+/** Returns the monthly totals of all scheduled comparisons. `seconds` is the run time of the worker. */
 export async function reconcilingOfMonth() {
   const sum = { payments: RECONCILED_PER_MONTH, chains: 0, queries: 0, pages: 0, seconds: 0 };
   for (const { everyHours, payments, queries, pages, minutes } of await reconcileDurations()) {

@@ -20,7 +20,7 @@ import { TABLES } from '../world/tables.ts';
 /** 128 bits in base 32, the length of production ids. */
 const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
 
-/** Returns the request of a shop for an order, with fields of production length. */
+/** Returns a shop's payment request for an order, with fields of production length. */
 export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
   const body = { amount: 12_500, currency: 'EUR', source: 'tok_ok', ...changes };
   return {
@@ -50,8 +50,8 @@ export function typicalProcessor(): SandboxInProcess {
 }
 
 /**
- * Returns the tools for a payment, its views and its webhooks over a DynamoDB client, for a tenant with one endpoint
- * that answers 200.
+ * Returns the tools for a payment, its views and its webhooks on a DynamoDB client. The tenant has one endpoint, which
+ * responds with 200.
  */
 export async function typicalTools(client: DynamoDBDocumentClient, pacing: Pacing) {
   const tasks: WebhookTask[] = [];

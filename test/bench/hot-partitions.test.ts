@@ -7,7 +7,8 @@ import { eventUnits } from './bench-event-units.ts';
 
 const PAYMENTS = 1_000;
 /**
- * Half of the maximum units per second of a partition (Amazon DynamoDB developer guide, "Burst and adaptive capacity").
+ * Half of a partition's maximum write units per second (Amazon DynamoDB developer guide, "Burst and adaptive
+ * capacity").
  */
 const MAX_UNITS = 500;
 const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'proof', 'benchmarks.md');
@@ -21,14 +22,14 @@ inTurn(test, { place: 2, of: 4, otherwise: test.skip })(
   },
 );
 
-test('a payment with a reference costs 13 write units, its event at most 9 in the views, its delivery at most 8', async () => {
+test('a payment with a reference costs 13 write units, plus at most 9 for its event in the views and 8 for its delivery', async () => {
   const meter = await paidCapacity(1);
   expect(meter.of('Idempotency') + meter.of('Ledger') + meter.of('Registry', 'REF#')).toBe(13);
   expect(meter.of('Views')).toBeLessThanOrEqual(9);
   expect(meter.of('Registry') - meter.of('Registry', 'REF#')).toBeLessThanOrEqual(8);
 });
 
-test('an event of an order costs at most 6 write units in the views, an event of a dispute at most 9', async () => {
+test('an order event costs at most 6 write units in the views, and a dispute event at most 9', async () => {
   const counted = await eventUnits();
   expect(counted.map(({ event }) => event).filter((event) => event.startsWith('order.'))).toHaveLength(5);
   expect(counted.map(({ event }) => event).filter((event) => event.startsWith('dispute.'))).toHaveLength(3);

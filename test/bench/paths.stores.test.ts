@@ -35,7 +35,7 @@ describe('the benchmark', () => {
     ]);
   });
 
-  test('measures no additional call, write or unit of the skeleton over direct calls', async () => {
+  test('measures as many calls, writes and units for direct calls as for the skeleton', async () => {
     expect(counts(await measureByHand(config(), tables)).slice(1)).toEqual(['first', 2, 2, 11]);
   });
 
@@ -47,7 +47,7 @@ describe('the benchmark', () => {
   });
 });
 
-test('the benchmark reports the median, in any order and with outliers', () => {
+test('the benchmark reports the median regardless of order and outliers', () => {
   expect(median([900, 1, 3, 2, 4])).toBe(3);
   expect(median([7])).toBe(7);
   expect(median([])).toBeNaN();

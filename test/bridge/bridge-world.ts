@@ -36,8 +36,8 @@ export class NatsServer {
   port = 0;
 
   /**
-   * @param access the authentication part of its configuration
-   * @param login the connection options of a test
+   * @param access the authentication block of the server configuration
+   * @param login the connection options of the test's client
    */
   constructor(access: string, login: ConnectionOptions = LOGIN) {
     this.#access = access;
@@ -48,7 +48,7 @@ export class NatsServer {
     const program = join(dirname(await ensurePython()), 'nats-server');
     const config = join(this.#directory, 'server.conf');
     if (!existsSync(config)) {
-      // Unique to this process and below the range of ephemeral ports, so that it stays free after a kill.
+      // A port that is unique to this process and below the ephemeral range stays free after a kill.
       this.port = await freePort(10_000 + (process.pid % 20_000));
       writeFileSync(
         config,
@@ -77,7 +77,7 @@ export class NatsServer {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Waits for the server. The connection reconnects after every kill. */
+  /** Connects as soon as the server is available. The connection reconnects after every kill. */
   async connect(): Promise<NatsConnection> {
     return connect({
       servers: `127.0.0.1:${this.port}`,
@@ -92,8 +92,8 @@ export class NatsServer {
 type Verdict = 'pass' | 'refuse';
 
 /**
- * A proxy between the bridge and SQS: a test controls each call before the local AWS receives it, and each answer
- * before the bridge receives it.
+ * A proxy between the bridge and SQS. A test intercepts each request before the local AWS receives it, and each
+ * response before the bridge receives it.
  */
 export class SqsGate {
   before: (action: string, body: string) => Promise<Verdict> | Verdict = () => 'pass';
@@ -116,7 +116,7 @@ export class SqsGate {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Returns the address of a queue behind the gate. */
+  /** Returns the queue's URL behind the gate. */
   through(queueUrl: string): string {
     return `${this.endpoint}${new URL(queueUrl).pathname}`;
   }

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { Direction } from '../../bridge/health.ts';
 
-test('a failed call does not make the bridge unhealthy after a later call succeeded', () => {
+test('a failed call does not make the bridge unhealthy if a later call has succeeded', () => {
   const output = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   const direction = new Direction('events');
   const begunAtMs = Date.now() - 5_000;

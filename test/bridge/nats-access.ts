@@ -4,7 +4,7 @@ import { nkeys } from '@nats-io/transport-node';
 
 const folder = join(import.meta.dirname, 'certificates');
 
-/** Issued by a test authority, valid for 127.0.0.1 until 2126. */
+/** Files of certificates that a test authority issued for 127.0.0.1, valid until 2126. */
 export const CERTIFICATES = {
   ca: join(folder, 'ca.pem'),
   client: join(folder, 'client.pem'),
@@ -50,7 +50,7 @@ function signed(subject: KeyPair, issuer: KeyPair, claims: Readonly<Record<strin
   return `${text}.${Buffer.from(issuer.sign(Buffer.from(text))).toString('base64url')}`;
 }
 
-/** Returns an operator with an account of one user. */
+/** Creates an operator, an account and a user. Returns the server configuration and the user's credentials. */
 export function signedAccounts(): { readonly access: string; readonly credentials: string } {
   const operator = nkeys.createOperator();
   const [system, account] = [nkeys.createAccount(), nkeys.createAccount()];

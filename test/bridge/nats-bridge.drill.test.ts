@@ -57,7 +57,7 @@ afterAll(async () => {
 
 const BY_PASSWORD = { NATS_USER: LOGIN.user, NATS_PASSWORD: LOGIN.pass };
 
-/** Starts a bridge from a new stream to a new queue. */
+/** Creates a stream and a queue, and a function that starts a bridge between them. */
 async function way(
   variables: Readonly<Record<string, string>> = {},
   login: Readonly<Record<string, string>> = BY_PASSWORD,
@@ -98,7 +98,7 @@ async function way(
 const bodies = (messages: readonly Message[]) => messages.map(({ Body }) => Body ?? '');
 const distinct = (messages: readonly Message[]) => new Set(bodies(messages));
 
-/** Returns queue messages as Lambda passes them to the handler, with the subject of the shop. */
+/** Converts queue messages to the records that Lambda passes to the handler. Expects the shop's subject on each. */
 const recordsOf = (site: SimulatedIntake, messages: readonly Message[]) =>
   messages.map(({ Body = '', MessageAttributes = {} }) => {
     expect(MessageAttributes['subject']?.StringValue).toMatch(/^payments-.+\.shop$/);
@@ -118,7 +118,7 @@ async function handleAll(site: SimulatedIntake, records: readonly SQSRecord[]): 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `{"event_id":"${index}"}`);
 
 describe('a NATS message', () => {
-  test('reaches the queue with its subject and any payload, and is acknowledged afterwards', async () => {
+  test('reaches the queue with its subject for any payload, and is then acknowledged', async () => {
     const { publish, startBridge, take, subject, stream, untilSettled } = await way();
     const long = new Uint8Array(1_000_000).fill(97);
     const odd = ['{"amount":1000,"name":"Zoë"}', '', new Uint8Array([0xff, 0xfe]), 'a\u0000b', long];
@@ -148,7 +148,7 @@ describe('a NATS message', () => {
     ]);
   });
 
-  test('is redelivered and charged once when the bridge is killed between the send to the queue and the acknowledgement', async () => {
+  test('is redelivered but charged once when the bridge is killed after the send to the queue and before the acknowledgement', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
     const site = new SimulatedIntake();
     const request = JSON.stringify(site.request());
@@ -172,7 +172,7 @@ describe('a NATS message', () => {
     const site = new SimulatedIntake();
     const ids = Array.from({ length: 60 }, () => randomUUID());
     const sent = ids.map((id) => JSON.stringify(site.request({ event_id: id })));
-    // ECS replaces a task that exits by itself. The bridge exits when the server is unavailable at its start.
+    // The bridge exits when the server is unavailable at startup, and ECS replaces a task that exits by itself.
     const keepBridge = async (): Promise<BridgeProcess> => {
       const started = await startBridge();
       void replaceWhenEnded(started);
@@ -183,7 +183,7 @@ describe('a NATS message', () => {
     };
     let bridge = await keepBridge();
     const publishing: Promise<unknown>[] = [];
-    /** Publishes a third of the messages. @returns as soon as the bridge processes some of them */
+    /** Publishes a third of the messages, and waits until the bridge processes some of them. */
     const publishSome = async (third: number) => {
       const few = Promise.withResolvers<void>();
       let called = 0;
@@ -215,7 +215,7 @@ describe('a NATS message', () => {
     expect(ids.filter((id) => site.charged(id) !== 1)).toEqual([]);
   });
 
-  test('that the queue refuses waits without delaying other messages', async () => {
+  test('waits without delaying other messages while the queue refuses it', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
     let isDown = true;
     gate.before = (_, body) => (isDown && body.includes('unlucky') ? 'refuse' : 'pass');
@@ -250,7 +250,7 @@ describe('a NATS message', () => {
     expect(gate.mostAtOnce).toBe(4);
   });
 
-  test('in progress at the stop of the bridge is acknowledged, and the next bridge receives the remaining messages', async () => {
+  test('is acknowledged before the bridge stops if it is in progress, and otherwise goes to the next bridge', async () => {
     const variables = { IN_FLIGHT: '3', NATS_ACK_WAIT_SECONDS: '3' };
     const { publish, startBridge, take, untilSettled } = await way(variables, { NATS_NKEY_FILE: nkeyFile });
     const sent = numbered(6);
@@ -368,7 +368,7 @@ describe('a bus event', () => {
     return { prefix, stream, parking, startBridge, put, stored };
   }
 
-  test('is stored under the subject of its tenant and name, with its id as Nats-Msg-Id; other messages are parked', async () => {
+  test('is stored under the subject of its tenant and event name, with the event id as Nats-Msg-Id; other messages are parked', async () => {
     const { prefix, stream, startBridge, put, parking, stored } = await outgoing();
     await put('not JSON');
     await put(busEvent('evt_1'));

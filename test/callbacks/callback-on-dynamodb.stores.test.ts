@@ -26,8 +26,8 @@ function worlds(faults: 'port' | 'sdk'): () => CallbackWorld {
   };
 }
 
-describe('a callback, its redelivery and a rival on the DynamoDB API', () => {
-  test('have one effect with every single fault at every call of the SDK and of the processor', async () => {
+describe('a callback, its redelivery and a rival delivery on the DynamoDB API', () => {
+  test('have one effect despite a single fault at any call of the SDK or the processor', async () => {
     const found = await surveyFaults(callbackStory(worlds('sdk'), engineReceiver), {
       faults: 1,
       races: RACES,
@@ -39,7 +39,7 @@ describe('a callback, its redelivery and a rival on the DynamoDB API', () => {
   });
 
   // The memory-store test runs every pair with every rival.
-  test('have one effect with pairs of faults at any two calls', async () => {
+  test('have one effect despite two faults at any two calls', async () => {
     const found = await surveyFaults(callbackStory(worlds('port'), engineReceiver), {
       faults: 2,
       races: [{}],
@@ -50,7 +50,7 @@ describe('a callback, its redelivery and a rival on the DynamoDB API', () => {
     expect(found.histories).toBeGreaterThan(whole(300, { slice: 3 }));
   });
 
-  test('a handler that reads and then writes without a condition is detected', async () => {
+  test('expose a handler that reads and then writes without a condition', async () => {
     const { findings } = await surveyFaults(callbackStory(worlds('port'), naiveReceiver), {
       faults: 0,
       races: RACES,

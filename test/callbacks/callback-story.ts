@@ -14,9 +14,10 @@ import { World, type WorldOptions } from '../world/world.ts';
 /** A callback receiver: the engine, or a mutant that the histories must detect. */
 export type CallbackReceiver = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
 
-/** A payment whose charge has succeeded. The processor redelivers its callback until it is acknowledged. */
+/**
+ * A world with one payment whose charge has succeeded. The processor redelivers its callback until it is acknowledged.
+ */
 export class CallbackWorld extends World {
-  /** The id of the delivered event. */
   readonly eventId: string;
   readonly #request: CreatePayment;
 
@@ -51,7 +52,6 @@ export class CallbackWorld extends World {
   }
 }
 
-/** Receives the callback with the engine. */
 export const engineReceiver: CallbackReceiver = (actor, event, world) => {
   const { effects, books } = world.toolsOf(actor);
   const [asked] = books;
@@ -59,19 +59,19 @@ export const engineReceiver: CallbackReceiver = (actor, event, world) => {
   return world.deliver(event, { effects, books: asked });
 };
 
-/** A rival's delivery just before this call: of the same event, or of another event with the same fact. */
+/** A rival delivery just before call `rivalAt`, of the same event or of another event with the same fact. */
 interface Race {
   readonly rivalAt?: number;
   readonly event?: 'same' | 'other';
 }
 
 /**
- * Races without a rival, and with a rival before each of the calls readEffect, readCharge, listTransitions and
- * recordEffect.
+ * One race without a rival, and races with a rival just before each of the calls readEffect, readCharge,
+ * listTransitions and recordEffect.
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(4, [{ event: 'same' }, { event: 'other' }] as const)];
 
-/** Returns a history of one delivery with faults, then redeliveries until an acknowledgement. */
+/** Returns the story of one delivery with faults and its redeliveries until an acknowledgement. */
 export function callbackStory(make: () => CallbackWorld, how: CallbackReceiver): Story<Race> {
   return async (faults, { rivalAt, event: rival }) => {
     const world = make();

@@ -26,7 +26,7 @@ const SETTLED = ['payment.created', 'payment.processing', 'payment.completed'];
 const WAITING = ['payment.created', 'payment.processing'];
 
 describe('a signed callback', () => {
-  test('is recorded, and acknowledged on every redelivery without a second effect', async () => {
+  test('is recorded once and acknowledged on every delivery', async () => {
     const body = eventBody('evt_1', charge);
     expect(await site.deliver(body)).toMatchObject({ status: 200, body: { received: true } });
     expect(await site.deliver(body)).toMatchObject({ status: 200, body: { received: true } });
@@ -34,20 +34,20 @@ describe('a signed callback', () => {
     expect(site.reports.map(({ counts }) => counts)).toEqual([['callback_recorded'], ['callback_redelivered']]);
   });
 
-  test('delivered twice concurrently has one effect, and both deliveries get 200', async () => {
+  test('has one effect when it is delivered twice concurrently, and both deliveries get 200', async () => {
     const body = eventBody('evt_1', charge);
     const answers = await Promise.all([site.deliver(body), site.deliver(body)]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(await types()).toEqual(SETTLED);
   });
 
-  test('for a charge without a payment is stored and acknowledged', async () => {
+  test('is stored and acknowledged even if its charge is unknown', async () => {
     expect(await site.deliver(eventBody('evt_1', 'ch_none'))).toMatchObject({ status: 200 });
     expect(site.reports).toMatchObject([{ counts: ['callback_orphaned'], report: { because: ['charge_unknown'] } }]);
     expect(await site.store.waiting('own', ALL_DUE)).toHaveLength(1);
   });
 
-  test('about a late success raises the alarm', async () => {
+  test('raises the alarm for a late success', async () => {
     await site.processor.inside.correct(charge, { status: 'declined' });
     await site.deliver(eventBody('evt_1', charge));
     await site.processor.inside.approve(charge);
@@ -56,7 +56,7 @@ describe('a signed callback', () => {
     expect(site.alarms.at(-1)).toBe('late_success');
   });
 
-  test('about a contradiction raises the alarm, with the reason and the payment', async () => {
+  test('raises the alarm for a contradiction, and reports the reason and the payment', async () => {
     await site.deliver(eventBody('evt_1', charge));
     await site.processor.inside.correct(charge, { status: 'voided' });
     await site.deliver(eventBody('evt_2', charge));
@@ -69,7 +69,7 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction']);
   });
 
-  test('about a repeated contradiction raises the alarm a second time after at least ten minutes', async () => {
+  test('raises the alarm again for a repeated contradiction, but not within ten minutes', async () => {
     await site.deliver(eventBody('evt_1', charge));
     const { inside } = site.processor;
     await inside.correct(charge, { status: 'voided', amount_captured: 0 });
@@ -87,11 +87,11 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction', 'contradiction']);
   });
 
-  test('raises the alarm once when several events report the change that repeats a contradiction', async () => {
+  test('raises the alarm once when several events report the same repeated contradiction', async () => {
     await site.deliver(eventBody('evt_1', charge));
     const { inside } = site.processor;
     await inside.correct(charge, { status: 'voided', amount_captured: 0 });
-    // The processor reports one change by three concurrent events.
+    // The processor reports one change in three concurrent events.
     for (const id of ['evt_2', 'evt_3', 'evt_4']) await site.deliver(eventBody(id, charge));
     expect(site.alarms).toEqual(['contradiction']);
     await inside.correct(charge, { status: 'succeeded', amount_captured: request.amountMinor });
@@ -102,7 +102,7 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction', 'contradiction']);
   });
 
-  test('about a contradiction raises the alarm even if the process crashes after its write', async () => {
+  test('raises the alarm for a contradiction even if the process crashes after the write', async () => {
     let dies = false;
     const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
     const mortal = new CallbacksClient('sandbox', undefined, (store) => ({
@@ -127,7 +127,7 @@ describe('a signed callback', () => {
   });
 
   test.each(['SANDBOX-SIGNATURE', 'sandbox-signature', 'Sandbox-signature'])(
-    'is valid with its header in any case: %s',
+    'is valid regardless of the letter case of its header name: %s',
     async (name) => {
       const body = eventBody('evt_1', charge);
       const headers = { [name]: site.sign(Buffer.from(body)) };
@@ -136,14 +136,14 @@ describe('a signed callback', () => {
     },
   );
 
-  test('is valid in base64, and with a signed byte-order mark', async () => {
+  test('is valid with a base64 body that starts with a signed byte-order mark', async () => {
     const bytes = Buffer.from(`\ufeff${eventBody('evt_1', charge)}`);
     const event = { body: bytes.toString('base64'), isBase64Encoded: true };
     expect((await site.deliver(bytes, { event })).status).toBe(200);
     expect(await types()).toEqual(SETTLED);
   });
 
-  test('gets an error if it cannot be stored, so that it is redelivered', async () => {
+  test('gets 503 while it cannot be stored, so that the processor redelivers it', async () => {
     await site.processor.inside.goDown();
     const answer = await site.deliver(eventBody('evt_1', charge));
     expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
@@ -180,12 +180,12 @@ describe('a callback with an invalid signature gets 401, and nothing is stored',
     expect(site.stored()).toBe(0);
   });
 
-  test('serialized with other whitespace', async () => {
+  test('body serialized with different whitespace', async () => {
     const rewritten = JSON.stringify(JSON.parse(eventBody('evt_1', charge)), undefined, 1);
     expect((await site.deliver(eventBody('evt_1', charge), { event: { body: rewritten } })).status).toBe(401);
   });
 
-  test('the answer is the same for every reason', async () => {
+  test('the response is the same for every invalid signature', async () => {
     const bodies = new Set<string>();
     for (const [, sign] of signatures) {
       const answer = await site.deliver(body(), { headers: { 'Sandbox-Signature': sign() } });
@@ -208,7 +208,7 @@ describe('signing secrets', () => {
     expect((await site.deliver(eventBody('evt_3', charge), signedNew('evt_3'))).status).toBe(200);
   });
 
-  test('that cannot be read cause a 5xx answer, so that the processor redelivers', async () => {
+  test('cause a 5xx response when they cannot be read, so that the processor redelivers', async () => {
     const secrets = {
       active: () => Promise.reject(new RetryableError('secrets_unavailable', 'no')),
       renewed: async () => undefined,
@@ -230,7 +230,7 @@ describe('other signature schemes verify the same events', () => {
 
   test('Standard Webhooks', async () => {
     await open(new CallbacksClient('standard-webhooks'));
-    // The package reads the system clock.
+    // The Standard Webhooks package reads the system clock.
     const now = jest.spyOn(Date, 'now').mockReturnValue(site.clock.nowMs());
     const key = Buffer.from('a key of a merchant: 32 bytes...');
     site.secrets = [`whsec_${key.toString('base64')}`];
@@ -266,7 +266,7 @@ describe('invalid requests', () => {
     expect(site.stored()).toBe(0);
   });
 
-  test('a body above the limit gets 413, with or without a signature', async () => {
+  test('a body above the size limit gets 413', async () => {
     expect((await site.deliver('x'.repeat(256 * 1024 + 1))).status).toBe(413);
   });
 

@@ -38,7 +38,7 @@ export class CallbacksClient extends Api {
     );
   }
 
-  /** Posts an event with the sandbox's signature. `headers` and `event` change the signed request. */
+  /** Posts an event with the sandbox's signature. `headers` and `event` override parts of the signed request. */
   deliver(body: string | Uint8Array, { headers, event }: Asked = {}): Promise<Reply> {
     const bytes = Buffer.from(body);
     return this.ask('POST', CALLBACKS, {
@@ -53,7 +53,6 @@ export class CallbacksClient extends Api {
     return `t=${seconds},v1=${mac}`;
   }
 
-  /** Returns the number of stored callback effects. */
   stored(): number {
     return this.store.effectIds().length;
   }

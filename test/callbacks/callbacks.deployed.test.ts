@@ -22,7 +22,7 @@ import { until } from '../support/until.ts';
 let aws: LocalAws;
 let api: ApiClient;
 let operator: ApiClient;
-/** A charge of an unknown payment, and its request time, for the last test. */
+/** A charge of an unknown payment and its creation time, for the last test. */
 let unclaimed: { readonly id: string; readonly madeAtMs: number };
 
 const MINUTE_MS = 60_000;
@@ -61,8 +61,8 @@ async function readSecret(): Promise<Record<string, string | undefined>> {
 const MAX_DELIVERIES = 10;
 
 /**
- * Delivers a callback with the sandbox's signature, computed independently of the product code. Redelivers, as a
- * processor would, when Payonce could not read the processor's books in time, which happens on a busy machine.
+ * Delivers a callback with the sandbox's signature, computed independently of production code. Redelivers it, as a
+ * processor would, when Payonce could not read the processor's books in time, as happens on a busy machine.
  */
 async function callBack(event: Record<string, unknown>, signWith = secret): Promise<number> {
   const body = JSON.stringify(event);
@@ -129,7 +129,7 @@ describe('a processor callback', () => {
     expect(replay.text).toBe(answer.text);
   });
 
-  test("before the charge's answer leads to 201 and one set of postings", async () => {
+  test('leads to 201 and one set of postings when it arrives before the charge response', async () => {
     const answer = await api.pay({ key: 'cb-first', body: { source: 'tok_callback_first' } });
     expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
     expect((await transitionsOf(answer.json['id'])).map(({ type }) => type)).toEqual([
@@ -142,7 +142,7 @@ describe('a processor callback', () => {
   test.each([
     ['twice at once', 'tok_callback_twice'],
     ['out of order', 'tok_callback_out_of_order'],
-  ])('%s leads to one set of postings', async (_how, source) => {
+  ])('leads to one set of postings when it is delivered %s', async (_how, source) => {
     const answer = await api.pay({ key: `cb-${source}`, body: { source } });
     const transitions = await untilTypes(answer.json['id'], 'payment.completed');
     await until(async () => ((await undelivered(answer.json['id'])) === 0 ? true : undefined));
@@ -150,7 +150,7 @@ describe('a processor callback', () => {
     expect(postingSets(transitions)).toHaveLength(1);
   });
 
-  test('about a success after a decline is recorded and queued for return, and the payment stays failed', async () => {
+  test('records a success after a decline and queues its refund, while the payment stays failed', async () => {
     const answer = await api.pay({ key: 'cb-late', body: { source: 'tok_callback_late_success' } });
     expect(answer.status).toBe(402);
     const { id } = answer.json['payment'] as { id: string };
@@ -161,14 +161,14 @@ describe('a processor callback', () => {
       { account: 'late_receipts', direction: 'credit', amount: 1000 },
     ]);
     expect((await api.send('GET', `/v1/payments/${id}`)).json['status']).toBe('failed');
-    // The return is queued together with the record, unless a scheduled run has already returned the money.
+    // The refund is queued in the same write as the late success, unless a scheduled run has already made it.
     const owed = await queuedReturns(id);
     const types = (await transitionsOf(id)).map(({ type }) => type);
     if (owed.length > 0) expect(owed).toEqual([await chargeOf(id)]);
     else expect(types).toContain('refund.pending');
   });
 
-  test('about a dispute withdraws the money until the dispute is won', async () => {
+  test('withdraws disputed money until the dispute is won', async () => {
     const answer = await api.pay({ key: 'cb-dispute', body: { source: 'tok_dispute' } });
     await untilTypes(answer.json['id'], 'dispute.opened');
     const [charge = {}] = await api.charges(answer.json['id']);
@@ -232,7 +232,7 @@ async function queuedReturns(payment: string): Promise<readonly string[]> {
 describe('two identical concurrent callbacks', () => {
   test('have one effect and both get 200, in many rounds', async () => {
     const rounds = Array.from({ length: whole(100, { slice: 10 }) }, (_, round) => round);
-    // The race is between the two callbacks of a pair. More concurrent pairs would only delay the processor's answers.
+    // Only the two callbacks of a pair race. More concurrent pairs would only delay the processor's responses.
     await pMap(rounds, oneRound, { concurrency: 2 });
   });
 
@@ -259,7 +259,7 @@ describe('unauthorized callbacks', () => {
     expect((await fetch(`${aws.apiUrl}/callbacks/unknown`, { method: 'POST', body: '{}' })).status).toBe(404);
   });
 
-  test('become valid immediately under a new secret, while the old secret is active', async () => {
+  test('become valid as soon as their secret is added, and callbacks under the old secret stay valid', async () => {
     const both = { ...(await readSecret()), next: 'the-next-secret-of-the-processor' };
     await secretsManager().send(
       new PutSecretValueCommand({ SecretId: await secretName(), SecretString: JSON.stringify(both) }),
@@ -276,14 +276,14 @@ describe('unauthorized callbacks', () => {
 });
 
 describe('a callback for an unknown payment', () => {
-  test('is stored without a posting, appears as a mismatch, and finds its payment in a scheduled run', async () => {
+  test('is stored without a posting, reported as a mismatch, and queued as an orphan', async () => {
     const { id, madeAtMs } = unclaimed;
     await until(async () => {
       const answer = await askSandbox(`/events?charge=${id}`);
       const { data } = (await answer.json()) as { data: { delivered: boolean }[] };
       return data.length > 0 && data.every(({ delivered }) => delivered) ? true : undefined;
     });
-    // A comparison covers whole minutes.
+    // A comparison covers only complete minutes.
     await sleep(Math.max(0, Math.floor(madeAtMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS + 1_000 - Date.now()));
     const comparison = await runJob(aws, 'reconcile-recent');
     expect([comparison.status, comparison.failed]).toEqual(['succeeded', 0]);

@@ -9,9 +9,9 @@ import { requestedAt } from '../support/causes.ts';
 import type { CallbackReceiver } from './callback-story.ts';
 
 /**
- * The naive handler: reads whether the event was recorded, posts if not, and then records the event. The check is not a
- * condition of the write, and the posting and the record are two writes. It appends at the next free position of the
- * chain.
+ * A naive handler. It reads whether the event was recorded, posts if not, and then records the event. The write does
+ * not depend on the check, and the posting and the record are two separate writes. It appends at the next free position
+ * of the chain.
  */
 export const naiveReceiver: CallbackReceiver = async (actor, event, world) => {
   const { processor, clock } = world;

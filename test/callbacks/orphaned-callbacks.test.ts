@@ -71,7 +71,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0, givenUp: 0 });
   });
 
-  describe('raises an alarm when it is given up', () => {
+  describe('the give-up alarm', () => {
     const UNKNOWN_CHARGE = 'ch_none';
     let rung: [string, string][];
     const alarm = (what: string, about: string): void => void rung.push([what, about]);
@@ -80,7 +80,7 @@ describe('a callback without a payment', () => {
       rung = [];
     });
 
-    test('if its charge names a payment, or the processor does not know its charge', async () => {
+    test('is raised if the charge names a payment or is unknown to the processor', async () => {
       const named = await stray();
       await harness.deliver(callback('evt_1', named));
       await harness.deliver(callback('evt_2', UNKNOWN_CHARGE));
@@ -93,7 +93,7 @@ describe('a callback without a payment', () => {
       expect(rung).toEqual(expect.arrayContaining([named, UNKNOWN_CHARGE].map((about) => ['undecidable', about])));
     });
 
-    test('but not if its charge names no payment, because another application created it', async () => {
+    test('is not raised if the charge names no payment, because another application created it', async () => {
       const { chargeId } = await harness.processor.inside.charge({ amountMinor: 1000 });
       await harness.deliver(callback('evt_1', chargeId));
       harness.clock.advance(24 * HOUR_MS);
@@ -101,7 +101,7 @@ describe('a callback without a payment', () => {
       expect(rung).toEqual([]);
     });
 
-    test('also if the process crashes before the give-up is recorded', async () => {
+    test('is raised even if the process crashes before the give-up is recorded', async () => {
       await harness.deliver(callback('evt_1', UNKNOWN_CHARGE));
       harness.clock.advance(24 * HOUR_MS);
       const orphanStore = {
@@ -113,7 +113,7 @@ describe('a callback without a payment', () => {
       expect(rung).toEqual([['undecidable', UNKNOWN_CHARGE]]);
     });
 
-    test('also if its processor is no longer configured', async () => {
+    test('is raised even if the processor is no longer configured', async () => {
       await harness.deliver(callback('evt_1', await stray()));
       harness.clock.advance(24 * HOUR_MS);
       await retry({ books: [] });
@@ -121,7 +121,7 @@ describe('a callback without a payment', () => {
     });
   });
 
-  test('does not delay other orphans when the processor fails for it', async () => {
+  test('is retried a minute later when the processor is unavailable', async () => {
     await harness.deliver(callback('evt_1', await stray()));
     await harness.processor.inside.goDown();
     expect(await harness.retryOrphans()).toMatchObject({ failed: 1 });
@@ -150,7 +150,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans({ books: [books] })).toMatchObject({ givenUp: 1 });
   });
 
-  test('leaves time for recent orphans when there are many old orphans', async () => {
+  test('does not wait behind many old orphans', async () => {
     for (let count = 0; count < 150; count += 1)
       await harness.deliver(callback(`evt_${count}`, `ch_hopeless_${count}`));
     harness.clock.advance(2 * HOUR_MS + 60_000);
@@ -161,14 +161,14 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 1, waiting: 150 });
   });
 
-  test('becomes an orphan when the processor does not have its charge', async () => {
+  test('becomes an orphan when the processor does not know its charge', async () => {
     expect(await harness.deliver(callback('evt_1', 'ch_none'))).toMatchObject({
       kind: 'orphaned',
       reason: 'charge_unknown',
     });
   });
 
-  test('naming a different payment than its charge is recorded at the payment of the charge', async () => {
+  test('is recorded at the payment of its charge even if it names a different payment', async () => {
     const [one, other] = [paymentRequest('named'), paymentRequest('charged', { source: 'tok_async' })];
     await harness.pay(one);
     await harness.pay(other);
@@ -180,7 +180,7 @@ describe('a callback without a payment', () => {
     expect(await harness.typesOf(one)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test("from a different account than the payment's becomes an orphan", async () => {
+  test('becomes an orphan when its account differs from that of the payment', async () => {
     const request = paymentRequest('other-account', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

@@ -50,7 +50,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.processing', 'payment.completed']);
   });
 
-  test('that arrives twice concurrently has one effect, and both deliveries are acknowledged', async () => {
+  test('has one effect when it is delivered twice concurrently, and both deliveries are acknowledged', async () => {
     const request = paymentRequest('twice', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -65,7 +65,7 @@ describe('a callback', () => {
     expect(transitions.filter(({ postings }) => postings.length > 0)).toHaveLength(1);
   });
 
-  test('that arrives early appends the outcome, and the owner only stores the answer', async () => {
+  test('appends the outcome when it arrives early, and the owner only stores the response', async () => {
     const request = paymentRequest('early');
     const processor = {
       ...harness.processor,
@@ -79,7 +79,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('that arrives early with a decline makes the owner answer with the decline', async () => {
+  test('makes the owner respond with a decline when it reports the decline early', async () => {
     const request = paymentRequest('early-no', { source: 'tok_declined' });
     const processor = {
       ...harness.processor,
@@ -93,7 +93,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('settles the claim of a crashed owner, and a retry gets the answer', async () => {
+  test('settles the claim of a crashed owner, and a retry gets the response', async () => {
     const request = paymentRequest('dead-owner');
     await harness.claimThenDie(request, true);
     await harness.deliver(callback('evt_1', harness.chargeOf(request)));
@@ -102,7 +102,7 @@ describe('a callback', () => {
     expect(harness.processor.sends(chargeOperation(request.paymentId))).toBe(1);
   });
 
-  test('for an unknown refund also records the missing earlier facts', async () => {
+  test('also records missing earlier facts when it reports an unknown refund', async () => {
     const request = paymentRequest('refund-first', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -117,7 +117,7 @@ describe('a callback', () => {
     });
   });
 
-  test('for each of two equal refunds has its own effect', async () => {
+  test('records each of two equal refunds exactly once', async () => {
     const request = paymentRequest('equal-refunds');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -130,7 +130,7 @@ describe('a callback', () => {
     expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(600);
   });
 
-  test('for a refund that failed days after acceptance corrects the totals', async () => {
+  test('corrects the totals when a refund fails days after its acceptance', async () => {
     const request = paymentRequest('failed-refund');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -142,7 +142,7 @@ describe('a callback', () => {
     expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(0);
   });
 
-  test('for a dispute that was lost, appealed and won returns its money to the books', async () => {
+  test('clears the disputes account when a lost dispute is appealed and won', async () => {
     const request = paymentRequest('appeal');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -162,7 +162,7 @@ describe('a callback', () => {
     expect(endOf(await harness.chain(request)).sums['disputes']).toBe(0);
   });
 
-  test('that read the charge before a rival and writes after it does not record the older state', async () => {
+  test('does not record an older state after a rival has recorded a newer one', async () => {
     const request = paymentRequest('stale-read');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -191,23 +191,26 @@ describe('a callback', () => {
       (charge: string) => harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1_500 }),
       'needs_review',
     ],
-  ])('that settles a payment as %s takes precedence over its owner’s older answer', async (_what, happens, status) => {
-    const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
-    const processor = {
-      ...harness.processor,
-      charge: async (...call: Parameters<typeof harness.processor.charge>) => {
-        const outcome = await harness.processor.charge(...call);
-        await happens(harness.chargeOf(request));
-        await harness.deliver(callback('evt_1', harness.chargeOf(request)));
-        return outcome;
-      },
-    };
-    await harness.pay(request, { processor });
-    expect((await harness.chain(request)).state.payment.status).toBe(status);
-    expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
-  });
+  ])(
+    'takes precedence over an older response of the owner when it settles the payment as %s',
+    async (_what, happens, status) => {
+      const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
+      const processor = {
+        ...harness.processor,
+        charge: async (...call: Parameters<typeof harness.processor.charge>) => {
+          const outcome = await harness.processor.charge(...call);
+          await happens(harness.chargeOf(request));
+          await harness.deliver(callback('evt_1', harness.chargeOf(request)));
+          return outcome;
+        },
+      };
+      await harness.pay(request, { processor });
+      expect((await harness.chain(request)).state.payment.status).toBe(status);
+      expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
+    },
+  );
 
-  test('raises its alarm even if the answer to its write is lost', async () => {
+  test('raises its alarm exactly once even if the response to its write is lost', async () => {
     const request = paymentRequest('alarm', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -234,7 +237,7 @@ describe('a callback', () => {
   test.each([
     ['declined', 'a captured charge cannot be refused'],
     ['voided', 'a captured charge cannot be voided'],
-  ] as const)('reporting a captured charge as %s is a contradiction, and nothing is posted', async (status, why) => {
+  ] as const)('is a contradiction without postings when it reports a captured charge as %s', async (status, why) => {
     const request = paymentRequest('contradiction');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -242,7 +245,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: [], contradictions: [why] });
   });
 
-  test('is rejected while the processor cannot be read, and recorded at a redelivery', async () => {
+  test('is rejected while the processor cannot be read, and recorded on redelivery', async () => {
     const request = paymentRequest('unread', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -253,7 +256,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
   });
 
-  test('with more transitions than a transaction holds is recorded in several transactions, with its own record in the last one', async () => {
+  test('is recorded in several transactions if one cannot hold its transitions, with its own record in the last one', async () => {
     const request = paymentRequest('many', { source: 'tok_async', amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -275,7 +278,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
-  test('that crashes after one of its transactions and is never redelivered leaves the remaining ones to the resolver', async () => {
+  test('leaves its remaining transactions to the resolver if it crashes after the first and is never redelivered', async () => {
     const request = paymentRequest('part', { amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -308,30 +311,33 @@ describe('a callback', () => {
 });
 
 describe('a stray charge', () => {
-  test.each(['declined', 'voided'] as const)('after %s is recorded and queued for return once', async (end) => {
-    const request = paymentRequest(`late-${end}`, { source: 'tok_async' });
-    await harness.pay(request);
-    const charge = harness.chargeOf(request);
-    await harness.processor.inside.correct(charge, { status: end });
-    await harness.deliver(callback('evt_1', charge));
-    await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
-    await harness.deliver(callback('evt_2', charge));
-    await harness.deliver(callback('evt_3', charge));
-    expect((await harness.typesOf(request)).slice(-2)).toEqual([
-      end === 'declined' ? 'payment.failed' : 'payment.canceled',
-      'payment.late_success',
-    ]);
-    expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([
-      {
-        paymentId: request.paymentId,
-        chargeId: charge,
-        by: 'refund',
-        foundAtMs: harness.clock.nowMs(),
-      },
-    ]);
-  });
+  test.each(['declined', 'voided'] as const)(
+    'is recorded and queued once for refund when it succeeds after it was %s',
+    async (end) => {
+      const request = paymentRequest(`late-${end}`, { source: 'tok_async' });
+      await harness.pay(request);
+      const charge = harness.chargeOf(request);
+      await harness.processor.inside.correct(charge, { status: end });
+      await harness.deliver(callback('evt_1', charge));
+      await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
+      await harness.deliver(callback('evt_2', charge));
+      await harness.deliver(callback('evt_3', charge));
+      expect((await harness.typesOf(request)).slice(-2)).toEqual([
+        end === 'declined' ? 'payment.failed' : 'payment.canceled',
+        'payment.late_success',
+      ]);
+      expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([
+        {
+          paymentId: request.paymentId,
+          chargeId: charge,
+          by: 'refund',
+          foundAtMs: harness.clock.nowMs(),
+        },
+      ]);
+    },
+  );
 
-  test('in addition to the payment’s own charge is returned, too', async () => {
+  test('is queued for refund if the payment already has its own charge', async () => {
     const request = paymentRequest('other');
     await harness.pay(request);
     const other = await harness.processor.inside.charge({
@@ -346,7 +352,7 @@ describe('a stray charge', () => {
 });
 
 describe('callbacks out of order', () => {
-  /** Changes at the processor in their order. Each causes one event. */
+  /** Changes at the processor, in order. Each change causes one event. */
   const STORY: readonly ((charge: string) => Promise<unknown>)[] = [
     (charge) =>
       harness.processor.inside.correct(charge, { status: 'requires_action', action_url: 'https://a.example' }),

@@ -18,7 +18,7 @@ let printed: string[];
 /** Lines on standard error. */
 let noted: string[];
 let directory: string;
-/** Statuses of the next answers, returned without calling the harness. Status 0 breaks the connection. */
+/** Statuses of the next responses, returned without reaching the API. Status 0 breaks the connection. */
 let outage: readonly number[];
 
 const server = apiServer(
@@ -97,7 +97,7 @@ describe('payonce payments', () => {
     expect(await run('payments', 'list', '--status', 'failed')).toEqual(['No payments.']);
   });
 
-  test('decide parses the amount in the payment’s currency, and compares it with the processor', async () => {
+  test('decide parses the amount in the currency of the payment, and compares it with the amount at the processor', async () => {
     const id = await harness.paid('k', { source: 'tok_async' });
     const [charge] = harness.processor.charges(id);
     await harness.processor.inside.correct(charge?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
@@ -150,14 +150,14 @@ describe('payonce annotate', () => {
 describe('payonce api', () => {
   const api = (...words: readonly string[]) => run('api', ...words);
 
-  test('sends one request, with its query, and prints the answer as JSON', async () => {
+  test('sends one request with its query string, and prints the response as JSON', async () => {
     expect(JSON.parse((await api('get', '/v1/admin/queues/claims?limit=1')).join('\n'))).toMatchObject({
       object: 'list',
     });
     expect(noted).toEqual([]);
   });
 
-  test('calls a route of a tenant for this tenant and mode', async () => {
+  test('calls a tenant route for the given tenant and mode', async () => {
     const id = await triggered('payment.completed');
     const ofTenant = ['--tenant', 'ten_desk', '--mode', 'test'];
     expect(JSON.parse((await api('GET', `/v1/payments/${id}`, ...ofTenant)).join('\n'))).toMatchObject({ id });
@@ -166,7 +166,7 @@ describe('payonce api', () => {
     });
   });
 
-  test('prints the key of a POST before it sends, with which a repeated call gets the same answer', async () => {
+  test('prints the idempotency key of a POST before it sends the request, and a retry with this key gets the same response', async () => {
     const id = await triggered('payment.completed');
     const path = `/v1/admin/payments/${id}/annotations`;
     const words = ['POST', path, '--data', '{"reason":"The payer called"}'];
@@ -179,7 +179,7 @@ describe('payonce api', () => {
     expect(await api(...words)).not.toEqual(first);
   });
 
-  test('names the field at fault and the reason', async () => {
+  test('names the invalid field and the reason', async () => {
     const id = await triggered('payment.completed');
     const annotate = (data: string) => ending('api', 'POST', `/v1/admin/payments/${id}/annotations`, '--data', data);
     expect((await annotate('{}')).sentence).toMatch(/^invalid_request: reason is missing: it .+/);
@@ -195,7 +195,7 @@ describe('payonce api', () => {
     [['GET', '/v1/payments', '--data', '{}'], 'A GET request has no body: omit --data.'],
     [['PATCH', '/v1/x', '--idempotency-key', 'k'], 'A PATCH request has no idempotency key: omit --idempotency-key.'],
     [['POST', '/v1/exports', '--idempotency-key', 'a b'], 'a key is 1 to 128 visible ASCII characters'],
-  ])('%j is refused before any call', async (words, sentence) => {
+  ])('refuses %j before any request', async (words, sentence) => {
     expect(await ending('api', ...words)).toEqual({
       exitCode: ExitCode.usage,
       sentence: expect.stringContaining(sentence),
@@ -225,7 +225,7 @@ describe('payonce trigger', () => {
     },
   );
 
-  test('sets fields', async () => {
+  test('sets the fields that --set names', async () => {
     const id = await triggered('payment.completed', '--set', 'metadata.order=42', '--set', 'currency=JPY', '--json');
     expect(JSON.parse(printed.join('\n'))).toMatchObject({ currency: 'JPY', metadata: { order: '42' } });
     expect(id).toBe('{');
@@ -233,7 +233,7 @@ describe('payonce trigger', () => {
 });
 
 describe('payonce parked', () => {
-  test('lists the queues, and the entries of a queue', async () => {
+  test('lists the queues, or the entries of one queue', async () => {
     const lines = (await run('parked', 'list')).map(cells);
     expect(lines[0]).toEqual(['QUEUE', 'WAITING', 'OLDEST', 'WHAT']);
     expect(lines.length).toBeGreaterThan(4);
@@ -276,7 +276,7 @@ describe('payonce listen', () => {
   };
   const types = () => received.map(({ type }) => type);
 
-  test('posts each event once, signed, and continues where it was stopped', async () => {
+  test('posts each event once with a signature, and continues where it stopped', async () => {
     await happens('payment.completed');
     await happens('payment.failed');
     await run(...listen('--from', '1'));
@@ -294,7 +294,7 @@ describe('payonce listen', () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(4);
   });
 
-  test('posts only the rejected event a second time', async () => {
+  test('posts only a rejected event again', async () => {
     await happens('payment.completed');
     await happens('payment.failed');
     answers = [500];
@@ -318,7 +318,7 @@ describe('payonce listen', () => {
 });
 
 describe('payonce completion', () => {
-  test.each(['bash', 'zsh', 'fish'])('for %s contains commands and options', async (shell) => {
+  test.each(['bash', 'zsh', 'fish'])('prints a %s script with commands and options', async (shell) => {
     const lines: string[] = [];
     const program = payonceProgram({ print: (each) => lines.push(each), isTerminal: false, freshKey: () => '' });
     await program.parseAsync(['completion', shell], { from: 'user' });

@@ -2,7 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { text } from 'node:stream/consumers';
 import type { Api } from '../world/api.ts';
 
-/** Serves an API over HTTP. @param before answers a request itself, and then returns true */
+/**
+ * Serves an API over HTTP.
+ *
+ * @param before returns true if it has answered the request itself
+ */
 export function apiServer(
   api: () => Api,
   before: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,

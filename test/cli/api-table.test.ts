@@ -17,7 +17,7 @@ function operationOf({ calls }: ApiCommand): DescribedOperation {
   return operation;
 }
 
-/** The fields that these options set. */
+/** Returns the API fields that the options set. */
 const fieldsOf = (flags: ApiCommand['options'] = []): readonly string[] =>
   flags
     .map(([option]) => new Option(option).attributeName())
@@ -30,25 +30,25 @@ describe.each(commands)('payonce %s', (words, command) => {
     | { readonly properties: object; readonly required?: readonly string[] }
     | undefined;
 
-  test('has an argument for each parameter of the path', () => {
+  test('has one argument for each path parameter', () => {
     const inPath = parameters.filter((parameter) => parameter.in === 'path');
     expect(words.match(/<\w+>|\[\w+\]/g) ?? []).toHaveLength(inPath.length);
   });
 
-  test('sets fields of its operation, and requires those that the operation requires', () => {
+  test('has options only for fields of its operation, and requires each required field', () => {
     const inQuery = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
     const known = [...inQuery, ...Object.keys(body?.properties ?? {})];
     expect(known).toEqual(expect.arrayContaining([...fieldsOf(command.required), ...fieldsOf(command.options)]));
     expect(fieldsOf(command.required)).toEqual(expect.arrayContaining([...(body?.required ?? [])]));
   });
 
-  test('lets an operator call it for a tenant if the API does', () => {
+  test('accepts a tenant from an operator only if its API operation does', () => {
     const isDescribed = parameters.some(({ name }) => name === 'Payonce-Tenant');
     expect(command.forTenant !== true || isDescribed).toBe(true);
   });
 
   if ('lines' in command)
-    test('prints each example of the answer', () => {
+    test('prints each example response of the API', () => {
       const [answer] = Object.entries(responses).flatMap(([status, response]) =>
         status.startsWith('2') ? Object.values(response.content) : [],
       );

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { RowFiles } from '../../lambdas/archive/store/row-files.ts';
 
-/** Returns the calls of functions with these names in the command line and the client, as `file: text`. */
+/** Returns all calls of the named functions in the command line, the client and the archive, as `file: text`. */
 function callsOf(...names: readonly string[]): readonly string[] {
   return globSync(['cli/*.ts', 'client/*.ts', 'lambdas/archive/**/*.ts']).flatMap((file) => {
     const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
@@ -20,13 +20,13 @@ function callsOf(...names: readonly string[]): readonly string[] {
   });
 }
 
-test('no request of the command line or the client follows a redirect with its key and body', () => {
+test('the command line and the client never follow a redirect with their key and body', () => {
   const calls = callsOf('fetch').filter((call) => !call.includes('fetch(url, init)'));
   expect(calls.length).toBeGreaterThan(8);
   expect(calls.filter((call) => !/redirect: '(?:error|manual)'/.test(call))).toEqual([]);
 });
 
-test('files of the command line are private to their user', () => {
+test('the command line writes files that only their owner can access', () => {
   const writes = callsOf('writeFileSync', 'appendFileSync', 'createWriteStream', 'writeFile').filter(
     // The client sets the mode of its files when it opens them.
     (call) => !call.startsWith('client/'),
@@ -35,7 +35,7 @@ test('files of the command line are private to their user', () => {
   expect(writes.filter((call) => !call.includes('mode: 0o600'))).toEqual([]);
 });
 
-test('copies of Ledger rows are readable by their user only, for any umask', () => {
+test('copies of Ledger rows are private to their owner regardless of the umask', () => {
   const parent = mkdtempSync(join(tmpdir(), 'row-files-'));
   const directory = join(parent, 'rows');
   const before = process.umask(0);

@@ -40,7 +40,7 @@ interface Wrong {
   readonly takesRefusal?: true;
 }
 
-/** Returns the sandbox as a third-party processor, and the conformance suite that examines it. */
+/** Returns the sandbox as the third-party processor that the conformance suite examines. */
 async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}): Promise<Subject> {
   const sandbox = createTestSandbox(emptyBooks(), undefined, 'c', [ACCESS]);
   sandbox.address = address;
@@ -75,7 +75,7 @@ async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}
   };
 }
 
-/** Returns a call wrapper that changes successful answers on matching paths. */
+/** Returns a wrapper that changes the responses to matching requests. */
 const answering =
   (fits: RegExp, change: (answer: Answered) => Answered): NonNullable<Wrong['ask']> =>
   (ask) =>
@@ -86,7 +86,7 @@ const answering =
 const withBody = (answer: Answered, changes: object): Answered =>
   answer.status < 300 ? { ...answer, body: { ...(answer.body as Part), ...changes } } : answer;
 let fresh = 0;
-/** Returns a call wrapper that sends each call with a new key. */
+/** Returns a wrapper that sends each matching request with a new key. */
 const forgetting =
   (fits: RegExp): NonNullable<Wrong['ask']> =>
   (ask) =>
@@ -135,20 +135,20 @@ const WRONG: Readonly<Record<string, Wrong>> = {
 const examined = async (wrong?: Wrong) => conform(await subject(wrong), () => undefined);
 
 describe('payonce conform', () => {
-  test('passes the sandbox on each check', async () => {
+  test('passes the sandbox on every check', async () => {
     expect((await examined()).filter(({ result }) => result !== 'passed')).toEqual([]);
   });
 
-  test('has, for each check, a processor that violates it', () => {
+  test('is tested with a violating processor for every check', () => {
     expect(Object.keys(WRONG)).toEqual(POINTS.map(({ name }) => name));
   });
 
-  test.each(Object.entries(WRONG))('fails a processor that violates: %s', async (name, wrong) => {
+  test.each(Object.entries(WRONG))('fails a processor that violates the check %s', async (name, wrong) => {
     const failed = (await examined(wrong)).filter(({ result }) => result === 'failed');
     expect(failed.map(({ point }) => point)).toContain(name);
   });
 
-  test('waits for a lagging look-up as long as declared, and no longer', async () => {
+  test('tolerates a lagging look-up up to the declared lag, and no longer', async () => {
     const lagging = async (lagMs: number): Promise<Subject> => {
       const right = await subject();
       let waitedMs = 0;
@@ -179,7 +179,7 @@ describe('payonce conform', () => {
     expect(await failed(0)).toContain('look-up');
   });
 
-  test('reports what it cannot examine', async () => {
+  test('reports the checks that it must skip', async () => {
     const { callbacks: _, ...silent } = await subject();
     const findings = await conform({ ...silent, isSigned: false }, () => undefined);
     expect(findings.filter(({ result }) => result === 'skipped').map(({ point }) => point)).toEqual([
@@ -194,7 +194,7 @@ describe('the example of a third-party processor', () => {
   const SIGNING_KEY = `whsec_${Buffer.from('signing').toString('base64')}`;
   const CALLBACK_SECRET = `whsec_${Buffer.from('callback').toString('base64')}`;
 
-  test('passes each check over HTTP, with callbacks by Standard Webhooks, and its cards keep the unspent money', async () => {
+  test('passes each check over HTTP with Standard Webhooks callbacks, and its cards keep the unspent money', async () => {
     const database = new DatabaseSync(':memory:');
     const receiving = createServer();
     const callbackUrl = await listenOnLoopback(receiving);

@@ -132,7 +132,7 @@ test.each<[string, Account, Readonly<Record<string, string>>, readonly string[]]
   expect(examineQuotas(account, settings).map(({ check, about }) => `${check} ${about}`)).toEqual(findings);
 });
 
-test('the doctor reports live mode without an archive, also before a deployment', () => {
+test('the doctor reports live mode without an archive, even before a deployment', () => {
   const checks = (context: Record<string, string>) =>
     examineSettings(settingsOfClone(context)).map(({ check }) => check);
   expect(checks({ 'payonce:stripeAccount': 'acct_1' })).toEqual(['live_without_archive']);
@@ -173,7 +173,7 @@ test.each([
   ['CREATE_FAILED', false],
   ['ROLLBACK_COMPLETE', false],
   ['DELETE_FAILED', false],
-])('a stack that is %s has its declared protections: %s', (status, isSo) => {
+])('a stack in status %s has its declared protections: %s', (status, isSo) => {
   expect(isStanding(status)).toBe(isSo);
 });
 

@@ -100,7 +100,7 @@ const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>
   'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
 };
 
-/** Returns a script of package.json and all scripts that it starts. */
+/** Returns the name of a package.json script and of all scripts that it starts. */
 function startedBy(name: string): readonly string[] {
   const [file] = /test\/run\/all\.ts/.exec(scripts[name] ?? '') ?? [];
   const text = file === undefined ? (scripts[name] ?? '') : read(file);
@@ -111,7 +111,7 @@ function startedBy(name: string): readonly string[] {
 /** Runs a package.json script in the project, as npm does. */
 async function runScript(name: string, ...words: readonly string[]) {
   const script = scripts[name]?.replace('npm run jest --', scripts['jest'] ?? '');
-  // The environment of a user who names files.
+  // The environment of a user who passes file names.
   const env = {
     ...process.env,
     PAYONCE_TOGETHER: '',
@@ -130,7 +130,7 @@ describe('each command that a newcomer reads is run', () => {
     .map((command) => payonceCommandOf(command.split(' ').slice(2)) ?? command);
   const ofCi = startedBy('test');
 
-  test('by the continuous integration, by a suite, or here', () => {
+  test('continuous integration, a suite or this file runs it', () => {
     expect(named.length).toBeGreaterThan(15);
     const run = new Set([...ofCi, ...PROGRAMS, 'test:unit'].map((name) => `npm run ${name}`));
     const elsewhere = named
@@ -141,7 +141,7 @@ describe('each command that a newcomer reads is run', () => {
       expect(read(file)).toContain(words);
   });
 
-  test('npm test runs all checks and the suites; npm run prove runs them completely, with the drills and the simulator', async () => {
+  test('npm test runs all checks and suites; npm run prove runs them completely, plus the drills and the simulator', async () => {
     const suites = ['test:unit', 'test:stores', 'test:deployed'];
     const checks = ['types', 'lint', 'boundaries', 'dead', 'words', 'format'];
     expect(new Set(ofCi)).toEqual(new Set(['test', ...checks, ...suites, 'jest']));
@@ -156,7 +156,7 @@ describe('each command that a newcomer reads is run', () => {
     ['stores', 'test/payments', /\.stores\.test\.ts$/],
     ['deployed', 'test/payments', /\.deployed\.test\.ts$/],
     ['drills', 'test/archive', /\.drill\.test\.ts$/],
-  ])('npm run test:%s runs only the suites of the pattern %s', async (suite, pattern, name) => {
+  ])('npm run test:%s runs only its own suites that match %s', async (suite, pattern, name) => {
     const { code, stdout } = await runScript(`test:${suite}`, pattern, '--listTests');
     expect(code).toBe(0);
     const files = stdout.match(/^\/\S+$/gm) ?? [];

@@ -16,7 +16,7 @@ const FILES = '/files/';
 let api: Api;
 let url: string;
 let directory: string;
-/** Length to which a served export file is cut. Bytes. */
+/** Length to which a served export file is truncated, in bytes. */
 let cutAt: number;
 
 const server = apiServer(
@@ -110,7 +110,7 @@ describe('payonce exports', () => {
     });
   });
 
-  test('reports what the API refuses', async () => {
+  test('reports a refusal by the API', async () => {
     expect(await ending('create', '--kind', 'orders', ...DAYS)).toMatchObject({ exitCode: ExitCode.refused });
     expect(await ending('get', `exp_${'a'.repeat(32)}`)).toMatchObject({ exitCode: ExitCode.notFound });
   });

@@ -58,7 +58,7 @@ test.each([
     sentence: 'The service cannot be reached: connect ECONNREFUSED 127.0.0.1:65111',
   },
 ])(
-  'the process exits with $code, and writes only one sentence, to standard error',
+  'the process exits with $code, and its only output is one sentence on standard error',
   async ({ words, code, sentence }) => {
     await expect(
       promisify(execFile)(process.execPath, [PAYONCE, '--directory', directory, ...words], {
@@ -69,7 +69,7 @@ test.each([
   60_000,
 );
 
-test('every command has an example, which its help shows', async () => {
+test('the help of every command shows an example', async () => {
   const all = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }));
   expect(Object.keys(EXAMPLES).toSorted()).toEqual(all.toSorted());
   const { printed } = await payonce('payments decide --help');
@@ -194,14 +194,14 @@ describe('payonce', () => {
     ['completion powershell', 'powershell is not a supported shell: bash, zsh, fish.'],
     ['payments decide pay_a --outcome failed', "required option '--reason <text>' not specified"],
     ['tenants list --all', "unknown option '--all'"],
-  ])('"%s" is refused', async (words, sentence) => {
+  ])('refuses "%s"', async (words, sentence) => {
     const ended = await payonce(words);
     expect(ended).toMatchObject({ code: ExitCode.usage, printed: [] });
     expect(ended.sentence).toContain(sentence);
   });
 });
 
-// Other systems have no such device.
+// Not every system has /dev/full.
 (existsSync('/dev/full') ? test : test.skip)(
   'the process fails when its result cannot be written',
   async () => {

@@ -35,10 +35,8 @@ async function run(...args: readonly string[]): Promise<readonly string[]> {
 }
 
 const T1 = '2026-03-01T11:00:00Z';
-/** Splits a table line into cells. */
 const cells = (line: string | undefined): readonly string[] => line?.split(/ {2,}/) ?? [];
 const NOTHING = ['0', '0', '0', '0'];
-/** Returns the exit code and sentence of a refused command. */
 const ending = async (...args: readonly string[]) => endingOf(await run(...args).catch((error: unknown) => error));
 
 describe('payonce jobs', () => {
@@ -51,7 +49,7 @@ describe('payonce jobs', () => {
     expect(lines).toContainEqual(['resolve', 'rate(1 minute)', 'never ran', 'unknown']);
   });
 
-  test('run requests a run, for now or for a given time, and runs lists the runs', async () => {
+  test('run requests a run for now or for a given time, and runs lists it', async () => {
     expect(cells((await run('run', 'close-days'))[1])).toEqual([
       'close-days:2026-03-01T12:00:00Z',
       'accepted',
@@ -101,7 +99,7 @@ describe('payonce jobs', () => {
     expect(shown).toEqual({ object: 'list', data: [], has_more: false });
   });
 
-  test('reports an answer that is not from the API', async () => {
+  test('reports a response that is not from the API', async () => {
     const other = createServer((request, response) => {
       request.resume();
       response.end('<html></html>');
@@ -119,7 +117,7 @@ describe('payonce jobs', () => {
     }
   });
 
-  test('reports the detail of the API’s refusal', async () => {
+  test('reports the details of a refusal by the API', async () => {
     expect(await ending('run', 'close-weeks')).toEqual({
       exitCode: ExitCode.notFound,
       sentence: 'not_found: There is no such job.',
@@ -144,7 +142,7 @@ describe('payonce jobs', () => {
     [['runs', 'close-days', '--most', '1.5'], "option '--most <n>': 1.5 is not a number from 1 to 100."],
     [['run'], "missing required argument 'id'"],
     [['stop'], "unknown command 'stop'"],
-  ])('refuses %j without a call', async (args, sentence) => {
+  ])('refuses %j without a request', async (args, sentence) => {
     expect(await ending(...args)).toEqual({ exitCode: ExitCode.usage, sentence });
     expect(harness.reports).toEqual([]);
     expect(printed).toEqual([]);

@@ -33,7 +33,7 @@ async function received(QueueUrl: string): Promise<readonly string[]> {
   return Messages.map(({ Body = '' }) => Body).toSorted((left, right) => left.localeCompare(right));
 }
 
-/** Creates a work queue with its dead-letter queue, in which these messages were parked. */
+/** Creates a work queue and its dead-letter queue, which holds these parked messages. */
 async function pairWith(
   ...bodies: readonly string[]
 ): Promise<{ readonly pair: RedrivePair; readonly workUrl: string }> {
@@ -52,7 +52,7 @@ async function pairWith(
 
 const wait = () => Promise.resolve();
 
-test('dead letters return to their queue, including letters parked by a consumer, and the progress is reported', async () => {
+test('dead letters move back to their queue, even if a consumer parked them, and the progress is reported', async () => {
   const { pair, workUrl } = await pairWith('one', 'two', 'three');
   const progress: unknown[] = [];
   expect(await moveBack(sqs, pair, { wait, report: (reported) => progress.push(reported) })).toEqual({
@@ -72,7 +72,7 @@ test('a queue that is not a dead-letter queue forms no pair, and cannot be the s
   );
 });
 
-test('without a destination, SQS moves only messages that it dead-lettered itself', async () => {
+test('SQS moves only messages that it dead-lettered itself if no destination is given', async () => {
   const { pair, workUrl } = await pairWith('parked by a consumer');
   const SourceArn = pair.deadLettersArn;
   await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));

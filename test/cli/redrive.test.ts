@@ -15,7 +15,7 @@ let isLambdaAway = false;
 /** Activity-log entries, each with the moves that were made before it. */
 let recorded: { readonly written: string; readonly moved: readonly string[] }[] = [];
 
-/** Answers CloudFormation calls with these queues. */
+/** Returns CloudFormation responses that contain the work queues and their dead-letter queues. */
 function stacks(action: string): string {
   const { parkedRecordsQueue, relayFunction, republishFunction, deadLettersFunction } = StackOutput;
   const { idempotencyTable, ledgerTable, registryTable, viewsTable } = StackOutput;
@@ -61,8 +61,8 @@ const SERVICES: Readonly<Record<string, (input: Readonly<Record<string, unknown>
 };
 
 /**
- * Lambda with the function that repeats dead-lettered calls: the call to the shop succeeds, the call to the e-mail
- * vendor fails.
+ * Results of the Lambda function that retries dead-lettered calls: the call to the shop succeeds, and the call to the
+ * e-mail vendor fails.
  */
 const DEAD_LETTERS = [
   { id: 'a', state: 'applied', vendor: 'shop', operation: 'reserve', reason: 'shop_unreachable', keptSinceMs: 0 },
@@ -128,7 +128,7 @@ async function redrive() {
   return { ...(error instanceof Error ? endingOf(error) : { exitCode: ExitCode.done }), printed };
 }
 
-test('a queue whose task SQS refuses does not prevent the redrive of other queues', async () => {
+test('a refused move task does not prevent the redrive of other queues', async () => {
   busy = ['first-dead'];
   const { exitCode, printed, ...ended } = await redrive();
   expect(ended).toMatchObject({ sentence: expect.stringContaining('There is already a task running.') });
@@ -149,7 +149,7 @@ test('a queue whose task SQS refuses does not prevent the redrive of other queue
   });
 });
 
-test('reports the redriven messages although the dead-letter function cannot be called', async () => {
+test('a redrive reports the moved messages even if the dead-letter function cannot be called', async () => {
   isLambdaAway = true;
   const { exitCode, printed } = await redrive();
   expect(exitCode).toBe(ExitCode.incomplete);

@@ -4,7 +4,7 @@ import { redrive } from '../../cli/redriving.ts';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 
-test('a redrive processes each waiting message once, and removes only the finished messages', async () => {
+test('a redrive processes each waiting message once, and removes only those that succeed', async () => {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `redriving-${process.pid}` }));
@@ -20,7 +20,7 @@ test('a redrive processes each waiting message once, and removes only the finish
     async ({ Body, MessageAttributes }) => {
       seen.push([Body, MessageAttributes?.['reason']?.StringValue, MessageAttributes?.['detail']?.StringValue]);
       if (Body === 'bad') {
-        // The relay parks a message that is still poison a second time, and the redrive still ends.
+        // The relay parks the message again because it still fails. The redrive must end nevertheless.
         await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'parked again' }));
         throw new Error('still bad');
       }

@@ -4,8 +4,8 @@ import { ExitCode } from '../../cli/failure.ts';
 import { ParkedAgain, redrive } from '../../cli/redriving.ts';
 
 /**
- * SQS with two messages. Short polling queries only some of the servers, here those without a message; long polling
- * queries all.
+ * Simulates SQS with two messages. Short polling queries a subset of the servers, here those without messages; long
+ * polling queries all servers.
  */
 function spreadQueue(deleted: unknown[] = []): SQSClient {
   const left = ['a', 'b'];
@@ -44,7 +44,7 @@ test('a redrive reads from all servers of a queue before it reports the queue as
   expect(worked).toEqual(['a', 'b']);
 });
 
-test('a message whose work was parked a second time is removed and counted as failed, because the new message waits', async () => {
+test('a redriven message is removed and counted as failed if its work was parked again as a new message', async () => {
   const deleted: unknown[] = [];
   const reported: unknown[] = [];
   const again = new ParkedAgain(ExitCode.incomplete, 'the work was parked a second time.');

@@ -12,7 +12,7 @@ import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 
 const TO = 1_772_366_400;
 
-/** The local AWS copies the current rows: it ignores `RestoreDateTime`. */
+/** The local AWS ignores `RestoreDateTime` and copies the current rows. */
 describe('restored tables', () => {
   const client = dynamoDbClient();
   let tables: LocalAws['tables'];
@@ -49,18 +49,18 @@ describe('restored tables', () => {
     }
   });
 
-  test('are not restored a second time by a repeated command, which continues', async () => {
+  test('are not restored again when the command is repeated', async () => {
     expect(await restore()).toEqual(await restore());
   });
 
-  test('a table that is itself a copy of the moment is not used as a new copy', async () => {
+  test('a copy of the same moment is refused if it is already in use', async () => {
     const adopted = { ...tables, registry: `${tables.registry}-r${TO + 60}` };
     await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `${adopted.registry} was restored to this moment and is in use`,
     );
   });
 
-  test('a deleted table is reported, with its backup', async () => {
+  test('a deleted table is reported together with its backup', async () => {
     const lost = { ...tables, registry: 'never-was' };
     await expect(restoreTables(tools, { tables: lost, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `There is no table never-was: restore its system backup as never-was-r${TO + 60}`,

@@ -46,7 +46,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Returns the archive with a manifest of all objects. */
+/** Adds a manifest of all objects to the archive, signed if a key is given. */
 async function listed(of: MemoryArchive, signer?: KeyObject): Promise<MemoryArchive> {
   const manifests = new StoredManifests(of);
   const unsigned = { manifests, digest: systemDigest, clock: systemClock };
@@ -54,7 +54,7 @@ async function listed(of: MemoryArchive, signer?: KeyObject): Promise<MemoryArch
     await writeManifests(unsigned, systemClock.nowMs() + 60_000);
     return of;
   }
-  // KMS signs the given hash; Node computes the hash from the text.
+  // KMS signs a given hash, but Node's `sign` hashes the text itself, so the text is saved here.
   let text = '';
   const digest = { ...systemDigest, sha256: (hashed: string) => systemDigest.sha256((text = hashed)) };
   const signed = { ...unsigned, digest, sign: async () => sign('sha256', Buffer.from(text), signer) };
@@ -110,7 +110,7 @@ async function verify(...more: readonly string[]) {
   };
 }
 
-test('an auditor with read access to the bucket alone verifies the archive, and finds a row that is not archived', async () => {
+test('an auditor who can only read the bucket verifies the archive, and finds a row that is not archived', async () => {
   archive = await listed(await archiveOfRows(rows, 3));
   const clean = await verify();
   expect({ ...clean, refused }).toMatchObject({
@@ -155,7 +155,7 @@ test('verification requires manifest signatures by the given key', async () => {
   await expect(verify('--signed-by', file)).rejects.toThrow();
 });
 
-test('verification checks the lock that is required of the bucket', async () => {
+test('verification checks that the bucket has the required lock', async () => {
   archive = await listed(await archiveOfRows(rows, 3));
   expect(await verify('--lock', 'governance:7')).toMatchObject({ code: 0 });
   expect(await verify('--lock', 'compliance:7')).toMatchObject({

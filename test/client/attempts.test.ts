@@ -8,7 +8,7 @@ const answer = (status: number, body: unknown, headers: Record<string, string> =
   new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers });
 
 describe('a client’s attempts', () => {
-  /** Returns a client that receives the given answers in order, and then those of the API. */
+  /** Returns a client that receives the given responses in order, and then those of the API. */
   function answering(api: Api, ...answers: readonly (() => Response)[]) {
     const pauses: number[] = [];
     let attempts = 0;
@@ -39,7 +39,7 @@ describe('a client’s attempts', () => {
     ['processor_unavailable', 503],
     ['temporarily_unavailable', 503],
     ['timeout', 504],
-  ] as const)('continue after %s, with the same key and bytes', async (code, status) => {
+  ] as const)('continue with the same key and bytes after %s', async (code, status) => {
     const api = new Api();
     const { client, sent } = answering(api, () => answer(status, problem(code)));
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
@@ -60,7 +60,7 @@ describe('a client’s attempts', () => {
   });
 
   test.each(Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[])(
-    'after %s follow the description of the code',
+    'continue after %s only if the error code is documented as retryable',
     async (code) => {
       const { status } = PROBLEMS[code];
       const api = new Api();
@@ -74,7 +74,7 @@ describe('a client’s attempts', () => {
     },
   );
 
-  test('wait for the Retry-After period, and then with jitter', async () => {
+  test('wait for the Retry-After period plus jitter', async () => {
     const api = new Api();
     const seconds = () => answer(429, problem('rate_limited'), { 'retry-after': '7' });
     const date = () =>
@@ -84,12 +84,12 @@ describe('a client’s attempts', () => {
     const { client, pauses } = answering(api, seconds, date);
     await client.payments.create(TEA, { operation: 'order_42' });
     expect(pauses[0]).toBe(7_250);
-    // A date has whole seconds.
+    // An HTTP date has no fractions of a second.
     expect(pauses[1]).toBeGreaterThan(2_500);
     expect(pauses[1]).toBeLessThanOrEqual(3_500);
   });
 
-  test('stop at the deadline if Retry-After is later, and the same operation can continue', async () => {
+  test('stop immediately if Retry-After exceeds the deadline, and the same operation can continue later', async () => {
     const api = new Api();
     const later = () => answer(429, problem('rate_limited'), { 'retry-after': '3600' });
     const { client, sent, pauses } = answering(api, later);
@@ -99,7 +99,7 @@ describe('a client’s attempts', () => {
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('stop with an unknown effect when an attempt before a refused attempt had no answer', async () => {
+  test('stop with an unknown effect if an earlier attempt got no response', async () => {
     const lost = () => {
       throw new TypeError('the connection was reset');
     };
@@ -109,7 +109,7 @@ describe('a client’s attempts', () => {
     expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
   });
 
-  test('stop at the deadline without an answer', async () => {
+  test('stop at the deadline when no response arrives', async () => {
     const api = new Api();
     const dead = Array.from({ length: 100 }, () => () => {
       throw new TypeError('no route to host');
@@ -125,7 +125,7 @@ describe('a client’s attempts', () => {
     expect(api.clock.nowMs() - fromMs).toBeLessThan(60_000);
   });
 
-  test('stop with the reason of the caller’s signal, and the same operation can continue', async () => {
+  test('stop with the reason of the abort signal, and the same operation can continue later', async () => {
     const api = new Api();
     const stop = new AbortController();
     const busy = () => {

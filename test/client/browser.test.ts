@@ -14,13 +14,13 @@ import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';
 
 /**
- * A page of a team. `create` pays; at one step, counted from 0, the page stops for ever and shows this in its title.
- * `lateKeys` and `splitKeys` are faulty stores: one returns before its row is on disk, the other reads and then writes
- * without a lock across tabs.
+ * The page under test. `create` pays. The page can stop forever at one step, counted from 0, and then shows this in its
+ * title. `lateKeys` and `splitKeys` are faulty stores: the first returns before its row is on disk, and the second
+ * reads and then writes without a lock across tabs.
  */
 const PAGE = `<!doctype html><title>ready</title><script type="module">
 import { browserKeys, createClient } from '/client.js';
-// Chromium writes localStorage to the disk seconds after a change. This store writes later than any kill.
+// Chromium writes localStorage to disk seconds after a change. This store is still in memory at any kill.
 const rows = new Map();
 const lateKeys = () => ({
   putIfAbsent: async (request) => {
@@ -70,7 +70,7 @@ globalThis.lookTogether = () => {
     const reading = get.call(this, operation);
     const listen = reading.addEventListener.bind(reading);
     reading.addEventListener = (type, listener) => listen(type, (event) => {
-      // Reads keep the transaction open.
+      // Repeated reads keep the transaction open.
       const proceed = () => {
         if (areBoth) listener(event);
         else get.call(this, operation).onsuccess = proceed;
@@ -90,7 +90,7 @@ interface Paid {
 const create = (page: Page, operation: string, options: object = {}) =>
   page.evaluate<Paid>(`create(${JSON.stringify(operation)}, ${JSON.stringify(options)})`);
 
-/** Returns a function that resolves for all callers as soon as the given number of them wait. */
+/** Returns a function whose promise resolves after the given number of calls. */
 function barrier(callers: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let waiting = 0;
@@ -133,7 +133,7 @@ function barrier(callers: number): () => Promise<void> {
   });
   afterEach(() => browser.kill());
 
-  /** The team's server: holds the secret API key and forwards the requests of its page. */
+  /** The server behind the page. It holds the secret API key and forwards the page's requests. */
   async function backend(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === '/') return new Response(PAGE, { headers: { 'content-type': 'text/html' } });
@@ -160,7 +160,11 @@ function barrier(callers: number): () => Promise<void> {
     },
   };
 
-  /** Stops at a step, restarts, and completes the payment. @returns the number of charges */
+  /**
+   * Stops the page at a step, restarts it, and completes the payment.
+   *
+   * @returns the number of charges
+   */
   async function chargesAfter(again: (page: Page) => Promise<Page>, stopsAt: number, store?: string): Promise<number> {
     const operation = `order_${operations}_${stopsAt}`;
     const before = chargesIn(api);
@@ -173,32 +177,32 @@ function barrier(callers: number): () => Promise<void> {
     return chargesIn(api) - before;
   }
 
-  /** Steps before and after each of: storing the row, sending the request, keeping the answer. */
+  /** The steps before and after each of three calls: storing the row, sending the request and storing the response. */
   const STEPS = [0, 1, 2, 3, 4, 5];
 
-  test('stops at exactly the expected steps', async () => {
+  test('has exactly the expected steps', async () => {
     const page = await browser.open(url);
     expect(await create(page, 'order_1')).toMatchObject({ steps: STEPS.length });
   });
 
   test.each(['isReloaded', 'isOpenedInAnotherTab'] as const)(
-    'charges once when, at each step, its page %s',
+    'charges once when its page %s at any step',
     async (again) => {
       for (const step of STEPS) expect([step, await chargesAfter(AGAIN[again], step)]).toEqual([step, 1]);
     },
   );
 
-  test('charges once when the browser is killed at each step', async () => {
-    // The steps after the key is stored and before the answer is kept.
+  test('charges once when the browser is killed at any step', async () => {
+    // A slice covers the steps after the key is stored and before the response is stored.
     for (const step of whole(STEPS, { slice: [1, 3] }))
       expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
   });
 
-  test('with the faulty store lateKeys charges twice when the browser is killed before the write', async () => {
+  test('charges twice with the faulty store lateKeys when the browser is killed before the write', async () => {
     expect(await chargesAfter(AGAIN.isKilled, 3, 'lateKeys')).toBe(2);
   });
 
-  test('separates operations with any names, and their answers', async () => {
+  test('keeps operations and their responses separate for any names', async () => {
     const page = await browser.open(url);
     const names = ['order_42', 'ORDER_42', '../order_42', 'ö'.repeat(200), '__proto__', ''];
     const rows = await page.evaluate<readonly object[]>(`(async () => {
@@ -211,7 +215,7 @@ function barrier(callers: number): () => Promise<void> {
   });
 
   /**
-   * Pays in two tabs at once. Each tab writes a row only after both have started their reads.
+   * Pays each operation in two tabs concurrently. Each tab writes a row only after both have started their reads.
    *
    * @returns for each operation, the number of different payments that its two tabs received
    */
@@ -236,7 +240,7 @@ function barrier(callers: number): () => Promise<void> {
     expect(chargesIn(api)).toBe(TWENTY.length);
   });
 
-  test('with the faulty store splitKeys charges twice when two tabs find no row and each stores one', async () => {
+  test('charges twice with the faulty store splitKeys when two tabs find no row and both store one', async () => {
     expect(await paidInTwoTabs(TWENTY, 'splitKeys')).toEqual(TWENTY.map(() => 2));
     expect(chargesIn(api)).toBe(2 * TWENTY.length);
   });

@@ -6,18 +6,18 @@ import { startUnderKeeper } from '../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 import { until } from '../support/until.ts';
 
-/** The package contains Chromium for this platform only. */
+/** True on the only platform for which the package contains Chromium. */
 export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
 
 /**
- * Time limit of each wait on a page: longer than any wait on a busy machine, and shorter than the time limit of a test,
- * so that its error is reported. Milliseconds.
+ * Time limit of each wait on a page, in milliseconds. It exceeds any wait on a busy machine, and is shorter than the
+ * time limit of a test so that its error is reported.
  */
 const PATIENCE_MS = 600_000;
 
 /**
- * A browser with files and profile in one folder. It can be killed and restarted on the same profile, and stops with
- * its test.
+ * A browser whose files and profile are in one folder. It can be killed and restarted with the same profile, and never
+ * outlives its test.
  */
 export class RealBrowser {
   readonly #folder: string;
@@ -30,7 +30,7 @@ export class RealBrowser {
 
   /** @param folder absolute path */
   static unpack(folder: string): RealBrowser {
-    // The second variable makes the package add libraries that a bare system lacks.
+    // AWS_EXECUTION_ENV makes the package add libraries that a minimal system lacks.
     const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
     execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });
     return new RealBrowser(folder);

@@ -7,7 +7,9 @@ import { API_KEY, type Api } from '../world/api.ts';
 export const URL_OF_API = 'https://api.example';
 export const TEA = { amount: 1_000, currency: 'EUR', source: 'tok_ok' } as const;
 
-/** Returns the surroundings of clients of the real handlers: the simulated clock, and deterministic keys and jitter. */
+/**
+ * Returns a client runtime that calls the real handlers, with the simulated clock and deterministic keys and jitter.
+ */
 export function surroundingsOn(api: Api): Runtime {
   return {
     fetch: (url, init) => api.fetch(new Request(url, init)),
@@ -22,7 +24,7 @@ export function surroundingsOn(api: Api): Runtime {
   };
 }
 
-/** Returns a client of the real handlers, and the requests that it sent. */
+/** Returns a client that calls the real handlers, and the requests that it sent. */
 export function clientOn(api: Api, changes: Partial<Runtime> = {}, keys: KeyStore = memoryKeys(), apiKey = API_KEY) {
   const sent: Request[] = [];
   const around = { ...surroundingsOn(api), ...changes };
@@ -34,7 +36,7 @@ export function clientOn(api: Api, changes: Partial<Runtime> = {}, keys: KeyStor
   return { client, keys, sent };
 }
 
-/** Returns the number of charges that took money, over all payments. */
+/** Returns the number of charges of all payments that were not declined. */
 export function chargesIn(api: Api): number {
   return api.processor.inside.all.filter(({ status }) => status !== 'declined').length;
 }
@@ -50,7 +52,6 @@ export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Returns the error that a call throws. */
 export async function errorOf(call: Promise<unknown>): Promise<PayonceError> {
   return (await call.then(
     () => {

@@ -46,7 +46,7 @@ async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
 describe('a process that is killed at random moments and restarted', () => {
   const OPERATIONS = whole(200, { slice: 10 });
   const MAX_LIVES = 20 * OPERATIONS;
-  /** The first of the amounts, in minor units. No other test uses these amounts. */
+  /** Amount of the first operation, in minor units. No other test uses these amounts. */
   const FIRST_AMOUNT = 73_000_000;
 
   test('charges once for each of its operations', async () => {
@@ -61,7 +61,7 @@ describe('a process that is killed at random moments and restarted', () => {
     };
     const done = new Set<string>();
     let lives = 0;
-    // Longest run before a kill. It increases on a slow machine until runs complete payments. Milliseconds.
+    // Maximum run time before a kill, in milliseconds. It grows on a slow machine until runs complete payments.
     let longestMs = 200;
     for (let isFinished = false; !isFinished; ) {
       lives += 1;
@@ -108,7 +108,7 @@ describe('the example shop', () => {
     };
   }
 
-  test('charges a purchase once, although it is killed at each step and the form is resubmitted', async () => {
+  test('charges a purchase once even if it is killed at any step and the form is resubmitted', async () => {
     const purchases: string[] = [];
     let shop = await open('whsec_AAAA', 0);
     for (let step = 0; ; step += 1) {
@@ -116,13 +116,13 @@ describe('the example shop', () => {
       const answer = await shop.buy(id).catch(() => undefined);
       if (answer !== undefined) {
         expect(await shop.page(id)).toContain('<b>paid</b>');
-        // Steps before and after each write and request: the row, the key, the request and the answer.
+        // Eight steps: before and after storing the row, storing the key, sending the request and storing the response.
         expect(step).toBe(8);
         break;
       }
       await shop.exited;
       purchases.push(id);
-      // The shop continues with its stored rows, and is killed at the next step of the next purchase.
+      // The restarted shop continues with its stored rows, and is killed one step later in the next purchase.
       shop = await open('whsec_AAAA', step + 1);
       if (step === 0) expect((await fetch(`${shop.url}/purchases/${id}`)).status).toBe(404);
       else expect(await shop.page(id)).toContain('<b>paid</b>');
@@ -147,7 +147,8 @@ describe('the example shop', () => {
   whole(test, { slice: test.skip })(
     'shows a purchase as canceled after a webhook reports the cancellation',
     async () => {
-      // The shop's address must be known before its secret exists, so the receiver forwards its requests.
+      // The endpoint needs an address before its secret exists, so a receiver takes the webhooks and forwards them to
+      // the shop.
       await using receiver = await serveWebhookReceiver();
       const made = await client().webhookEndpoints.create(
         { url: receiver.url, events: ['order.completed', 'order.canceled'] },

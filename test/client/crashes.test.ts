@@ -7,10 +7,10 @@ import { whole } from '../support/slice.ts';
 import { Api } from '../world/api.ts';
 import { chargesIn, clientOn, outcomeOf, surroundingsOn, TEA } from './client-world.ts';
 
-/** A crash at a step of the client: the index of the step in one run of its process, from 0. */
+/** A crash of the client's process. `step` is the index of the step in one run, from 0. */
 interface Crash {
   readonly step: number;
-  /** True if the step takes effect: the row is stored, the request arrives. */
+  /** True if the process crashes after the step takes effect: the row is stored, or the request arrives. */
   readonly isAfter: boolean;
 }
 
@@ -49,7 +49,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   return { client: clientOn(api, changes, stored).client, steps, death };
 }
 
-/** Repeats a call until it has an outcome; its process crashes at the given steps. */
+/** Starts new runs of a call until one has an outcome. The earlier runs crash at the given steps. */
 async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
   const steps: (readonly string[])[] = [];
   for (const crash of [...crashes, undefined]) {
@@ -61,9 +61,7 @@ async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
   throw new Error('the last run has no outcome, although it does not crash');
 }
 
-/**
- * Runs every crash in every run of the process: the steps of a run without a crash determine the possible next crashes.
- */
+/** Runs every combination of crashes. The steps of each run determine the possible crashes of the next one. */
 async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Promise<readonly (readonly string[])[]>) {
   let histories = 0;
   const extend = async (crashes: readonly Crash[]): Promise<void> => {
@@ -101,7 +99,7 @@ async function survey(source: string, keysOf: () => KeyStore) {
   return { findings, histories };
 }
 
-describe('a client that crashes at each step of each run', () => {
+describe('a client that crashes at any step of any run', () => {
   test.each([
     'tok_ok',
     'tok_declined',
@@ -109,7 +107,7 @@ describe('a client that crashes at each step of each run', () => {
     'tok_timeout_not_charged',
     'tok_flaky',
     'tok_rate_limited',
-  ])('charges %s once, and receives the same answer', async (source) => {
+  ])('charges %s once and receives the same response', async (source) => {
     const { findings, histories } = await survey(source, memoryKeys);
     expect(findings).toEqual([]);
     // A run has at least the steps putIfAbsent, fetch and keepAnswer, each with a crash before and after.
@@ -137,8 +135,7 @@ describe('a client that crashes at each step of each run', () => {
   });
 });
 
-describe('a client that loses answers', () => {
-  /** Possible failures of a request. */
+describe('a client that loses responses', () => {
   const LOSSES: Readonly<Record<string, (send: () => Promise<Response>) => Promise<Response>>> = {
     arrives: (send) => send(),
     'is not sent': () => Promise.reject(new TypeError('the connection was refused')),

@@ -28,7 +28,7 @@ const request = (key: string, changes: Partial<StoredRequest> = {}): StoredReque
 });
 const ANSWER = { status: 201, body: '{"id":"pay_1","object":"payment","note":"Tee für zwei\\u0000"}' };
 
-/** Pairs of stores, as two processes see one store. */
+/** Functions that open one store twice, as two processes would. */
 const STORES: readonly (readonly [string, () => readonly [KeyStore, KeyStore]])[] = [
   [
     'in memory',
@@ -47,7 +47,7 @@ const STORES: readonly (readonly [string, () => readonly [KeyStore, KeyStore]])[
 ];
 
 describe.each(STORES)('a key store %s', (_name, open) => {
-  test('keeps the first request of an operation, with its answer', async () => {
+  test('keeps the first request of an operation and its response', async () => {
     const [one, other] = open();
     expect(await one.putIfAbsent(request('k-1'))).toEqual(request('k-1'));
     expect(await other.putIfAbsent(request('k-2', { body: '{}' }))).toEqual(request('k-1'));
@@ -64,7 +64,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
     expect(keys.size).toBe(1);
   });
 
-  test('separates operations with any names', async () => {
+  test('keeps operations separate for any names', async () => {
     const [one] = open();
     const names = ['order_42', 'ORDER_42', '../order_42', 'order/42', 'ö'.repeat(200), '.', '__proto__'];
     for (const operation of names) await one.putIfAbsent(request(`k ${operation}`, { operation, body: null }));
@@ -74,7 +74,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
 });
 
 describe('a key store in files', () => {
-  test('is readable by its owner only, and leaves no files other than its rows', async () => {
+  test('is readable only by its owner, and contains only the files of its rows', async () => {
     const path = newFolder();
     await fileKeys(path).putIfAbsent(request('k-1'));
     await fileKeys(path).keepAnswer(request('k-1'), ANSWER);

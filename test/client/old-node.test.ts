@@ -35,7 +35,7 @@ const SECRETS = [
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('charges once although its process is killed, waits, lists, and verifies a webhook', async () => {
+  test('charges once across a killed process, and can wait, list and verify webhooks', async () => {
     const program = join(folder, 'program.mjs');
     const from = join(import.meta.dirname, 'old-node-process.ts');
     await build({ entryPoints: [from], outfile: program, bundle: true, format: 'esm', platform: 'node' });
@@ -43,7 +43,7 @@ const SECRETS = [
     const server = createServer(listenerOf(api.fetch)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const body = '{"id":"evt_1","object":"event"}';
-    // During a rotation the receiver still knows the old secret.
+    // During a rotation, the receiver still accepts the old secret.
     const now = new Date();
     const signature = new Webhook(String(SECRETS[1])).sign('evt_1', now, body);
     const time = String(Math.floor(now.getTime() / 1000));
@@ -74,7 +74,7 @@ const SECRETS = [
     expect(found['ids']).toEqual([found['id']]);
     expect(found['stopped']).toContain('closed');
     expect(chargesIn(api)).toBe(1);
-    // The operation that was stopped before its request is stored, too, and can be sent later.
+    // The operation that stopped before its request is also stored, and can be sent later.
     expect(await readdir(join(folder, 'keys'))).toHaveLength(2);
   });
 });

@@ -7,7 +7,7 @@ import { chargesIn, clientOn, errorOf, TEA } from './client-world.ts';
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 describe('an operation', () => {
-  test('charges once, and gives every repeated call the same answer without another request', async () => {
+  test('charges once, and gives every repeated call the same response without another request', async () => {
     const api = new Api();
     const { client, keys, sent } = clientOn(api);
     const first = await client.payments.create(TEA, { operation: 'order_42' });
@@ -19,7 +19,7 @@ describe('an operation', () => {
     expect([sent.length, chargesIn(api)]).toEqual([1, 1]);
   });
 
-  test('started twice concurrently charges once, and both calls get the answer', async () => {
+  test('charges once when it is started twice concurrently, and both calls get the response', async () => {
     const api = new Api();
     const { client } = clientOn(api);
     const both = await Promise.all([1, 2].map(() => client.payments.create(TEA, { operation: 'order_42' })));
@@ -70,7 +70,7 @@ describe('an operation', () => {
     ['another amount', { ...TEA, amount: 1_001 }, 'amount'],
     ['a further field', { ...TEA, description: 'Tea' }, 'description'],
     ['a field less', { amount: 1_000, currency: 'EUR' }, 'source'],
-  ] as const)('with %s is refused before any request', async (_name, params, field) => {
+  ] as const)('is refused before any request when it is repeated with %s', async (_name, params, field) => {
     const api = new Api();
     const { client, sent } = clientOn(api);
     await client.payments.create(TEA, { operation: 'order_42' });
@@ -92,7 +92,7 @@ describe('an operation', () => {
     expect(await client.payments.create(turned, { operation: 'order_42' })).toEqual(first);
   });
 
-  test('is refused for a different kind of action or a different payment', async () => {
+  test('is refused when it is repeated for a different action or payment', async () => {
     const api = new Api();
     const { client, sent } = clientOn(api);
     const paid = await client.payments.create(TEA, { operation: 'order_42' });
@@ -108,7 +108,7 @@ describe('an operation', () => {
     expect(sent).toHaveLength(before);
   });
 
-  test('of test mode never answers an operation of live mode', async () => {
+  test('is refused in live mode if it was started in test mode', async () => {
     const api = new Api();
     api.registerKey(LIVE_KEY, { mode: 'live' });
     const { client, keys } = clientOn(api);
@@ -120,7 +120,7 @@ describe('an operation', () => {
     expect(live.sent).toEqual([]);
   });
 
-  test.each(['', 'x'.repeat(201), undefined])('with the name %j is refused', async (operation) => {
+  test.each(['', 'x'.repeat(201), undefined])('is refused if its name is %j', async (operation) => {
     const { client, sent } = clientOn(new Api());
     const error = await errorOf(client.payments.create(TEA, { operation: operation as string }));
     expect(error).toMatchObject({ code: 'invalid_operation' });
@@ -153,8 +153,8 @@ describe('an operation', () => {
   });
 });
 
-describe('a final unsuccessful answer', () => {
-  test('is thrown with its code and its payment and is kept, and another operation can pay', async () => {
+describe('a final unsuccessful response', () => {
+  test('is stored and thrown with its code and payment, while another operation can pay', async () => {
     const api = new Api();
     const { client, sent } = clientOn(api);
     const declined = { ...TEA, source: 'tok_declined' };
@@ -186,7 +186,7 @@ describe('a final unsuccessful answer', () => {
     expect(chargesIn(api)).toBe(0);
   });
 
-  test('idempotency_key_expired names the payment, which can be read', async () => {
+  test('idempotency_key_expired names the payment, so that the caller can read it', async () => {
     const api = new Api();
     const forgetful: KeyStore = { ...memoryKeys(), keepAnswer: () => undefined };
     const { client } = clientOn(api, {}, forgetful);
@@ -202,7 +202,7 @@ describe('a final unsuccessful answer', () => {
 });
 
 describe('a refusal', () => {
-  test('is not kept: the same operation succeeds after the cause is removed', async () => {
+  test('is not stored, so the same operation succeeds once the cause is removed', async () => {
     const api = new Api();
     const { client, keys } = clientOn(api, {}, undefined, OTHER_KEY);
     const refused = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
@@ -212,7 +212,7 @@ describe('a refusal', () => {
     expect(await known.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('after an attempt without an answer reports a possible effect', async () => {
+  test('reports a possible effect if an earlier attempt got no response', async () => {
     const api = new Api();
     let attempts = 0;
     const { client, keys } = clientOn(api, {

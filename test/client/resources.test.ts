@@ -6,7 +6,7 @@ import { API_KEY, Api } from '../world/api.ts';
 import { allOf, clientOn, errorOf, TEA } from './client-world.ts';
 
 describe('waiting for an outcome', () => {
-  test('ends when the callback has settled a payment that was answered 202', async () => {
+  test('ends when a callback settles a payment that had received a 202 response', async () => {
     const api = new Api();
     const { client } = clientOn(api, {
       sleep: async (ms) => {
@@ -18,11 +18,11 @@ describe('waiting for an outcome', () => {
     const begun = await client.payments.create({ ...TEA, source: 'tok_async' }, { operation: 'order_42' });
     expect(begun.status).toBe('processing');
     expect(await client.payments.wait(begun.id)).toMatchObject({ id: begun.id, status: 'succeeded' });
-    // The stored answer of the operation does not change.
+    // The stored response of the operation does not change.
     expect(await client.payments.create({ ...TEA, source: 'tok_async' }, { operation: 'order_42' })).toEqual(begun);
   });
 
-  test('returns the current payment at the end of the waiting time', async () => {
+  test('throws an error with the current payment when the waiting time is over', async () => {
     const api = new Api();
     const { client } = clientOn(api);
     const { id } = await client.payments.create({ ...TEA, source: 'tok_async' }, { operation: 'order_42' });
@@ -30,7 +30,7 @@ describe('waiting for an outcome', () => {
     expect(error instanceof UnfinishedError && error.object).toMatchObject({ id, status: 'processing' });
   });
 
-  test('returns a payment that waits for its payer', async () => {
+  test('ends when the payment waits for its payer', async () => {
     const { client } = clientOn(new Api());
     const { id } = await client.payments.create({ ...TEA, source: 'tok_action' }, { operation: 'order_42' });
     const waiting = await client.payments.wait(id);
@@ -40,7 +40,7 @@ describe('waiting for an outcome', () => {
 });
 
 describe('all resources', () => {
-  test('an authorization is captured, another is canceled, and a capture is refunded, each once', async () => {
+  test('a capture, a cancellation and a refund each happen once', async () => {
     const { client } = clientOn(new Api());
     const hold = { ...TEA, capture: 'manual' } as const;
     const one = await client.payments.create(hold, { operation: 'hold_1' });
@@ -63,7 +63,7 @@ describe('all resources', () => {
     expect(types).toHaveLength(new Set(types).size);
   });
 
-  test('an order is created once, and an order without stock is thrown as an error with the order', async () => {
+  test('an order is created once, and an order without stock throws an error that contains it', async () => {
     const { client } = clientOn(new Api());
     const tea = { ...TEA, items: [{ sku: 'sku_tea', quantity: 2 }], email: 'ada@example.com' };
     const made = await client.orders.create(tea, { operation: 'order_1' });

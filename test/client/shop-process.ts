@@ -5,14 +5,14 @@ import { listenerOf } from '../../examples/listener.ts';
 import { shop } from '../../examples/shop/shop.ts';
 
 /*
- * The example shop as a process that crashes at one step. Its steps are before and after each of its database writes
- * and requests: step 0 is before the first. It prints `listening <port>`, and `steps <number>` for each posted
+ * The example shop as a process that crashes at one step. There is a step before and after each database write and each
+ * request; step 0 is before the first. The process prints `listening <port>`, and `steps <number>` for each posted
  * purchase.
  */
 
 const { DATABASE = '', PAYONCE_URL = '', PAYONCE_KEY = '', WEBHOOK_SECRETS = '', DIES_AT = '-1' } = process.env;
 let steps = 0;
-/** Steps are counted from the first posted purchase. */
+/** True from the first posted purchase on. Steps are counted only then. */
 let isCounting = false;
 
 function step(): void {

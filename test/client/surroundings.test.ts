@@ -7,7 +7,7 @@ import { memoryKeys } from '../../client/key-store.ts';
 import { API_KEY } from '../world/api.ts';
 import { errorOf, TEA } from './client-world.ts';
 
-/** Longer than the time limit of these tests. Milliseconds. */
+/** Longer than the time limit of these tests, in milliseconds. */
 const LONG_MS = 600_000;
 
 describe('the client on the system clock and network', () => {
@@ -34,7 +34,7 @@ describe('the client on the system clock and network', () => {
   const silent = () => undefined;
   const busy = (response: ServerResponse) => response.writeHead(503, { 'retry-after': '300' }).end();
 
-  test('stops at the deadline when a server accepts its request and never answers', async () => {
+  test('stops at the deadline when a server accepts its request but never responds', async () => {
     answer = silent;
     // On a busy machine the deadline can pass before the request arrives.
     for (const timeoutMs of [200, 2_000, 20_000, 200_000]) {
@@ -48,7 +48,7 @@ describe('the client on the system clock and network', () => {
   test.each([
     ['during an attempt', silent],
     ['during a pause', busy],
-  ])('stops with the reason of the caller’s signal %s', async (_name, how) => {
+  ])('stops with the reason of the abort signal %s', async (_name, how) => {
     const stop = new AbortController();
     answer = (response) => {
       how(response);
@@ -59,7 +59,7 @@ describe('the client on the system clock and network', () => {
     expect(requests).toBe(1);
   });
 
-  test('stops waiting for an outcome with the reason of the caller’s signal', async () => {
+  test('stops waiting for an outcome with the reason of the abort signal', async () => {
     const stop = new AbortController();
     answer = (response) => {
       response.end(JSON.stringify({ object: 'payment', id: 'pay_1', status: 'processing' }));

@@ -34,7 +34,7 @@ describe('a webhook', () => {
     ['both secrets, at a receiver with the new secret', [CURRENT, PREVIOUS], [CURRENT]],
     ['both secrets, at a receiver with the old secret', [CURRENT, PREVIOUS], [PREVIOUS]],
     ['the old secret, at a receiver with both secrets', [PREVIOUS], [CURRENT, PREVIOUS]],
-  ])('signed with %s is accepted', async (_name, signing, secrets) => {
+  ])('is accepted when it is signed with %s', async (_name, signing, secrets) => {
     expect(await verify(signed(signing), secrets)).toMatchObject({ id: 'evt_1', type: 'payment.completed' });
   });
 
@@ -45,7 +45,7 @@ describe('a webhook', () => {
     expect(event.data.object).toMatchObject({ note: 'für Ada' });
   });
 
-  test('is accepted with each header as a list', async () => {
+  test('is accepted when each header is a list', async () => {
     const [id, timestamp, signatures] = Object.values(signed([PREVIOUS, CURRENT]));
     const headers = { 'webhook-id': [id ?? ''], 'webhook-timestamp': [timestamp ?? ''] };
     expect(await verify({ ...headers, 'webhook-signature': [signatures ?? ''] })).toMatchObject({ id: 'evt_1' });
@@ -65,12 +65,12 @@ describe('a webhook', () => {
     );
   });
 
-  test('is accepted with headers in any case', async () => {
+  test('is accepted with header names in any letter case', async () => {
     const headers = Object.entries(signed([CURRENT])).map(([name, value]) => [name.toUpperCase(), value] as const);
     expect(await verify(Object.fromEntries(headers))).toMatchObject({ id: 'evt_1' });
   });
 
-  test.each([-300, 300])('is accepted when it was signed %d seconds from now', async (seconds) => {
+  test.each([-300, 300])('is accepted when its timestamp is %d seconds from now', async (seconds) => {
     expect(await verify(signed([CURRENT], { atMs: NOW + seconds * 1000 }))).toMatchObject({ id: 'evt_1' });
   });
 
@@ -98,7 +98,7 @@ describe('a webhook', () => {
     ['a time too far in the future', signed([CURRENT], { atMs: NOW + 301_000 }), [CURRENT], BODY, '300 seconds'],
     ['no time', other('webhook-timestamp', 'now'), [CURRENT], BODY, 'webhook-timestamp'],
     ['no header', {}, [CURRENT], BODY, 'webhook-id is missing'],
-  ])('with %s is refused with a reason', async (_name, headers, secrets, body, reason) => {
+  ])('is refused for %s, with a reason', async (_name, headers, secrets, body, reason) => {
     const refused = verify(headers, secrets, body);
     await expect(refused).rejects.toMatchObject({ code: 'invalid_webhook', message: expect.stringContaining(reason) });
   });

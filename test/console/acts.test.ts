@@ -64,7 +64,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a request is rejected once by a double click', async () => {
+  test('a double click rejects a request once', async () => {
     await correct(await opened(`payments/${payment}`));
     const second = await opened('approvals', APPROVER_KEY);
     await decideOn(second, 'Reject');
@@ -73,7 +73,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.written.filter((each) => each.endsWith('/reject'))).toHaveLength(1);
   });
 
-  test('a job run, an export and a key roll each happen once by a double click', async () => {
+  test('a double click starts a job run, an export or a key roll only once', async () => {
     const administration = new TenantAdministration(api.store.database.client, TABLES, 'ada');
     const tenant = await administration.createTenant('Shop');
     await administration.createApiKey({ tenantId: tenant, mode: 'test', name: 'Shop', scopes: ['payments:read'] });
@@ -100,7 +100,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test("a tenant's limit is set once and reset once by double clicks", async () => {
+  test('a double click sets or resets the limit of a tenant only once', async () => {
     const tenant = await new TenantAdministration(api.store.database.client, TABLES, 'ada').createTenant('Shop');
     const page = await opened(`keys?tenant=${tenant}`);
     const limits = page.getByRole('region', { name: 'Request limits' });
@@ -170,7 +170,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a payment with more transitions than an API page is shown in its current state, even on a phone', async () => {
+  test('a payment with more transitions than fit on an API page is shown in its current state, even on a phone', async () => {
     for (let count = 0; count < 14; count += 1) await api.change(`${payment}/refunds`, `r${count}`, { amount: 100 });
     const page = await opened(`payments/${payment}`);
     await page.setViewportSize({ width: 390, height: 800 });

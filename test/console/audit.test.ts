@@ -19,7 +19,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
     return page;
   }
 
-  test('are shown to a viewer with verdicts, findings as text, the command, and the manifests', async () => {
+  test('are shown to a viewer with verdicts, plain-text findings, the command and the manifests', async () => {
     const page = await opened(await auditedArchive({ kind: 'line_unreadable', object: 'ledger/1', because: SCRIPT }));
     const nights = page.getByRole('region', { name: NIGHT }).getByRole('row');
     await nights.nth(1).getByRole('cell', { name: 'holds', exact: true }).waitFor();

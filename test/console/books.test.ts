@@ -3,7 +3,7 @@ import { Api, dataOf } from '../world/api.ts';
 import { accessible, describeConsole, picture } from './console-in-browser.ts';
 
 describeConsole('volumes and books in a browser', (shown) => {
-  test('the overview shows the work for operators, and the outcomes and the money of each day', async () => {
+  test('the overview shows open work for operators, and the outcomes and money of each day', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k1', { amount: 1500 });
@@ -26,7 +26,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('the books show balances that sum to zero, current and historical, with their entries', async () => {
+  test('the books show current and historical balances that sum to zero, with their entries', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k1', { amount: 1500 });
@@ -51,7 +51,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('the results of a payment search are exported once by a double click, with a link to the file', async () => {
+  test('a double click exports the results of a payment search once, with a link to the file', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k1');

@@ -19,7 +19,7 @@ import { until } from '../support/until.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
-/** The stage and prefix, which are part of the address at API Gateway. */
+/** The stage prefix of all addresses at API Gateway. */
 const PREFIX = '/live';
 
 /**
@@ -58,10 +58,7 @@ export class BuiltConsole {
   }
 }
 
-/**
- * Each suite needs a browser for half a minute, so a run of `npm test` plays only some of these suites; the slice
- * selects them.
- */
+/** Suites of which each run of `npm test` runs only a slice, because each needs a browser for half a minute. */
 const IN_TURN = [
   'acts of operators in a browser',
   'keyboard use and long lists in a browser',
@@ -73,8 +70,9 @@ const IN_TURN = [
 ];
 
 /**
- * Describes tests of the console in a real browser. Skipped on platforms without a browser package. @param name every
- * run plays a suite that is not in `IN_TURN`
+ * Describes tests of the console in a real browser. The suite is skipped on platforms without a browser package.
+ *
+ * @param name a suite that is not in `IN_TURN` is part of every run
  */
 export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) => void): void {
   const isPlayed = !IN_TURN.includes(name) || sliceOf(IN_TURN, 3).includes(name);
@@ -112,7 +110,7 @@ async function builtOnce(): Promise<Shared> {
   return shared;
 }
 
-/** The console in a real browser, over the product's API in this process. */
+/** The console in a real browser, which calls the production API in this process. */
 export class ConsoleInBrowser {
   #started: Started | undefined;
   #documents: ReturnType<typeof documentsApi> | undefined;
@@ -149,7 +147,10 @@ export class ConsoleInBrowser {
   }
 
   /**
-   * Sets how operators sign in. @param signIn settings of an identity provider. @default operators sign in with keys
+   * Sets how operators sign in.
+   *
+   * @param signIn settings of an identity provider
+   * @default operators sign in with keys
    */
   signsIn(signIn?: ConsoleSignIn): void {
     this.#documents = this.#running.built.documents(signIn);
@@ -164,7 +165,7 @@ export class ConsoleInBrowser {
     return this.#started;
   }
 
-  /** Answers as API Gateway does, with its stage. */
+  /** Responds as API Gateway does, with the stage in the path. */
   async #backend(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url);
     const path = pathname.slice(PREFIX.length);
@@ -215,7 +216,7 @@ export async function accessible(page: Page): Promise<void> {
   expect(found).toEqual([]);
 }
 
-/** Takes a picture for the documentation; only `npm run docs:pictures` stores it. */
+/** Takes a screenshot for the documentation. Only `npm run docs:pictures` stores it. */
 export async function picture(page: Page, name: string, height = 480): Promise<void> {
   const { PAYONCE_PICTURES: directory } = process.env;
   if (directory === undefined) return;
@@ -246,7 +247,7 @@ async function loaded(page: Page): Promise<void> {
   await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
 }
 
-/** Counts clicks from now on, until the page is reloaded. */
+/** Starts to count clicks until the page is reloaded. Returns a function that reads the count. */
 export async function countClicks(page: Page): Promise<() => Promise<number>> {
   await page.evaluate("globalThis.clicks = 0; addEventListener('click', () => { globalThis.clicks += 1; }, true)");
   return () => page.evaluate<number>('globalThis.clicks');

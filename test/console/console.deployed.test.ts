@@ -20,7 +20,7 @@ import { accessible, countClicks, eachScreen, identifyAs } from './console-in-br
 import { CopiedFunctions } from './copied-functions.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
-/** Changes the page title if the page executes it as markup. */
+/** Markup that changes the page title if the page executes it. */
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
 // The browser package supports no other platforms.
@@ -49,7 +49,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A payment whose process is killed after the charge. Its lease ends during the other tests. */
+  /** A payment whose process is killed after the charge. Its lease expires during the other tests. */
   let killed: KilledPayment;
 
   async function opened(url: string): Promise<Page> {
@@ -75,7 +75,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
   }
 
-  test('an operator ends a stuck payment from the overview within ten clicks, and a double click acts once', async () => {
+  test('an operator decides a stuck payment from the overview within ten clicks, and a double click acts once', async () => {
     const { json } = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { source: 'tok_async_short' } });
     await until(async () => {
       const { json: now } = await api.send('GET', `/v1/payments/${String(json['id'])}`);
@@ -111,7 +111,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     try {
       for (const host of ['127.0.0.1', 'localhost'] as const) {
         const page = await foreign.open(host);
-        // Fails even with the access key of this run.
+        // The request fails even with the access key of this run.
         const made = JSON.stringify({ FunctionName: `foreign-${host}`, Role: 'arn:aws:iam::000000000000:role/r' });
         expect(await postForm(page, `${functions}?${query}`, made)).toBe(403);
         expect(await embed(page, `${aws.awsEndpoint}/?Action=ListQueues&${query}`)).toBe(403);
@@ -136,7 +136,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     foreign.stop();
   });
 
-  test('a payer who follows a link of the shop approves a payment', async () => {
+  test('a payer who follows a link from the shop can approve a payment', async () => {
     const { json } = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { source: 'tok_action' } });
     const { url } = json['next_action'] as { readonly url: string };
     const foreign = await ForeignPage.serve(browser);

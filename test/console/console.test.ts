@@ -36,7 +36,7 @@ describe('the console files', () => {
     documents = built.documents();
   });
 
-  test('are small, hashed and cached for ever, except for the page that names them', async () => {
+  test('are small, hashed and cached forever, except for the page that references them', async () => {
     const page = await documents(gatewayEvent('GET', '/console/'));
     expect(page.headers).toMatchObject({ 'Cache-Control': 'no-cache' });
     expect(String(page.headers?.['Content-Security-Policy'])).toMatch(
@@ -129,7 +129,7 @@ describeConsole('an operator in a browser', (shown) => {
     return id;
   }
 
-  test('a first-time user ends a stuck payment within ten clicks, and a double click acts once', async () => {
+  test('a first-time user decides a stuck payment within ten clicks, and a double click acts once', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     await page.goto(`${shown.url}/#/overview?tenant=ten_desk`);
@@ -162,7 +162,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('an amount that is invalid for the payment’s currency is not sent, and an amount that differs from the processor is refused', async () => {
+  test('an amount that is invalid in the currency is not sent, and one that differs from the processor is refused', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     await openPayment(page, id);
@@ -229,7 +229,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('finds the payments of a tenant, with the query in the address', async () => {
+  test('finds the payments of a tenant, and keeps the query in the address', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k', { reference: 'Order <i>7</i>' });
@@ -281,7 +281,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('completed', { exact: true }).waitFor();
   });
 
-  test("a tenant's key is created once by a double click, shows its secret once, and is revoked", async () => {
+  test('a double click creates a key once; its secret is shown once, and it can be revoked', async () => {
     const api = new Api();
     shown.api = api;
     const { client } = api.store.database;
@@ -334,7 +334,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByRole('alert').getByText('unauthorized').waitFor();
   });
 
-  describe('with an identity provider', () => {
+  describe('the sign-in with an identity provider', () => {
     const audience = 'https://payonce.example';
     let provider: IdProvider;
     let passedMs = 0;
@@ -350,7 +350,7 @@ describeConsole('an operator in a browser', (shown) => {
     });
     afterEach(() => provider.stop());
 
-    test('signs in by a code, returns to the screen, and leaves no trace in the address or the storage', async () => {
+    test('uses a code, returns to the screen, and leaves no trace in the address or the storage', async () => {
       const page = await shown.opened();
       await page.goto(`${shown.url}/#/jobs`);
       await accessible(page);
@@ -365,7 +365,7 @@ describeConsole('an operator in a browser', (shown) => {
       expect(shown.violations).toEqual([]);
     });
 
-    test('repeats the sign-in after the token has expired, and returns to the requested screen', async () => {
+    test('is repeated after the token has expired, and returns to the requested screen', async () => {
       const page = await shown.opened();
       await identifyAs(page, 'owner');
       await page.getByText('owner (owner)').waitFor();
@@ -383,7 +383,7 @@ describeConsole('an operator in a browser', (shown) => {
       expect(shown.violations).toEqual([]);
     });
 
-    test('a person without a role, and an answer that this tab did not request, are refused with a message', async () => {
+    test('refuses a person without a role, or a response that this tab did not request, with a message', async () => {
       const page = await shown.opened();
       await identifyAs(page, 'accountant');
       await page.getByRole('alert').getByText('unauthorized').waitFor();

@@ -18,8 +18,8 @@ import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
 /**
- * Copies of deployed functions with changed variables, behind an address like API Gateway's. The remaining functions
- * are the deployed originals.
+ * Serves copies of deployed functions with changed environment variables, behind an address like API Gateway's. All
+ * other functions are the deployed originals.
  */
 export class CopiedFunctions {
   readonly #client: LambdaClient;
@@ -56,7 +56,7 @@ export class CopiedFunctions {
     const FunctionName = `${construct}-${crypto.randomUUID()}`;
     const { Code, Configuration: { Role, Handler, Runtime, Timeout, MemorySize, Environment } = {} } =
       await this.#client.send(new GetFunctionCommand({ FunctionName: await this.#named(construct) }));
-    // The local AWS serves the code to callers of its own run only.
+    // The local AWS serves the code only to callers of its own run.
     const authorization = `AWS4-HMAC-SHA256 Credential=${localAws().accessKeyId}/20260101/us-east-1/lambda/aws4_request`;
     const code = await fetch(Code?.Location ?? '', { headers: { authorization } });
     invariant(code.ok, `the code of ${construct} was answered with ${code.status}`);
@@ -81,7 +81,7 @@ export class CopiedFunctions {
     this.#server.closeAllConnections();
     for (const FunctionName of this.#copies.values())
       await this.#client.send(new DeleteFunctionCommand({ FunctionName })).catch((error: unknown) => {
-        // It was not created, or the first attempt of a retried request deleted it.
+        // The function was never created, or an earlier attempt of this retried request deleted it.
         if (!(error instanceof ResourceNotFoundException)) throw error;
       });
     this.#client.destroy();

@@ -33,7 +33,7 @@ describeConsole('dead letters in a browser', (shown) => {
     return page;
   }
 
-  test('are put back once by a double click', async () => {
+  test('are redriven once by a double click', async () => {
     const page = await openQueue(DEAD_LETTERS);
     await page.getByText('<b>malformed</b>').first().waitFor();
     await accessible(page);
@@ -49,7 +49,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('that another person has just put back are shown as gone', async () => {
+  test('are shown as gone if another person has just redriven them', async () => {
     const page = await openQueue(DEAD_LETTERS);
     await shown.api.write(`/v1/admin/queues/${DEAD_LETTERS}/redrive`, 'another');
     await decideOn(page, 'Redrive');
@@ -66,23 +66,20 @@ describeConsole('dead letters in a browser', (shown) => {
       [ORDER, 'postmark email.send', 'postmark_account'],
       'letter',
     ],
-  ])(
-    'that are %s are shown with their reason, and redriven once by a double click',
-    async (_what, from, to, shows, id) => {
-      const page = await openQueue(from);
-      for (const text of shows) await page.getByText(text).waitFor();
-      await accessible(page);
-      await page.getByRole('button', { name: 'Redrive' }).click();
-      await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
-      await page.getByText('The messages were moved').waitFor();
-      await page.getByText('Nothing waits here.').first().waitFor();
-      expect([messages.ids(from), messages.ids(to)]).toEqual([[], [id]]);
-      expect(shown.written).toEqual([`POST /v1/admin/queues/${from}/redrive`]);
-      expect(shown.violations).toEqual([]);
-    },
-  );
+  ])('are shown with their reason, and redriven once by a double click: %s', async (_what, from, to, shows, id) => {
+    const page = await openQueue(from);
+    for (const text of shows) await page.getByText(text).waitFor();
+    await accessible(page);
+    await page.getByRole('button', { name: 'Redrive' }).click();
+    await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
+    await page.getByText('The messages were moved').waitFor();
+    await page.getByText('Nothing waits here.').first().waitFor();
+    expect([messages.ids(from), messages.ids(to)]).toEqual([[], [id]]);
+    expect(shown.written).toEqual([`POST /v1/admin/queues/${from}/redrive`]);
+    expect(shown.violations).toEqual([]);
+  });
 
-  test('that no function can process, and job entries, show an alternative, and a viewer can do nothing', async () => {
+  test('cannot be redriven by a viewer, or from a queue that a command or a job empties', async () => {
     for (const [queue, because] of [
       ['Archive-Parked', 'use the command `payonce redrive`'],
       ['Open claims', 'A job empties this queue: request a run of it.'],

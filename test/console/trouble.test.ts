@@ -4,11 +4,11 @@ import { sliceOf } from '../support/slice.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, describeConsole } from './console-in-browser.ts';
 
-/** Changes the page title if the page executes it as markup. */
+/** Markup that changes the page title if the page executes it. */
 const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
 describeConsole('the console under failures', (shown) => {
-  /** Makes the API answer each request for a path like this, as a gateway or a limit may. */
+  /** Makes every request for this path receive this response, as a gateway or a rate limit may send it. */
   const answers = (page: Page, path: string, status: number, body: string) =>
     page.route(`**${path}`, (route) => route.fulfill({ status, body }));
 
@@ -22,7 +22,7 @@ describeConsole('the console under failures', (shown) => {
     return dialog;
   }
 
-  test('an action whose answer is lost is retried in the same dialog, and takes effect once', async () => {
+  test('an action whose response is lost is retried in the same dialog, and takes effect once', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');
@@ -44,7 +44,7 @@ describeConsole('the console under failures', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('while an action waits for its answer the dialog shows this, stays open, and sends nothing more', async () => {
+  test('a dialog stays open, shows the wait and sends nothing more while its action waits for a response', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');
@@ -76,7 +76,7 @@ describeConsole('the console under failures', (shown) => {
     [200, '<html>A proxy</html>', 'The answer cannot be read.'],
   ] as const;
   test.each(sliceOf(failures, 5))(
-    'an answer with status %i is shown as a message, and the same list can be reloaded',
+    'a response with status %i is shown as a message, and the same list can be reloaded',
     async (status, body, text) => {
       shown.api = new Api();
       const page = await shown.signedIn();
@@ -92,7 +92,7 @@ describeConsole('the console under failures', (shown) => {
     },
   );
 
-  test('a further page of a list that fails to load is reported, and can be requested a second time', async () => {
+  test('a list page that fails to load is reported, and can be requested again', async () => {
     const api = new Api();
     shown.api = api;
     for (let count = 0; count < 101; count += 1) await api.paid(`k${count}`);
@@ -107,7 +107,7 @@ describeConsole('the console under failures', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a sign-in that ends is reported, and the screen and its filters return after the next sign-in', async () => {
+  test('an expired sign-in is reported, and the screen and its filters return after the next sign-in', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k', { reference: 'Order 7' });
@@ -139,7 +139,7 @@ describeConsole('the console under failures', (shown) => {
       [`#/waiting/${encodeURIComponent('../../../admin/me')}`, 'There is no such queue.'],
       [`#/books?tenant=${encodeURIComponent(`ten_${SCRIPT}`)}&mode=test`, 'Payonce-Tenant must be the id of a tenant'],
     ] as const;
-    test.each(sliceOf(addresses, 5))('%s breaks nothing, and the other screens can be opened', async (hash, text) => {
+    test.each(sliceOf(addresses, 5))('does not prevent the opening of other screens: %s', async (hash, text) => {
       shown.api = new Api();
       const page = await shown.signedIn();
       await page.goto(`${shown.url}/${hash}`);
@@ -154,7 +154,7 @@ describeConsole('the console under failures', (shown) => {
     });
   });
 
-  test('of two tabs, the second learns that the first has decided, and shows the decision', async () => {
+  test('a tab reports that another tab has already decided, and shows the decision', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k', { source: 'tok_async' });

@@ -36,7 +36,7 @@ describeConsole('webhooks in a browser', (shown) => {
     await page.getByText(`410: ${ANSWER}`).waitFor();
   }
 
-  test('a failed delivery is resent once by a double click, and its answer is shown as text', async () => {
+  test('a double click resends a failed delivery once, and its response is shown as text', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);
     await accessible(page);
@@ -69,7 +69,7 @@ describeConsole('webhooks in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a test event is sent once by a double click', async () => {
+  test('a double click sends a test event once', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);
     await decideOn(page, 'Send test event');

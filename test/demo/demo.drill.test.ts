@@ -47,7 +47,7 @@ describe('the demonstration on the deployed stack', () => {
     demo = await deployDemo(aws, directory, () => undefined);
     const shown = SCENARIOS.filter(({ id }) => SHOWN.includes(id));
     await withSides(aws, demo, async (sides) => {
-      // The naive shop's lost event costs a minute of waiting.
+      // Only Payonce's side runs: on the naive side, the wait for its lost event takes a minute.
       const stopped = await causeFailure(sides.payonce, scenario('relay-stopped'), randomUUID());
       [findings, withoutRelay] = await Promise.all([
         sideBySide(sides, shown, () => undefined),
@@ -57,7 +57,7 @@ describe('the demonstration on the deployed stack', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  test('counts every scenario at the owners of the effects, in the given order, with one effect by Payonce', () => {
+  test('reports exactly one effect by Payonce in every scenario, in the given order', () => {
     expect(findings.map(({ payonce }) => payonce)).toEqual(SHOWN.map(() => ONCE));
     expect(exitCode(findings)).toBe(0);
   });

@@ -109,7 +109,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
-  test('a trouble that could not be caused is shown as failed, with its error as text', async () => {
+  test('a trouble that could not be caused is shown as failed, with its error as plain text', async () => {
     play = () => Promise.reject(new Error(SCRIPT));
     const page = await opened();
     await page.getByRole('button', { name: 'Run' }).click();

@@ -19,7 +19,6 @@ const TWICE: Counts = { atProcessor: 2, postings: 2, events: 2, effects: 2 };
 
 describe('the lab server', () => {
   let folder: string;
-  /** Performs the next run. */
   let play: Play;
   let ask: (path: string, init?: RequestInit) => Promise<Response>;
   beforeAll(async () => {
@@ -53,7 +52,7 @@ describe('the lab server', () => {
     });
   const finding = (trouble: string): Finding => ({ trouble, moves: 'charge', naive: TWICE, payonce: ONCE });
 
-  test('serves the page and its files under the content policy of the console, and nothing else', async () => {
+  test('serves only the page and its files, under the content security policy of the console', async () => {
     const page = await ask('/');
     expect(page.headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self';/,
@@ -147,7 +146,7 @@ describe('the lab server', () => {
     expect((await ask('/lab/runs/none')).status).toBe(404);
   });
 
-  test('refuses other host names, which can be bound to loopback, and posts from pages of other origins', async () => {
+  test('refuses other host names (DNS rebinding), and posts from pages of other origins', async () => {
     for (const host of ['evil.example', `evil.example:${PORT}`, '127.0.0.1', '127.0.0.1:80']) {
       const refused = await ask('/lab', { headers: { host } });
       expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'foreign_host' }]);

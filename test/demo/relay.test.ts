@@ -13,7 +13,7 @@ const RELAY = 'relay';
 describe("the demonstration's relay switch", () => {
   let lambda: Server;
   let endpoint: string;
-  /** States to which its event source was switched. */
+  /** Recorded switches of the relay's event source; true means enabled. */
   let switched: boolean[];
   beforeEach(async () => {
     switched = [];

@@ -37,7 +37,7 @@ const scenarioOf = (id: string, provoke: Scenario['provoke'], more: Partial<Scen
 });
 
 describe('a failure', () => {
-  test('that was too late is caused again with a fresh key, whose payment is counted', async () => {
+  test('is caused again with a fresh key if it was too late, and the payment of that key is counted', async () => {
     const keys: string[] = [];
     const scenario = scenarioOf('late', async (_, key) => {
       if (keys.push(key) < 3) throw new TooLate();
@@ -47,12 +47,12 @@ describe('a failure', () => {
     expect(subject.payment).toBe('late-3');
   });
 
-  test('that is always too late is reported', async () => {
+  test('is reported if it is always too late', async () => {
     const scenario = scenarioOf('late', () => Promise.reject(new TooLate()));
     await expect(causeFailure(sideOf([]), scenario, 'late')).rejects.toThrow('late was too late 20 times');
   });
 
-  test('that could not be caused is reported at once', async () => {
+  test('is reported immediately if it could not be caused', async () => {
     let attempts = 0;
     const scenario = scenarioOf('crash', async () => {
       attempts += 1;
@@ -62,7 +62,7 @@ describe('a failure', () => {
     expect(attempts).toBe(1);
   });
 
-  test('of an event counts the payment that the event requests', async () => {
+  test('counts the payment requested by its event', async () => {
     let eventId = '';
     const scenario = scenarioOf('event', async (_, key) => void (eventId = key), { isByEvent: true });
     expect((await causeFailure(sideOf([]), scenario, 'event')).subject.payment).toBe(`event ${eventId}`);
@@ -70,7 +70,7 @@ describe('a failure', () => {
   });
 });
 
-test('runs scenarios by turn, counts after the retries, and returns the findings in the given order', async () => {
+test('the comparison runs scenarios by turn, counts after the retries, and returns the findings in the given order', async () => {
   const paid: { naive: string[]; payonce: string[] } = { naive: [], payonce: [] };
   const sides = { naive: sideOf(paid.naive), payonce: sideOf(paid.payonce) };
   const paidOn = (side: Side): string[] => (side === sides.naive ? paid.naive : paid.payonce);
@@ -106,7 +106,7 @@ test('runs scenarios by turn, counts after the retries, and returns the findings
   ]);
 });
 
-test('counts that are shown skip a failed count, and end with the signal', async () => {
+test('repeated counting skips a failed count, and ends at the abort signal', async () => {
   const side = sideOf(['key']);
   const charges = side.charges.bind(side);
   side.charges = async (payment) => {

@@ -24,7 +24,7 @@ describe('the demonstration', () => {
     ['a double effect', { effects: 2 }, '2 effects'],
     ['a lost effect', { effects: 0 }, 'no effect'],
     ['a lost event', { events: 0, effects: 0 }, 'no event, no effect'],
-  ])('fails for %s at Payonce in any row, and reports the row', (_, planted, words) => {
+  ])('fails if any row has %s at Payonce, and reports the row', (_, planted, words) => {
     const findings = [found(), found(planted), found()];
     expect(exitCode(findings)).toBe(1);
     expect(plainTable(findings)).toMatch(new RegExp(`  ${words}$`, 'm'));
@@ -35,12 +35,12 @@ describe('the demonstration', () => {
     expect(exitCode([])).toBe(1);
   });
 
-  test('reports refunds where refunds were counted', () => {
+  test('reports refunds for scenarios that refund', () => {
     expect(verdict({ ...ONCE, atProcessor: 3 }, { moves: 'refund' })).toBe('3 refunds');
     expect(verdict(ONCE, { moves: 'refund' })).toBe('once');
   });
 
-  test('counts every effect as excess where the processor refuses', () => {
+  test('counts every effect as excess if the processor refuses', () => {
     const none: Counts = { atProcessor: 0, postings: 0, events: 0, effects: 0 };
     const refused = { ...found(), moves: 'refund', expected: 0, naive: { ...ONCE, atProcessor: 0 } } as const;
     expect(cells([{ ...refused, payonce: none }])[1]?.slice(3)).toEqual(['1 posting, 1 event, 1 effect', 'nothing']);

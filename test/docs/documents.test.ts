@@ -13,7 +13,7 @@ describe('links between documents', () => {
 
   const generated = PAGES.map(([file]) => `generated/docs/${file}`);
 
-  test.each(documents)('of %s have an existing target', (document) => {
+  test.each(documents)('have existing targets in %s', (document) => {
     const links = [...read(document).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)( \(written by `npm ci`\))?/g)];
     const broken = links.filter(([, target = '', note]) => {
       if (/^https?:/.test(target)) return false;
@@ -53,7 +53,7 @@ describe('TypeScript examples in the documents', () => {
     [...read(document).matchAll(/```ts\n([^]*?)```/g)].map(([, example = '']) => [document, example] as const),
   );
 
-  test.each(examples)('of %s call only functions that exist in the code', (_document, example) => {
+  test.each(examples)('call only existing functions in %s', (_document, example) => {
     const called = [...example.matchAll(/\b([a-z]\w+)\(/g)].map(([, name = '']) => name);
     const made = ['async', 'cron', 'commissionRow', 'book', 'showDecline', 'grant'];
     expect(called.filter((name) => !made.includes(name) && !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
@@ -109,11 +109,14 @@ test('the glossary defines each word once', () => {
 describe("the sandbox's magic sources", () => {
   const sourcesIn = (document: string) => new Set(read(document).match(/tok_\w+/g));
 
-  test.each(['docs/start/first-payment.md', 'docs/reference/sandbox.md'])('in %s exist', (document) => {
-    const named = [...sourcesIn(document)];
-    expect(named.length).toBeGreaterThan(5);
-    expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);
-  });
+  test.each(['docs/start/first-payment.md', 'docs/reference/sandbox.md'])(
+    'exist if they are named in %s',
+    (document) => {
+      const named = [...sourcesIn(document)];
+      expect(named.length).toBeGreaterThan(5);
+      expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);
+    },
+  );
 
   test('are all listed in docs/reference/sandbox.md', () => {
     const inCode = sourcesIn('sandbox/magic-sources.ts');

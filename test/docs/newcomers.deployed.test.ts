@@ -30,7 +30,7 @@ let folder: string;
 const background: ChildProcess[] = [];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'payonce-newcomer-'));
-  // The files that `npm start` leaves, and an npx that does not search for packages.
+  // Creates the files that `npm start` leaves, and an npx that does not search for packages.
   mkdirSync(join(folder, 'bin'));
   new StateFile(folder).write(aws);
   const npx = `#!/bin/sh\ntool=$1; shift\ncase $tool in\n  node) exec '${process.execPath}' "$@" ;;\n  payonce) exec '${process.execPath}' '${PROJECT}/cli/payonce.mjs' --directory '${folder}' "$@" ;;\nesac\n`;

@@ -47,7 +47,7 @@ describe('the README of each capability folder', () => {
     expect(files.filter((file) => !existsSync(join(PROJECT, 'lambdas', file)))).toEqual([]);
   });
 
-  test('names each kind of Ledger and Registry row in exactly one README', () => {
+  test('every kind of Ledger and Registry row is named in exactly one README', () => {
     const texts = ROOMS.map((room) => [room, readmeOf(room)] as const);
     const owners = [...Object.values(LedgerRow), ...Object.values(RegistryRow)].map((prefix) => ({
       prefix,

@@ -33,7 +33,7 @@ describe('docs/reference/state-machine.md', () => {
     ['charges', CHARGE_TABLE, PAYMENT_STATUSES],
     ['refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed', 'given_up']],
     ['disputes', DISPUTE_TABLE, ['none', 'open', 'won', 'lost']],
-  ])('lists the effect on %s in each state once', (part, table, states) => {
+  ])('lists the effect of each fact on %s exactly once per state', (part, table, states) => {
     const stated = rowsOf(part).flatMap(([fact, known]) =>
       (known === 'any state' ? states : quoted(known)).map((state) => `${quoted(fact)[0]} in ${state}`),
     );
@@ -72,11 +72,11 @@ describe('docs/reference/state-machine.md', () => {
 describe('a document', () => {
   const markers = /<!-- made from the code: disputes -->[^]*?<!-- end: disputes -->\n/;
 
-  test('without a marked place for a generated section is rejected, and the error names the section', () => {
+  test('is rejected without a marked place for a generated section, and the error names the section', () => {
     expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "disputes" must have one place');
   });
 
-  test('with two marked places for a section is rejected', () => {
+  test('is rejected with two marked places for one section', () => {
     const [place = ''] = markers.exec(DOCUMENT) ?? [];
     expect(() => fill(DOCUMENT + place)).toThrow('the part "disputes" must have one place');
   });

@@ -6,7 +6,7 @@ const workflows = globSync('.github/workflows/*.yml');
 const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 
 describe('workflows', () => {
-  test('run the two commands of the README, and the whole proof every night', () => {
+  test('run the two README commands, and the complete proof every night', () => {
     const [ci, prove] = [read('.github/workflows/ci.yml'), read('.github/workflows/prove.yml')];
     for (const command of ['npm ci && npm start', 'npm ci && npm test']) {
       expect(read('README.md')).toContain(`\n${command}`);

@@ -78,7 +78,7 @@ function harness(behave: Behavior = async () => 'done', park: Parking['park'] = 
 }
 
 describe('a batch of events', () => {
-  test('is processed message by message: only messages that failed or are in progress are redelivered', async () => {
+  test('is processed message by message, so that only failed or busy messages are redelivered', async () => {
     const kinds = ['done', 'busy', 'done_before', 'throw', 'done'];
     const { receive, again, faults, batches } = harness(async () => {
       const kind = kinds.shift();
@@ -120,15 +120,12 @@ describe('a batch of events', () => {
       'unexpected',
       'payment.completed.v2',
     ],
-  ])(
-    'continues after %s in its middle, which is parked unchanged with the reason',
-    async (_what, body, reason, detail) => {
-      const { receive, parked, taken } = harness();
-      expect(await receive(envelope(EVENT), body, envelope(EVENT))).toEqual([]);
-      expect(taken).toHaveLength(2);
-      expect(parked).toEqual([{ body, reason, detail: expect.stringContaining(detail) }]);
-    },
-  );
+  ])('continues after %s, which is parked unchanged with the reason', async (_what, body, reason, detail) => {
+    const { receive, parked, taken } = harness();
+    expect(await receive(envelope(EVENT), body, envelope(EVENT))).toEqual([]);
+    expect(taken).toHaveLength(2);
+    expect(parked).toEqual([{ body, reason, detail: expect.stringContaining(detail) }]);
+  });
 
   test.each([
     ['is processing the message', async () => 'busy' as const],
@@ -143,7 +140,7 @@ describe('a batch of events', () => {
   test.each([
     ['a bug', new TypeError('undefined is not a function'), 'TypeError'],
     ['a refusal', new TerminalError('mail_token_invalid', 'refused'), 'mail_token_invalid'],
-  ])('parks a message with the reason after five failures by %s', async (_why, error, detail) => {
+  ])('parks a message with the reason after five failures due to %s', async (_why, error, detail) => {
     const { take, again, parked, faults } = harness(() => Promise.reject(error));
     const body = envelope(EVENT);
     // The message was throttled for hours before its first failure.
@@ -187,7 +184,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('in a batch with many deliveries, every message but the first waits when the function has no time left', async () => {
+  test('every message but the first waits when the function of a redelivered batch has no time left', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;
@@ -199,8 +196,8 @@ describe('a batch of events', () => {
     expect(await take(records.slice(0, 2), { getRemainingTimeInMillis: () => 1_000 })).toHaveLength(1);
   });
 
-  // A message during which a function was killed cannot be distinguished from a message that kills its function; and a
-  // message that never starts never finishes.
+  // A message in progress when its function is killed looks like a message that kills its function. A message that
+  // never starts never finishes.
   test.each([
     ['payment requests', LONGEST_MESSAGE_SECONDS.paymentRequest, REQUEST_BUDGET_SECONDS, PAYMENTS_TIMEOUT_SECONDS],
     ['consumers', LONGEST_MESSAGE_SECONDS.consumed, RECEIPT_SECONDS, CONSUMER_TIMEOUT_SECONDS],
@@ -219,7 +216,7 @@ describe('a batch of events', () => {
   );
 
   test.each([3, 4, 5])(
-    'at delivery %d, a message that must wait does not delay other messages of its batch',
+    'a message that must wait does not delay other messages of its batch at delivery %d',
     async (receives) => {
       const { receiveAgain, acknowledged } = harness(async ({ event }) => {
         if (event.id === 'waits') throw new RetryableError('mail_unavailable', 'not now');

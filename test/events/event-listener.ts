@@ -19,7 +19,6 @@ import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
-/** Returns an output of a deployed stack. */
 export async function stackOutput(stack: keyof typeof StackName, output: keyof typeof StackOutput): Promise<string> {
   const { awsEndpoint: endpoint, region } = localAws();
   const client = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });

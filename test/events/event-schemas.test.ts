@@ -60,7 +60,7 @@ describe('a newer event of the same version', () => {
   });
 
   test.each([null, 'text', 7, [], {}, { ...event, event: { ...event['event'], version: 2 } }])(
-    'with %j is malformed, and never throws',
+    'is malformed and does not throw if it is %j',
     (detail) => {
       expect(readEvent(NAME, detail)).toMatchObject({ kind: 'malformed' });
     },

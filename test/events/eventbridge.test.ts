@@ -20,7 +20,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** Serves EventBridge's HTTP API with a prepared answer, and records the requests. */
+/** Serves EventBridge's HTTP API with a fixed response, and records the requests. */
 async function bus(status: number, answer: unknown) {
   const asked: { headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[] = [];
   const server = createServer((request, response) => {
@@ -63,7 +63,7 @@ describe('events on EventBridge', () => {
   test.each([
     ['sampled', 'Sampled=1', { TraceHeader: `${TRACE};Sampled=1` }],
     ['not sampled', 'Sampled=0', {}],
-  ])('of a traced execution and %s are sent in its trace', async (_what, sampled, expected) => {
+  ])('carry the trace header of their execution only if it is sampled: %s', async (_what, sampled, expected) => {
     const before = { ...process.env };
     Object.assign(process.env, { [TRACING]: 'true', _X_AMZN_TRACE_ID: `${TRACE};${sampled};Lineage=1:2` });
     const harness = new RelayHarness();
@@ -89,7 +89,7 @@ describe('events on EventBridge', () => {
     }
   });
 
-  test('have one outcome each', async () => {
+  test('each have their own outcome', async () => {
     const Entries = [
       { ErrorCode: 'ThrottlingException' },
       { EventId: '2' },
@@ -112,7 +112,7 @@ describe('events on EventBridge', () => {
     ['answers for fewer events than it received', 200, { Entries: [] }, 'bus_ambiguous'],
     ['refuses the contents of a call', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
     ['refuses us', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
-  ])('are classified by their possible effects when the bus %s', async (_what, status, answer, code) => {
+  ])('fail with an error that states their possible effect when the bus %s', async (_what, status, answer, code) => {
     const { publisher } = await bus(status, answer);
     await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });
   });

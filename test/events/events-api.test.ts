@@ -18,7 +18,7 @@ beforeEach(() => {
 const typesOf = (reply: Reply) => dataOf(reply).map(({ type }) => String(type));
 
 describe('the list of events', () => {
-  test('is sorted newest first, and each event equals its read by id, byte for byte', async () => {
+  test('is sorted newest first, and each event is byte-identical to its retrieval by id', async () => {
     const id = await payments.paid('k-1', { capture: 'manual', metadata: { b: '2', a: '1' } });
     await payments.change(`${id}/capture`, 'c', {});
     payments.clock.advance(1000);
@@ -74,7 +74,7 @@ describe('the list of events', () => {
     ['limit=0', 'limit'],
     ['starting_after=evt_1', 'starting_after'],
     ['order=asc', 'order'],
-  ])('is refused for %s, naming the parameter', async (search, param) => {
+  ])('is refused for %s, and the error names the parameter', async (search, param) => {
     expect((await harness.get(`${PATH}?${search}`)).body).toMatchObject({ status: 400, param });
   });
 
@@ -88,7 +88,7 @@ describe("another tenant's events", () => {
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
   ])(
-    'are not visible to %s, by id, list or cursor, and the answer reveals nothing about them',
+    'are not visible to %s by id, list or cursor, and the response reveals nothing about them',
     async (_who, key, record) => {
       harness.registerKey(key, record);
       await payments.paid('k-1');

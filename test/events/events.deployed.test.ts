@@ -23,7 +23,7 @@ describe('events on the deployed stack', () => {
   const run = crypto.randomUUID().slice(0, 8);
   let paymentId: unknown;
 
-  test('a payment’s outcome reaches a subscriber of the bus, readable and complete', async () => {
+  test('the outcome of a payment reaches a bus subscriber, readable and complete', async () => {
     const metadata = { affiliate: `aff_${run}`, order: '6735', receipt_email: `${run}@example.com` };
     const body = { description: 'two shirts', metadata };
     ({ id: paymentId } = (await api.pay({ key: `events-${run}`, body })).json);
@@ -54,7 +54,7 @@ describe('events on the deployed stack', () => {
     expect(again).toEqual(first);
   });
 
-  test('a parked event is published once more by a redrive that is requested twice', async () => {
+  test('a redrive that is requested twice publishes a parked event once', async () => {
     const { awsEndpoint: endpoint, region } = aws;
     const { Items = [] } = await documentClient(dynamoDbClient()).send(
       new QueryCommand({
@@ -113,7 +113,6 @@ describe('events on the deployed stack', () => {
     ]);
   });
 
-  /** Waits for the commissions of an affiliate. */
   async function commissionsOf(affiliate: string) {
     return until(async () => {
       const rows = await documentClient(dynamoDbClient()).send(

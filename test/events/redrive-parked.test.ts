@@ -8,19 +8,19 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 describe('a parked message', () => {
-  test('is a record of the Stream if it is complete', () => {
+  test('is a Stream record if it is complete', () => {
     const record = { eventName: 'MODIFY', dynamodb: { SequenceNumber: '1' } };
     const body = JSON.stringify(record);
     expect(parkedWork(body)).toMatchObject({ kind: 'record', record: { whole: body, content: { kind: 'tampered' } } });
   });
 
-  test('that is not JSON is an unreadable record, and is kept unchanged', () => {
+  test('is an unreadable record, kept unchanged, if it is not JSON', () => {
     const content = { kind: 'unreadable', detail: 'no JSON' };
     expect(parkedWork('{"cut')).toEqual({ kind: 'record', record: { position: '', whole: '{"cut', content } });
   });
 
   /** Format: AWS Lambda developer guide, "Retain discarded records for a DynamoDB event source". */
-  test('with only a position in the Stream is republished from the Ledger, with ten minutes around it for clock skew', () => {
+  test('is republished from the Ledger if it has only a Stream position, with a ten-minute margin for clock skew', () => {
     const pointer = {
       requestContext: { condition: 'RetryAttemptsExhausted', approximateInvokeCount: 21 },
       version: '1.0',
@@ -39,7 +39,7 @@ describe('a parked message', () => {
   });
 
   /** Format: AWS Lambda developer guide, "Capturing records of Lambda asynchronous invocations". */
-  test('that Lambda parked after a failed redrive is the redriven message', () => {
+  test('is the original message if Lambda parked it after a failed redrive', () => {
     const parked = JSON.stringify({ eventName: 'REMOVE', dynamodb: { SequenceNumber: '1' } });
     const failed = {
       version: '1.0',
@@ -81,12 +81,12 @@ describe('a redriven message', () => {
     return { kind: 'record', record };
   };
 
-  test('that is a record is published', async () => {
+  test('is published if it is a record', async () => {
     expect(await redrive(recordOf(3))).toMatchObject({ published: 1, parked: 0 });
     expect(harness.publishedIds).toEqual(harness.expected.slice(0, 1));
   });
 
-  test('whose record is refused a second time is parked as a new message, with the reason', async () => {
+  test('is parked as a new message with the reason if its record is refused again', async () => {
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     expect(await redrive(recordOf(3))).toMatchObject({ published: 0, parked: 1 });
     const whole = harness.records[3]?.whole;
@@ -96,21 +96,18 @@ describe('a redriven message', () => {
   test.each([
     ['a record', () => recordOf(3)],
     ['a range', () => range],
-  ])(
-    'that is %s fails while the bus is unavailable, so that Lambda retries it, and is not parked',
-    async (_what, of) => {
-      harness.bus.trouble = () => ({ kind: 'not_now', code: 'InternalFailure' });
-      await expect(redrive(of())).rejects.toMatchObject({ name: 'RetryableError', code: 'events_not_published' });
-      expect(harness.parked).toEqual([]);
-      harness.bus.trouble = () => undefined;
-      expect(await redrive(of())).toMatchObject({ parked: 0 });
-      expect(new Set(harness.publishedIds)).toEqual(
-        new Set(of().kind === 'range' ? harness.expected : [harness.expected[0]]),
-      );
-    },
-  );
+  ])('fails without being parked while the bus is unavailable, so that Lambda retries it: %s', async (_what, of) => {
+    harness.bus.trouble = () => ({ kind: 'not_now', code: 'InternalFailure' });
+    await expect(redrive(of())).rejects.toMatchObject({ name: 'RetryableError', code: 'events_not_published' });
+    expect(harness.parked).toEqual([]);
+    harness.bus.trouble = () => undefined;
+    expect(await redrive(of())).toMatchObject({ parked: 0 });
+    expect(new Set(harness.publishedIds)).toEqual(
+      new Set(of().kind === 'range' ? harness.expected : [harness.expected[0]]),
+    );
+  });
 
-  test('that is a range raises the alarm for a payment in review, because the relay may have crashed before the alarm', async () => {
+  test('raises the alarm for a payment in review if it is a range, because the relay may have crashed before the alarm', async () => {
     const [first] = chains(1);
     if (first === undefined) throw new Error('the payment has no transition');
     const review = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1', capturedMinor: 999 });
@@ -120,13 +117,13 @@ describe('a redriven message', () => {
     expect(harness.alarms).toEqual([`payment_to_review ${first.payment.id}`]);
   });
 
-  test('that is a range publishes all its events under their ids', async () => {
+  test('publishes all events under their ids if it is a range', async () => {
     expect(await redrive(range)).toEqual({ published: 3, parked: 0, tampered: 0 });
     expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
     expect(harness.parked).toEqual([]);
   });
 
-  test('with an unpublishable event in its range is parked again, and the other events are published', async () => {
+  test('is parked again if an event of its range cannot be published, and the other events are published', async () => {
     const [refused] = harness.expected;
     harness.bus.trouble = (id) => (id === refused ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
     expect(await redrive(range)).toEqual({ published: 2, parked: 1, tampered: 0 });
@@ -135,7 +132,7 @@ describe('a redriven message', () => {
     ]);
   });
 
-  test('with a range that takes longer than an execution is parked again from its stopping point', async () => {
+  test('is parked again from its stopping point if its range takes longer than one execution', async () => {
     const { ledger } = harness.store;
     const outcomesAfter = ledger.outcomesAfter.bind(ledger);
     ledger.outcomesAfter = async (at, untilMs) => {
@@ -151,15 +148,16 @@ describe('a redriven message', () => {
     expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
   });
 
-  test("older than the consumers' deduplication is not published, and is parked again with the reason", async () => {
+  test('is parked again unpublished, with the reason, if it is older than the deduplication of consumers', async () => {
     harness.clock.advance(14 * DAY_MS);
     expect(await redrive(range)).toEqual({ published: 0, parked: 1, tampered: 0 });
     expect(harness.parked).toMatchObject([{ body: parkedRangeBody(range), reason: 'beyond_horizon' }]);
     expect(harness.publishedIds).toEqual([]);
   });
 
-  test('with a range of days publishes the events that consumers still deduplicate, and parks its older beginning', async () => {
-    // The state that the job parks: a quiet deployment with the first refused event 13 days ago and the last one now.
+  test('publishes the events of a long range that consumers still deduplicate, and parks its older part', async () => {
+    // The range that the job parks in a quiet deployment whose first refused event is 13 days old and whose last one is
+    // new.
     harness.clock.advance(-60 * MINUTE_MS + 2 * MINUTE_MS);
     const wide: ParkedWork = {
       kind: 'range',

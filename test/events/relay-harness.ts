@@ -18,15 +18,14 @@ import { portWithFaults } from '../support/faulty-ports.ts';
 import { World } from '../world/world.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
-/** Relays Stream records to the bus. */
 export type Relay = (tools: RelayTools, records: readonly StreamRecord[]) => Promise<Relayed>;
 
 /** Maximum number of records in a batch; the Stream has more. */
 const BATCH = 3;
-/** Lambda's own limit of attempts for one batch. */
+/** Maximum number of attempts for one batch, as in Lambda. */
 const MAX_TRIES = 20;
 
-/** The Stream of a simulated Ledger, and the bus. */
+/** A simulated Ledger with its Stream, the relay and the bus. */
 export class RelayHarness extends World {
   readonly bus = new MemoryEventBus();
   readonly parked: { readonly body: string; readonly reason: string; readonly detail: string }[] = [];
@@ -60,7 +59,7 @@ export class RelayHarness extends World {
     return this.bus.published.map(({ event }) => event.id);
   }
 
-  /** Makes a new process without memory of earlier batches process the next batch. */
+  /** Simulates a process restart: the next batch is processed without memory of earlier batches. */
   restart(): void {
     this.#relayed = new ProcessRecords();
     this.#alarmed = new ProcessRecords();
@@ -93,8 +92,8 @@ export class RelayHarness extends World {
   }
 
   /**
-   * Reads the Stream as Lambda does: redelivers a failed batch whole, and a partially failed batch from its first
-   * failure.
+   * Reads the Stream as Lambda does. A failed batch is redelivered whole; a partially failed batch is redelivered from
+   * its first failure.
    */
   async pump(actors: () => Actor): Promise<void> {
     let at = 0;
@@ -117,7 +116,7 @@ export class RelayHarness extends World {
   }
 }
 
-/** Returns payments of two transitions each, interleaved as in the Stream. */
+/** Returns the transitions of payments, two for each, interleaved as in the Stream. */
 export function chains(payments: number): readonly Transition[] {
   const firsts = Array.from({ length: payments }, (_, index) => pendingTransition(paymentIdFor(`relay-${index}`)));
   return [...firsts, ...firsts.map((first) => outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }))];

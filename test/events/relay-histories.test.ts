@@ -9,8 +9,8 @@ import { chains, type Relay, RelayHarness } from './relay-harness.ts';
 const POISON = { position: '999', whole: '{"poison":true}', content: { kind: 'unreadable', detail: 'type' } } as const;
 
 /**
- * Runs processes with injected faults on the Stream, which has a poison record in the middle of a batch, and then reads
- * it to its end.
+ * Runs relay processes with injected faults on a Stream with a poison record in the middle of a batch, and then reads
+ * the Stream to its end.
  */
 async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise<HistoryRun> {
   const harness = new RelayHarness(chains(2), how);
@@ -29,7 +29,7 @@ async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise
   return { calls, violations };
 }
 
-/** Ignores the results and errors of calls. */
+/** A faulty relay that ignores the results and errors of its calls. */
 const naive: Relay = async ({ publisher, transitions, parking, digest }, records) => {
   for (const { content, whole } of records) {
     if (content.kind === 'unreadable')
@@ -44,20 +44,20 @@ const naive: Relay = async ({ publisher, transitions, parking, digest }, records
   return { published: records.length, parked: 0, tampered: 0 };
 };
 
-describe('the relay publishes every outcome of the Ledger, and parks poison records', () => {
-  test('with every single fault at every call', async () => {
+describe('the relay', () => {
+  test('publishes every outcome and parks poison records despite a single fault at any call', async () => {
     const { histories, findings } = await surveyFaults(runHistory, { faults: 1 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(20);
   });
 
-  test('with every pair of faults at any two calls', async () => {
+  test('publishes every outcome and parks poison records despite two faults at any two calls', async () => {
     const { histories, findings } = await surveyFaults(runHistory, { faults: 2 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(300);
   });
 
-  test('and a relay that ignores the results of its calls loses outcomes', async () => {
+  test('loses outcomes if it ignores the results of its calls', async () => {
     const { findings } = await surveyFaults((faults) => runHistory(faults, naive), { faults: 1 });
     expect(findings.flatMap(({ violations }) => violations)).toEqual(
       expect.arrayContaining([expect.stringContaining('was never published'), 'the poison record was lost']),

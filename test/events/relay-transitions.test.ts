@@ -13,7 +13,7 @@ const PAYMENTS = 12;
 const POSITIONS = Array.from({ length: PAYMENTS }, (_, index) => index);
 
 describe('the relay', () => {
-  test('publishes every outcome once, with the fields of the first transition, and no pending transition', async () => {
+  test('publishes every outcome once with the fields of the first transition, but no pending transition', async () => {
     const harness = new RelayHarness();
     expect(await harness.relay()).toMatchObject({ published: 2, parked: 0 });
     expect(harness.publishedIds).toEqual(harness.expected);
@@ -34,7 +34,7 @@ describe('the relay', () => {
   });
 
   test.each(POSITIONS)(
-    'does not repeat accepted events when the Stream is redelivered from position %i',
+    'does not republish accepted events when the Stream is redelivered from position %i',
     async (position) => {
       const harness = new RelayHarness(chains(PAYMENTS));
       const failing = harness.expected[position];
@@ -44,23 +44,20 @@ describe('the relay', () => {
       harness.bus.trouble = () => undefined;
       const settled = await harness.relay(harness.records.slice(PAYMENTS + position));
       expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
-      // The batch that completes the Stream counts each outcome.
+      // The redelivered batch also counts the outcomes that the bus accepted before.
       expect(settled).toMatchObject({ published: PAYMENTS - position, parked: 0 });
     },
   );
 
-  test.each(['unreadable', 'tampered'] as const)(
-    'parks a redriven record that is still %s, before its message is deleted',
-    async (kind) => {
-      const harness = new RelayHarness();
-      const content =
-        kind === 'unreadable' ? { kind, detail: 'type' } : { kind, how: 'MODIFY', row: 'PAY#pay_1 T#000001' };
-      const poison: StreamRecord = { position: 'x', whole: '{}', content };
-      expect(await harness.relay([poison])).toMatchObject({ parked: 1 });
-      expect(await harness.relay([poison])).toMatchObject({ parked: 1 });
-      expect(harness.parked).toHaveLength(2);
-    },
-  );
+  test.each(['unreadable', 'tampered'] as const)('parks a redriven record again if it is still %s', async (kind) => {
+    const harness = new RelayHarness();
+    const content =
+      kind === 'unreadable' ? { kind, detail: 'type' } : { kind, how: 'MODIFY', row: 'PAY#pay_1 T#000001' };
+    const poison: StreamRecord = { position: 'x', whole: '{}', content };
+    expect(await harness.relay([poison])).toMatchObject({ parked: 1 });
+    expect(await harness.relay([poison])).toMatchObject({ parked: 1 });
+    expect(harness.parked).toHaveLength(2);
+  });
 
   test('publishes a redriven event that the bus refused before the fix, even in the same process', async () => {
     const harness = new RelayHarness(chains(1));
@@ -96,7 +93,7 @@ describe('the relay', () => {
       id === failing && attempt === 1 ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
     expect(await harness.relay()).toMatchObject({ published: PAYMENTS, parked: 0 });
     expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
-    // Calls with ten events, the failed event alone, and the rest.
+    // One call has ten events, one has the remaining two, and one has only the failed event.
     expect(harness.bus.calls.map((ids) => ids.length).sort((left, right) => left - right)).toEqual([1, 2, 10]);
   });
 
@@ -175,7 +172,7 @@ describe('the relay', () => {
     },
   );
 
-  test.each([0, 1, 2, 3, 4])('parks a complete poison record with its reason: position %i', async (at) => {
+  test.each([0, 1, 2, 3, 4])('parks a poison record completely, with its reason: position %i', async (at) => {
     const harness = new RelayHarness();
     const poison: StreamRecord = {
       position: 'x',
@@ -216,7 +213,7 @@ describe('the relay', () => {
     expect(harness.parked).toEqual([{ body: '{"OldImage":{}}', reason: 'ledger_tampered', detail }]);
   });
 
-  describe('raises an alarm that names the payment', () => {
+  describe('alarms that name the payment', () => {
     const [created, completed] = chains(1) as [Transition, Transition];
     const { id } = created.payment;
     const review = { ...completed, type: 'payment.review_required' as const };
@@ -233,7 +230,7 @@ describe('the relay', () => {
       ['has late money', { ...completed, type: 'payment.late_success' as const, subject }, [`late_success ${id}`]],
       ['failed with late money', { ...completed, type: 'payment.failed' as const, subject }, [`late_success ${id}`]],
       ['succeeded', completed, []],
-    ])('if it %s', async (_what, outcome, alarms) => {
+    ])('match the outcome of a payment that %s', async (_what, outcome, alarms) => {
       const harness = new RelayHarness([created, outcome]);
       await harness.relay();
       expect(harness.alarms).toEqual(alarms);
@@ -242,7 +239,7 @@ describe('the relay', () => {
     test.each([
       ['the bus is unavailable', 'not_now'],
       ['the bus refuses its event', 'refused'],
-    ] as const)('while %s, once in a process', async (_when, kind) => {
+    ] as const)('are raised once per process while %s', async (_when, kind) => {
       const harness = new RelayHarness([created, review]);
       harness.bus.trouble = () => ({ kind, code: 'InternalFailure' });
       expect(await harness.relay()).toMatchObject({ published: 0 });
@@ -254,7 +251,7 @@ describe('the relay', () => {
       expect(harness.alarms).toHaveLength(2);
     });
 
-    test('although its record is parked, because its first transition is missing', async () => {
+    test('are raised even if the record is parked because its first transition is missing', async () => {
       const harness = new RelayHarness([review]);
       expect(await harness.relay()).toMatchObject({ parked: 1 });
       expect(harness.alarms).toEqual([`payment_to_review ${id}`]);
@@ -275,7 +272,7 @@ describe('the relay', () => {
     expect(harness.reported).toHaveLength(1);
   });
 
-  test('reads the first transition once for all of a payment’s outcomes in a batch', async () => {
+  test('reads the first transition once for all outcomes of a payment in a batch', async () => {
     const [first, completed] = chains(1) as [Transition, Transition];
     const harness = new RelayHarness([first, completed]);
     const again = harness.records[1] as StreamRecord;
@@ -322,7 +319,7 @@ describe('the relay', () => {
     expect(asked.size).toBe(9);
   });
 
-  test('republishes after an ambiguous answer of the bus', async () => {
+  test('republishes after an ambiguous response of the bus', async () => {
     const harness = new RelayHarness();
     let calls = 0;
     const publisher = {
@@ -341,7 +338,7 @@ describe('the relay', () => {
     [3, [1, 1, 1, 1, 1]],
     [5, [2, 2, 1]],
   ])(
-    'fills each call below the limits of the bus, with descriptions on a fraction of events: one in %i',
+    'fills each call up to the size limit of the bus when a description takes 1/%i of the limit',
     async (parts, calls) => {
       const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
       const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
@@ -353,7 +350,7 @@ describe('the relay', () => {
       };
       const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
       await harness.relayWith({ transitions }, records);
-      // The description is in the payment and in the object of the event.
+      // Each event contains the description twice: in the payment and in the object.
       expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
     },
   );

@@ -9,7 +9,7 @@ import { chains, RelayHarness } from './relay-harness.ts';
 const PAYMENTS = 12;
 const AWAY = () => ({ kind: 'not_now', code: 'InternalFailure' }) as const;
 
-/** A relay in one delivery, with the result of each attempt and the position from which the Stream redelivers. */
+/** A relay for one delivery. Records each attempt, and the position from which the Stream redelivers. */
 class PatientRelay extends RelayHarness {
   readonly attempts: RelayAttempt[] = [];
   againFrom: string | undefined;
@@ -55,7 +55,7 @@ test('the Stream redelivers from the first remaining record, and published event
   expect([...relay.publishedIds].sort()).toEqual(relay.expected.filter((id) => id !== failing).sort());
 });
 
-test('a redriven record is tried in one attempt', async () => {
+test('a redriven record gets only one attempt', async () => {
   const relay = new PatientRelay(0);
   relay.bus.trouble = AWAY;
   await relay.relay();
@@ -74,7 +74,7 @@ test('an event that the bus refuses is parked immediately, and no event waits fo
 });
 
 describe('events that the bus has not accepted for an hour and a half', () => {
-  /** Delivers events of an age, with the job's mark that long after them. */
+  /** Relays events of the given age. The job's mark is `markAfterMs` after them. */
   async function atAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
     const relay = new PatientRelay(0);
     relay.bus.trouble = AWAY;
@@ -89,7 +89,7 @@ describe('events that the bus has not accepted for an hour and a half', () => {
   }
   const unchanged = () => undefined;
 
-  test('are left to the job, which has not passed them', async () => {
+  test('are left to the job if its mark has not passed them', async () => {
     expect(await atAge(KEEPS_MS + 1, -1, unchanged)).toEqual({ leaves: PAYMENTS, parked: 0 });
   });
 
@@ -101,7 +101,7 @@ describe('events that the bus has not accepted for an hour and a half', () => {
     expect(await atAge(ageMs, markAfterMs, unchanged)).toEqual({ leaves: 0, againFrom: 0, parked: 0 });
   });
 
-  test('are left up to a record that must be parked, which the next attempt parks', async () => {
+  test('are left to the job up to a record that must be parked, which the next attempt parks', async () => {
     const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
     const result = await atAge(KEEPS_MS + 1, -1, (records) => void records.splice(PAYMENTS + 4, 0, poison));
     expect(result).toEqual({ leaves: 4, againFrom: 4, parked: 0 });
@@ -120,6 +120,6 @@ describe('events that the bus has not accepted for an hour and a half', () => {
   });
 });
 
-test('the retries of a batch last twice as long as the relay keeps events, so that waiting parks no event', () => {
+test('a batch is retried for twice as long as the relay keeps events, so that waiting parks no event', () => {
   expect(RELAY_ATTEMPTS * RELAY_MAX_WAIT_SECONDS).toBeGreaterThanOrEqual(2 * RELAY_MAX_AGE_SECONDS);
 });

@@ -45,7 +45,7 @@ class LostEventsApiHarness {
   /** Payments in review that raised an alarm. */
   readonly alarms: string[] = [];
   readonly alarmed = new ProcessRecords<true>();
-  /** Id of a payment in a format unknown to this code. */
+  /** Id of the payment that cannot be read because its format is unknown to this code. */
   unreadable: string | undefined;
   /** Number of messages in the projector's queue. */
   queued = 0;
@@ -64,7 +64,7 @@ class LostEventsApiHarness {
     void this.#stores.write([first, outcome]);
   }
 
-  /** Makes the projector process the published events of a period. */
+  /** Makes the projector process the events of a period, and updates the length of its queue. */
   async catchUp(untilMs: number, fromMs = NOON - DAY_MS): Promise<void> {
     const { ledger } = this.#stores;
     const { outcomes } = await ledger.outcomesAfter(positionAt(fromMs), untilMs, 10_000);
@@ -131,7 +131,7 @@ class LostEventsApiHarness {
 }
 
 describe('the job that republishes lost events', () => {
-  test('raises the alarm for a payment in review before its event is published, once in a process, because the relay may never read its record', async () => {
+  test('raises the alarm for a payment in review once per process before its event is published, because the relay may never read its record', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.complete(999);
@@ -143,7 +143,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.alarms).toEqual([paymentIdFor('lost-2')]);
   });
 
-  test('publishes each event once that the projector has not seen in time', async () => {
+  test('publishes once each event that the projector has not processed in time', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(3 * MINUTE_MS);
@@ -174,7 +174,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.late).toHaveLength(3);
   });
 
-  test('republishes nothing in a one-hour outage of the projector, nor while it catches up', async () => {
+  test('republishes nothing during a one-hour outage of the projector or while it catches up', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const before = await harness.mark();
@@ -197,7 +197,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
-  test('reads little while it waits: the first page of an outage, and the length of the queue', async () => {
+  test('reads only the first page of an outage and the queue length while it waits', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 300; payment += 1) harness.complete();
@@ -214,7 +214,7 @@ describe('the job that republishes lost events', () => {
     expect(reads).toBe(101);
   });
 
-  test('publishes lost events in time next to events that the projector has seen, if they are not in its queue', async () => {
+  test('publishes lost events in time among processed events, if they are not in the queue of the projector', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 10; payment += 1) harness.complete();
@@ -246,7 +246,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.bus.published).toHaveLength(300);
   });
 
-  test('publishes once any event that the projector has not seen for five hours, at any queue length', async () => {
+  test('publishes an event once if the projector has not seen it for five hours, regardless of the queue length', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     harness.complete();
@@ -258,7 +258,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 0 });
   });
 
-  test('starts one day in the past', async () => {
+  test('covers the last day in its first run', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(MINUTE_MS);
@@ -271,7 +271,7 @@ describe('the job that republishes lost events', () => {
     expect(await late.run()).toMatchObject({ done: 0, failed: 0 });
   });
 
-  test('reads at most 100 times in an hour without outcomes, and equally often after a quiet week', async () => {
+  test('makes at most 100 queries in an hour without outcomes, even after a quiet week', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (const quietMs of [0, 7 * DAY_MS]) {
@@ -287,7 +287,7 @@ describe('the job that republishes lost events', () => {
     }
   });
 
-  test('catches up after an outage of a week with eight queries for each day and each hundred outcomes', async () => {
+  test('catches up after a one-week outage with eight queries per day and per hundred outcomes', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let day = 0; day < 7; day += 1) {
@@ -310,7 +310,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.beyondReach).toEqual([]);
   });
 
-  test('returns to a page that failed, although later pages succeeded and the next runs are late', async () => {
+  test('returns to a failed page even if later pages succeeded and the next runs are late', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const before = await harness.mark();
@@ -324,7 +324,7 @@ describe('the job that republishes lost events', () => {
       if (refused.size === 0) refused.add(id);
       return refused.has(id) ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
     };
-    // The twenty events that are sent together, without the refused event, and the second page.
+    // Published: the twenty events sent together except the refused one, and the second page.
     expect(await harness.run()).toMatchObject({ done: 19 + 2, failed: 1 });
     expect(await harness.mark()).toBe(before);
     harness.clock.advance(3 * DAY_MS);
@@ -335,7 +335,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
-  test('does not move its mark past times in which a writer with clock skew may still write', async () => {
+  test('does not move its mark past times at which a writer with clock skew may still write', async () => {
     const harness = new LostEventsApiHarness();
     harness.clock.advance(HOUR_MS);
     await harness.run();
@@ -347,7 +347,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('stops a run for a future time at the present', async () => {
+  test('does not pass the present in a run for a future time', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run({ ...RUN, scheduledForMs: NOON + 2 * DAY_MS });
     harness.complete();
@@ -355,7 +355,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('reports minutes beyond the consumers’ retention once, and continues after them', async () => {
+  test('reports the period beyond the retention of consumers once, and continues after it', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const markMs = await harness.mark();
@@ -370,7 +370,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.beyondReach).toHaveLength(1);
   });
 
-  test('continues from its cursor in pages of any size, and a repeated page has the same results', async () => {
+  test('continues from its cursor in pages of any size, and returns the same results for a repeated page', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(HOUR_MS);
@@ -382,7 +382,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
 
-  test('leaves to the next run a page that cannot be compared, and publishes nothing unchecked', async () => {
+  test('leaves a page that it cannot compare to the next run, and publishes nothing unchecked', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(30 * MINUTE_MS);
@@ -441,10 +441,10 @@ describe('the job that republishes lost events', () => {
     expect(harness.parked).toEqual(whole);
   });
 
-  test('parks nothing of a page behind a page that waits, because each run would park it again', async () => {
+  test('parks no events behind a waiting page, because each run would park them again', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
-    // Creates a page of events, and one more event that the bus refuses permanently.
+    // Creates a full page of events, and one more event that the bus refuses permanently.
     for (let payments = 0; payments < 100; payments += 1) harness.complete();
     harness.clock.advance(2 * MINUTE_MS);
     harness.complete();
@@ -468,7 +468,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.parked).toHaveLength(1);
   });
 
-  test('stops within a page at the end of its time, counts its work, and continues there', async () => {
+  test('stops within a page when its time is over, counts the finished work, and continues there', async () => {
     const harness = new LostEventsApiHarness();
     for (let payments = 0; payments < 50; payments += 1) harness.complete();
     harness.clock.advance(10 * MINUTE_MS);

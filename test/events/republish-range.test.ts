@@ -85,7 +85,7 @@ describe('republishing a range', () => {
     expect(made.published()).toEqual([made.ids[1]]);
   });
 
-  test('stops at the end of its time and returns a cursor, so that any range can be completed', async () => {
+  test('stops when its time is over and returns a cursor, so that any range can be completed', async () => {
     const { republish, clock, published, ids } = harness([0, 3]);
     const stopped = await republish({ deadlineMs: clock.nowMs() });
     expect(stopped).toEqual({ found: 0, published: 0, nextMs: NOON });

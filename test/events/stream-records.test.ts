@@ -8,7 +8,7 @@ import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/
 const pending = pendingTransition(paymentIdFor('stream'));
 const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
 
-/** Returns a record as Lambda delivers it, with bytes as base64 text. */
+/** Returns a record as Lambda delivers it, with binary values as base64 text. */
 function recordOf(transition: Transition, changes: Record<string, unknown> = {}, image: Record<string, unknown> = {}) {
   const NewImage = { ...marshall(transitionRow(transition), { convertClassInstanceToMap: false }), ...image };
   const record = {
@@ -46,7 +46,7 @@ describe('a record of the Ledger Stream', () => {
     expect(readStreamRecord({ eventName: 'INSERT', dynamodb }).content).toEqual({ kind: 'no_event' });
   });
 
-  test.each(['MODIFY', 'REMOVE'])('of a %s names the row, and is preserved completely', (eventName) => {
+  test.each(['MODIFY', 'REMOVE'])('names the row and is preserved completely if it is a %s', (eventName) => {
     const dynamodb = { SequenceNumber: '1', Keys: { pk: { S: 'PAY#pay_1' }, sk: { S: 'T#000002' } }, OldImage: {} };
     const record = { eventName, dynamodb };
     expect(readStreamRecord(record)).toEqual({
@@ -62,7 +62,7 @@ describe('a record of the Ledger Stream', () => {
     ['an image that lacks its payment', recordOf(paid, {}, { payment: { NULL: true } })],
     ['a value that is not a Stream record', { eventName: 'INSERT' }],
     ['nothing', null],
-  ])('that is %s is unreadable, is preserved completely, and never throws', (_what, record) => {
+  ])('is unreadable and preserved completely, without an error, if it is %s', (_what, record) => {
     expect(readStreamRecord(record)).toMatchObject({
       content: { kind: 'unreadable' },
       whole: JSON.stringify(record),

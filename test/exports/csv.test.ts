@@ -3,8 +3,9 @@ import { type Cell, csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { fc } from '../support/properties.ts';
 
 /**
- * Parses CSV by RFC 4180, one character at a time, independently of the product code. @param separator the separator at
- * which a spreadsheet may split
+ * Parses CSV according to RFC 4180 one character at a time, independently of production code.
+ *
+ * @param separator the separator at which a spreadsheet may split
  */
 function cellsOf(text: string, separator = ','): readonly (readonly string[])[] {
   const lines: string[][] = [];
@@ -33,7 +34,6 @@ function cellsOf(text: string, separator = ','): readonly (readonly string[])[] 
   return lines;
 }
 
-/** Texts with many special characters. */
 const nasty = fc.string({
   unit: fc.constantFrom(
     '=',
@@ -74,7 +74,7 @@ test.each<[string, readonly Cell[], string]>([
   expect(csvLine(cells)).toBe(line);
 });
 
-test('no cell begins with a character that a spreadsheet reads as the start of a formula, in any width', () => {
+test('no cell begins with a character that a spreadsheet reads as the start of a formula, including full-width forms', () => {
   const triggers = Array.from({ length: 0x1_00_00 }, (_, code) => String.fromCharCode(code)).filter((char) =>
     /^[=+\-@%\t\r\n]/.test(char.normalize('NFKC')),
   );

@@ -9,7 +9,6 @@ export interface FilesUnderTest {
 const LARGE = 'é'.repeat(3 * 1024 * 1024);
 let made = 0;
 
-/** Describes the contract of export files. */
 export function describeExportFiles(name: string, make: () => Promise<FilesUnderTest>): void {
   describe(`${name}: files uploaded in parts`, () => {
     let tools: FilesUnderTest;
@@ -20,7 +19,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       file = `exports/ten_1/test/exp_${made}.csv`;
     });
 
-    test('a file has the named parts in their order, and exists after the upload is completed', async () => {
+    test('a file consists of the named parts in order, and exists after its upload is completed', async () => {
       const { files, text } = tools;
       const uploadId = await files.begin(file);
       const first = await files.part(file, uploadId, 1, LARGE);
@@ -44,7 +43,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       expect(await text(file)).toBe('a');
     });
 
-    test('a part that was overwritten under its number does not match its earlier tag', async () => {
+    test('an upload cannot be completed with the earlier tag of an overwritten part', async () => {
       const { files } = tools;
       const uploadId = await files.begin(file);
       const part = await files.part(file, uploadId, 1, 'a');

@@ -12,14 +12,14 @@ import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { OWNER, requested } from './export-world.ts';
 
-/** Two full pages and one row. */
+/** Number of sets, for two full pages and one row. */
 const SETS = 1_001;
 
 test('pages contain every row of the range once, even at their borders and across all partitions', async () => {
   const clock = new SimulatedClock();
   const views = new DynamoDbViews(emptyTables(clock).client, TABLES.views, { clock, entropy: countingEntropy() });
   const asked = initialExport(requested('exp_1'));
-  // One set is before the range, and one set is after the range.
+  // One set is before the range, and one is after it.
   for (let index = -1; index <= SETS; index += 1) {
     const isAfter = index === SETS;
     const occurredAtMs = isAfter ? asked.untilMs : asked.fromMs + Math.floor(index / 2);

@@ -43,7 +43,6 @@ export function requested(id: string, changes: Partial<RequestedExport> = {}): R
   };
 }
 
-/** Returns the given number of numbered rows. */
 function numbered(count: number): AllExportRows {
   const page = async (_asked: unknown, after: string | undefined): Promise<ExportPage> => {
     const begin = Number(after ?? 0);
@@ -60,7 +59,7 @@ export function fileOfNumbers(count: number): string {
   return [csvLine(['number', 'text']), ...lines].join('');
 }
 
-/** Exports with tables and files in memory, and with writers that run in sequence. */
+/** A simulated export system with in-memory tables and files, whose writers run in sequence. */
 export class ExportWorld {
   readonly clock = new SimulatedClock();
   readonly files = new MemoryExportFiles(PART);
@@ -125,7 +124,7 @@ export interface Calls {
   readonly at: (call: number, when: 'before' | 'after', name: string) => Promise<void>;
 }
 
-/** Wraps the tools of one writer and counts its calls from 1. */
+/** Wraps the tools of one writer: counts its calls from 1, and passes each to the hook. */
 export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTools {
   let calls = 0;
   const through =

@@ -63,7 +63,7 @@ describe('an export of entries', () => {
     expect(sums.size).toBe(balances.flatMap(({ debit, credit }) => [debit, credit]).filter((sum) => sum !== 0).length);
   });
 
-  test('of a range of days sums to the difference of the balances at its ends', async () => {
+  test('has sums that equal the change of the balances over its range of days', async () => {
     const api = await past();
     const day = 24 * 60 * 60 * 1000;
     for (const key of ['second', 'third', 'fourth']) {
@@ -91,7 +91,7 @@ describe('an export of entries', () => {
     expect(sums.get('processor_clearing EUR debit')).toBe(2 * 1300);
   });
 
-  test('shows decimals by currency, processor, charge and reference, and no formula', async () => {
+  test('shows amounts with the decimals of their currency, the processor, charge and reference, but no formula', async () => {
     const api = await past();
     const made = await api.write('/v1/exports', 'e', { ...ENTRIES, account: 'processor_clearing' });
     const rows = rowsOf(api, made);
@@ -121,7 +121,7 @@ test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<
   ['refunds', {}, [{ status: 'succeeded', amount: '4.00', amount_minor: '400', reference: 'order-1' }]],
   ['disputes', {}, [{ status: 'open', amount: '1.00', currency: 'EUR' }]],
   ['events', { type: 'payment.failed' }, [{ type: 'payment.failed', amount_minor: '1000' }]],
-])('an export of %s with %j has the matching rows', async (kind, filters, rows) => {
+])('an export of %s with the filters %j has exactly the matching rows', async (kind, filters, rows) => {
   const api = await past();
   const made = await api.write('/v1/exports', 'e', { kind, ...DAY, ...filters });
   // Payments of the same second are sorted by id.
@@ -154,12 +154,12 @@ describe('an export request', () => {
     ['amount_from', { amount_from: 1 }],
     ['amount_to', { kind: 'payments', amount_from: 2, amount_to: 1 }],
     ['kind', { kind: 'orders' }],
-  ])('with an invalid %s is refused: %j', async (param, body) => {
+  ])('is refused with an invalid %s: %j', async (param, body) => {
     const refused = await new Api().write('/v1/exports', 'e', { ...ENTRIES, ...body });
     expect([refused.status, refused.body['param']]).toEqual([400, param]);
   });
 
-  test('whose writer does not start is written when the export is read', async () => {
+  test('starts its writer when the export is read, if the first start failed', async () => {
     let isAway = true;
     const woken: string[] = [];
     const api = new Api({
@@ -180,7 +180,7 @@ describe('an export request', () => {
   });
 });
 
-test('for future days exports nothing of them, and a request for this month exports rows until its own second', async () => {
+test('an export has no rows after the second of its request, even if its range includes future days', async () => {
   const api = await past();
   const nowMs = api.clock.nowMs();
   const future = await api.write('/v1/exports', 'e', { kind: 'entries', from: '2026-03-02', to: '2026-04-30' });
@@ -194,7 +194,7 @@ test('for future days exports nothing of them, and a request for this month expo
   expect(linesOf(api, month).length).toBeGreaterThan(10);
 });
 
-test('with a key of the other mode creates a separate export, and sees only its own mode', async () => {
+test('a key of the other mode creates a separate export, and sees only its own mode', async () => {
   const api = await past();
   api.registerKey(LIVE_KEY, { mode: 'live' });
   const made = await api.write('/v1/exports', 'e', ENTRIES);
@@ -205,7 +205,7 @@ test('with a key of the other mode creates a separate export, and sees only its 
   expect((await api.get(`/v1/exports/${String(made.body['id'])}`, as(LIVE_KEY))).status).toBe(404);
 });
 
-test('formats amounts with the decimals of their currency: none, two or three', async () => {
+test('an export formats amounts with the decimals of their currency: none, two or three', async () => {
   const api = new Api();
   for (const [key, amount, currency] of [
     ['a', 1, 'KWD'],
@@ -224,7 +224,7 @@ test('formats amounts with the decimals of their currency: none, two or three', 
   ]);
 });
 
-test('exports no descriptions and no metadata, because they can be erased', async () => {
+test('an export contains no descriptions or metadata, because they can be erased', async () => {
   const api = new Api();
   const id = await api.paid('a', { description: 'for Ada Lovelace', metadata: { receipt_email: 'ada@example.com' } });
   api.clock.advance(60_000);
@@ -247,7 +247,7 @@ test('a completed export has a link until its file is removed', async () => {
   expect((await api.get(path)).body).toMatchObject({ status: 'completed', url: null, url_expires: null });
 });
 
-test('an operator exports for a tenant, and other tenants do not see the export', async () => {
+test('an operator can export for a tenant, and other tenants do not see the export', async () => {
   const api = await past();
   api.registerKey(OTHER_KEY, { tenantId: 'ten_other' as never });
   const headers = { ...as(OPERATOR_KEY).headers, 'Payonce-Tenant': 'ten_desk/test' };

@@ -26,7 +26,7 @@ import { requested } from './export-world.ts';
  * for later tests.
  */
 const SETS = whole(24_000, { slice: 3_000 });
-/** True if the writer is killed after a part, and false if before the first part. */
+/** True to kill the writer after a part; false to kill it before the first part. */
 const HAS_PARTS = whole(true, { slice: false });
 const AT_ONCE = 64;
 const PAYMENTS = 4;
@@ -48,7 +48,7 @@ const get = async (path: string) => (await api.send('GET', path)).json;
 const deployedViews = () =>
   new DynamoDbViews(documentClient(dynamoDbClient()), aws.tables.views, { clock: systemClock, entropy: systemEntropy });
 
-/** Writes book rows without payments, as the projector does, because the export reads only the Views. */
+/** Writes book rows as the projector does, but without payments, because the export reads only the Views. */
 async function writeBooks(count: number, fromMs: number): Promise<void> {
   const views = deployedViews();
   const rows = bookRows({ tenantId: tenant, mode: 'test' }, count, fromMs);
@@ -62,7 +62,7 @@ test("a killed writer's export is completed, and its entries sum to the balances
   await until(async () => ((await get('/v1/events?limit=100'))['data'] as unknown[]).length >= PAYMENTS || undefined);
   const yesterdayMs = Date.now() - 24 * 60 * 60 * 1000;
   await writeBooks(SETS, yesterdayMs);
-  // The export includes everything before its request's second.
+  // The export includes everything before the second of its request.
   const writtenMs = Date.now();
   await until(async () => Date.now() > writtenMs + 1000 || undefined);
   const body = { kind: 'entries', from: dayOf(yesterdayMs), to: dayOf(Date.now()) };
@@ -88,7 +88,8 @@ test("a killed writer's export is completed, and its entries sum to the balances
     const name = [line[place('account')], line[place('currency')], line[place('direction')]].join(' ');
     sums.set(name, (sums.get(name) ?? 0) + Number(line[place('amount_minor')]));
   }
-  // Sums in this process: on a busy machine the local AWS needs longer for these rows than a request may take.
+  // Sums the balances in this process, because the local AWS on a busy machine takes longer for these rows than a
+  // request may take.
   const ledger = new ViewLedgerReader(deployedViews());
   const balances = await readBalances(
     ledger,
@@ -128,7 +129,7 @@ test('a job completes an export whose writer never started and that no caller re
 /**
  * Requests an export, and kills its writer halfway.
  *
- * @returns undefined when the export was already completed, and its writer's process may have ended, too
+ * @returns undefined if the export was already completed, so that the process of its writer may have ended, too
  */
 async function killedWriter(body: object): Promise<Readonly<Record<string, unknown>> | undefined> {
   const made = await api.send('POST', '/v1/exports', {

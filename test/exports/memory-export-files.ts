@@ -12,7 +12,7 @@ export class MemoryExportFiles implements ExportFiles {
   readonly #leastPart: number;
   #count = 0;
 
-  /** @param leastPart minimum size of every part except the last. Bytes. S3: 5 MiB */
+  /** @param leastPart minimum size of every part except the last, in bytes (S3: 5 MiB) */
   constructor(leastPart = MIN_PART) {
     this.#leastPart = leastPart;
   }

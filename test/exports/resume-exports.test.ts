@@ -6,13 +6,13 @@ import { RUN } from '../support/causes.ts';
 import { TABLES } from '../world/tables.ts';
 import { ExportWorld, fileOfNumbers, OWNER, watched } from './export-world.ts';
 
-/** Number of rows, for five parts. */
+/** Number of rows, enough for five parts. */
 const COUNT = 95;
 const MINUTE_MS = 60_000;
 /** Number of times that Lambda tries an asynchronous invocation. */
 const TRIES = 3;
 
-/** Runs the job each minute. Each writer that it starts works immediately. */
+/** Runs the job once at the current time. */
 async function sweep(world: ExportWorld, { deadlineMs = Infinity } = {}) {
   const { clock } = world;
   const { exports, startWriter } = world.tools;
@@ -33,7 +33,7 @@ async function die(world: ExportWorld, key: ExportKey, isKilled = true): Promise
 }
 
 test.each([true, false])(
-  'an export whose writer crashes or fails three times and that no caller reads is completed (killed: %s)',
+  'an export that no caller reads is completed even if its writer fails three times (killed: %s)',
   async (isKilled) => {
     const world = new ExportWorld(COUNT);
     const key = await world.make('exp_1');
@@ -52,7 +52,7 @@ test.each([true, false])(
   },
 );
 
-test('an export whose writer never started is written, and an export with an active writer is left to that writer', async () => {
+test('the job starts the missing writer of an export, and leaves an export with an active writer to that writer', async () => {
   const world = new ExportWorld(COUNT);
   const createdAtMs = world.clock.nowMs();
   const [never, busy] = ['exp_1', 'exp_2'].map((id) => ({ ...OWNER, id })) as [ExportKey, ExportKey];
@@ -69,7 +69,7 @@ test('an export whose writer never started is written, and an export with an act
   expect(world.woken.map(({ id }) => id).toSorted()).toEqual([never.id, other.id]);
 });
 
-test('a writer that cannot be started is reported, and other writers are started', async () => {
+test('a writer that cannot be started is reported, and does not prevent the start of other writers', async () => {
   const world = new ExportWorld(COUNT);
   for (const id of ['exp_1', 'exp_2']) await world.make(id);
   world.clock.advance(MINUTE_MS);
@@ -107,14 +107,14 @@ describe('an export with unreadable rows', () => {
       world.clock.advance(MINUTE_MS);
       world.woken.length = 0;
       await sweep(world);
-      // Simulates Lambda's attempts, and readers that repeatedly start writers.
+      // Simulates Lambda's attempts and readers that repeatedly start writers.
       for (let writer = 0; writer < 5; writer += 1)
         if ((await read()) !== 'failed') await die(world, key, false).catch(() => undefined);
     }
     return { world, key, read };
   };
 
-  test('survives an outage of an hour, with any number of started writers', async () => {
+  test('survives an outage of an hour, regardless of the number of started writers', async () => {
     const { world, key, read } = await outage(60);
     expect(await read()).toBe('running');
     world.clock.advance(60 * MINUTE_MS);

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { ExportWorld, fileOfNumbers, LATER_MS, OWNER, watched } from './export-world.ts';
 
-/** Number of rows, for five parts. */
+/** Number of rows, enough for five parts. */
 const COUNT = 95;
 
 const counted = async (): Promise<number> => {
@@ -17,7 +17,7 @@ const counted = async (): Promise<number> => {
   return calls;
 };
 
-test('an export is one file of all rows, and reports its progress', async () => {
+test('an export is one file with all rows, and reports its progress', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
 
@@ -79,7 +79,7 @@ test('an export with few matching rows continues where its writers stopped, and 
   const world = new ExportWorld(0);
   const { clock, tools } = world;
   let endsAtMs = 0;
-  // Ten pages have one matching row, and each page takes ten seconds. Lambda ends each writer after five minutes.
+  // Every tenth page has one matching row. Each page takes ten seconds, and Lambda ends each writer after five minutes.
   const page: typeof tools.rows.entries.page = async (_asked, after) => {
     clock.advance(10_000);
     if (clock.nowMs() >= endsAtMs) throw new Error('the writer was killed');
@@ -101,7 +101,7 @@ test('an export with few matching rows continues where its writers stopped, and 
   expect(await world.exports.read(key)).toMatchObject({ status: 'completed', rows: pages / 10 });
 });
 
-test('a writer at the end of its time starts the next writer after a part', async () => {
+test('a writer whose time is over starts the next writer after a part', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const ends: string[] = [];
@@ -115,7 +115,7 @@ test('a writer at the end of its time starts the next writer after a part', asyn
 
 describe('a writer that is killed at any of its calls', () => {
   test.each(['before', 'after'] as const)(
-    '%s the call: the next writer completes the file, which is written once',
+    'leaves the file to the next writer, which writes it once (killed %s the call)',
     async (dies) => {
       const calls = await counted();
       for (let fatal = 1; fatal <= calls; fatal += 1) {
@@ -140,7 +140,7 @@ describe('a writer that is killed at any of its calls', () => {
   );
 });
 
-test('a writer that resumes after a takeover saves nothing, at any of its calls', async () => {
+test('a writer that resumes at any of its calls after a takeover saves nothing', async () => {
   const calls = await counted();
   for (let held = 2; held <= calls; held += 1) {
     const world = new ExportWorld(COUNT);
@@ -152,7 +152,7 @@ test('a writer that resumes after a takeover saves nothing, at any of its calls'
       expect(['more', 'ended']).toContain(await world.write(key, world.tools, 0));
       world.clock.advance(LATER_MS);
     };
-    // The calls of this writer may fail, because the upload can be completed.
+    // The calls of this writer may fail, because the rival may have completed the upload.
     await world.write(key, watched(world.tools, { at })).catch(() => undefined);
     world.clock.advance(LATER_MS);
     expect(await world.write(key)).toBe('ended');
@@ -161,7 +161,7 @@ test('a writer that resumes after a takeover saves nothing, at any of its calls'
   }
 });
 
-test('of two concurrently started writers, exactly one writes', async () => {
+test('exactly one of several concurrently started writers writes', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const ends = await Promise.all([world.write(key), world.write(key), world.write(key)]);
@@ -209,7 +209,7 @@ describe('the exports of a tenant', () => {
     expect((await world.request('exp_9')).kind).toBe('written');
   });
 
-  test('include the export of a repeated request, even at the limit of five', async () => {
+  test('include the export of a retried request, even at the limit of five', async () => {
     const world = new ExportWorld(1);
     for (const id of ['exp_0', 'exp_1', 'exp_2', 'exp_3', 'exp_4']) await world.make(id);
     expect(await world.request('exp_3')).toMatchObject({

@@ -15,7 +15,7 @@ const KEY_HEADERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['with a key that is too long', ['k'.repeat(129)]],
   ['with two different keys', ['one', 'another']],
 ]);
-/** Number of failing sends, and the sandbox's magic source with the same behaviour. */
+/** For each situation: the number of failing sends, and the sandbox's magic source with the same behavior. */
 const TROUBLES: ReadonlyMap<string, readonly [count: number, source: string]> = new Map([
   ["the payer's bank refuses", [1, 'tok_declined']],
   // Both sends of a request fail.
@@ -43,7 +43,7 @@ beforeEach(() => {
   last = undefined;
 });
 
-/** Pays through a new process for each request. */
+/** Sends each payment request to a new process. */
 async function pay(body: Readonly<Record<string, unknown>> = {}, payKey = key): Promise<Reply> {
   last = await site.serve(dynamoDbClient()).pay(payKey, body);
   if (first === undefined) sendsOfFirst = site.sends;
@@ -124,7 +124,7 @@ const answers: StepDefinitions = ({ then }) => {
   });
 
   then(/^it is answered (\d+) and the payment is "(.*)"$/, (status: string, state: string) => {
-    // An error contains its payment.
+    // An error response contains its payment.
     const payment = last?.body['payment'] ?? last?.body;
     expect(last?.status).toBe(Number(status));
     expect(payment).toMatchObject({ object: 'payment', status: state });

@@ -18,8 +18,8 @@ export class Barrier {
 }
 
 /**
- * Returns a worker's client. The client's first call is answered only after all workers have sent their first calls, so
- * that all workers race.
+ * Returns a worker's client. Its first call gets a response only after all workers have sent their first calls, so that
+ * all workers race.
  */
 export function clientWithBarrier(point: Barrier): DynamoDBClient {
   const client = new DynamoDBClient({

@@ -5,7 +5,7 @@ import type { PaymentSite } from './payment-site.ts';
 
 /** A request that has reached the processor and waits there, without a timer, until it is released. */
 export class HeldPayment {
-  /** True if the request still waits when a client has waited for its maximum time. */
+  /** True if the request waits longer than a client's maximum waiting time. */
   outlastsWaiting = false;
   readonly #site: PaymentSite;
   readonly #letGo = Promise.withResolvers<void>();
@@ -38,8 +38,8 @@ export class HeldPayment {
   }
 
   /**
-   * Returns the clock of a process that waits for this request: during its sleep, time passes and the request may
-   * complete.
+   * Returns the clock of a process that waits for this request. While the process sleeps, time passes and the request
+   * may complete.
    */
   clockOfWaiting(): Clock {
     const { clock } = this.#site;

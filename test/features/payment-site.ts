@@ -27,12 +27,12 @@ export class PaymentSite extends World {
     return new Api({ store, limits: this.#limits, replays: this.tools.replays, ...changes }, this);
   }
 
-  /** Number of charge requests to the processor, answered or not. */
+  /** Number of charge requests to the processor, with or without a response. */
   get sends(): number {
     return this.processor.inside.sent.filter(({ kind }) => kind === 'charge').length;
   }
 
-  /** Returns the number of charges that took money for a key of the API's own tenant, by the processor's list. */
+  /** Returns the number of succeeded charges in the processor's list for a key of the API's own tenant. */
   succeeded(key: string): number {
     return this.processor.charges(apiPaymentId(key)).filter(({ status }) => status === 'succeeded').length;
   }

@@ -19,7 +19,7 @@ import { World } from '../world/world.ts';
 
 const LOCKED_MS = 31 * 24 * 60 * 60_000;
 
-/** An order that names an affiliate, and its later changes. */
+/** An order with an affiliate, and the later changes to it. */
 class AffiliateOrder {
   readonly world = new World();
   readonly request: CreateOrder;
@@ -155,7 +155,7 @@ describe("an order's commission", () => {
       'released 200',
     ],
   ])(
-    'for an order %s exists once and ends the same, in any sequence of its events, each delivered twice',
+    'exists once and reaches the same state for any sequence of its events, each delivered twice: an order %s',
     async (_what, changes, becomes, end) => {
       const order = await new AffiliateOrder(changes).place();
       await becomes(order);

@@ -24,7 +24,7 @@ import { TABLES } from '../world/tables.ts';
 
 const LOCKED_MS = 30 * 24 * 60 * 60_000;
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** A partial refund, a refund of the rest, which then fails, and a new refund of the rest. */
+/** A partial refund, a refund of the rest that fails, and a new refund of the rest. */
 const FACTS = [refunded('re_1', 400), refunded('re_2', 600), refunded('re_2', 600, true), refunded('re_3', 600)];
 const EVENTS = eventsOfPaid('released', METADATA, FACTS);
 const CHAIN = chainOfPaid('released', METADATA, FACTS);
@@ -44,7 +44,6 @@ class ReleaseHarness {
     this.clock = new SimulatedClock(paid.payment.created * 1000);
   }
 
-  /** Advances the clock past the lock period. */
   mature(): void {
     this.clock.advance(LOCKED_MS);
   }
@@ -96,7 +95,7 @@ class ReleaseHarness {
 }
 
 describe('the release of a commission', () => {
-  test('happens after its lock period, not before, and once', async () => {
+  test('happens exactly once, and not before the end of the lock period', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 2));
     harness.mature();
@@ -109,7 +108,7 @@ describe('the release of a commission', () => {
     expect(await harness.release()).toMatchObject({ done: 0, failed: 0 });
   });
 
-  test('spends one run, not every run, on a stale queue entry of a restored table', async () => {
+  test('removes a stale queue entry of a restored table in one run', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 2));
     harness.mature();
@@ -122,7 +121,7 @@ describe('the release of a commission', () => {
     expect(harness.stands()).toEqual(['released', 60, 'is out']);
   });
 
-  test('does not happen after a full refund, and happens after that refund has failed', async () => {
+  test('does not happen after a full refund, but happens after that refund has failed', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 3));
     harness.mature();
@@ -171,26 +170,29 @@ describe('the release of a commission', () => {
     );
   });
 
-  test.each([1, 2])('is right with a refund just before call %s, and every pair of faults', async (rivalAt) => {
-    const run: Story = async (faults) => {
-      const harness = new ReleaseHarness();
-      await harness.takeAll(EVENTS.slice(0, 1));
-      harness.mature();
-      const plan = new FaultPlan(faults);
-      plan.holdAt(rivalAt, () => harness.takeAll(EVENTS.slice(1, 2)));
-      await harness.release(new Actor('job', plan)).catch(() => undefined);
-      await harness.release(new Actor('again', plan)).catch(() => undefined);
-      const calls = plan.calm();
-      await harness.release();
-      const [status, amount, queue] = harness.stands();
-      // The refund took effect before the release, or had no effect after it.
-      const isRight = status === 'released' && (amount === 60 || amount === 100) && queue === 'is out';
-      return { calls, violations: isRight ? [] : [`${String(status)} ${String(amount)} ${String(queue)}`] };
-    };
-    const { histories, findings } = await surveyFaults(run, { faults: 2 });
-    expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(5);
-  });
+  test.each([1, 2])(
+    'pays a correct amount with a refund just before call %s and any pair of faults',
+    async (rivalAt) => {
+      const run: Story = async (faults) => {
+        const harness = new ReleaseHarness();
+        await harness.takeAll(EVENTS.slice(0, 1));
+        harness.mature();
+        const plan = new FaultPlan(faults);
+        plan.holdAt(rivalAt, () => harness.takeAll(EVENTS.slice(1, 2)));
+        await harness.release(new Actor('job', plan)).catch(() => undefined);
+        await harness.release(new Actor('again', plan)).catch(() => undefined);
+        const calls = plan.calm();
+        await harness.release();
+        const [status, amount, queue] = harness.stands();
+        // The refund took effect before the release, or had no effect after it.
+        const isRight = status === 'released' && (amount === 60 || amount === 100) && queue === 'is out';
+        return { calls, violations: isRight ? [] : [`${String(status)} ${String(amount)} ${String(queue)}`] };
+      };
+      const { histories, findings } = await surveyFaults(run, { faults: 2 });
+      expect(findings.slice(0, 3)).toEqual([]);
+      expect(histories).toBeGreaterThan(5);
+    },
+  );
 
   test('pays the reduced amount when a refund arrives between the job’s read and write', async () => {
     const harness = new ReleaseHarness();
@@ -229,7 +231,7 @@ describe('the release of a commission', () => {
   test.each<[string, Fact]>([
     ['a refund', refunded('re_1', 1000)],
     ['a lost dispute', disputed('lost')],
-  ])('counts %s according to the Ledger, although the event is late', async (_what, fact) => {
+  ])('takes %s from the Ledger into account even if the event is late', async (_what, fact) => {
     const harness = new ReleaseHarness(chainOfPaid('released', METADATA, [fact]));
     const [paid, late] = eventsOfPaid('released', METADATA, [fact]);
     invariant(paid !== undefined && late !== undefined, 'the payment has no event');
@@ -265,7 +267,7 @@ describe('the release of a commission', () => {
       [disputed('open'), disputed('won')],
       ['released', 100, 'is out'],
     ],
-  ])('of an erased payment: %s', async (_what, eventsBefore, facts, end) => {
+  ])('follows the Ledger of an erased payment: %s', async (_what, eventsBefore, facts, end) => {
     const harness = new ReleaseHarness(chainOfPaid('released', {}, facts));
     await harness.takeAll(eventsOfPaid('released', METADATA, facts).slice(0, eventsBefore));
     await harness.takeAll(eventsOfPaid('released', {}, facts));

@@ -66,17 +66,20 @@ describe('a commission', () => {
     expect(after(changes)).toBeUndefined();
   });
 
-  test('is never negative, after any refunds', () => {
+  test('is never negative, regardless of refunds', () => {
     expect(after({ amount_refunded: 1509 })).toMatchObject({ amountMinor: 0, status: 'canceled' });
   });
 
   test.each([
     ['about its own charge', 'ch_1', { amountMinor: 0, status: 'canceled', sequence: 1_000_000 }],
     ['about a stray charge', 'ch_2', { amountMinor: 100, status: 'locked', sequence: 3 }],
-  ])('after a lost dispute %s', (_what, charge_id, expected) => {
-    const object = { object: 'dispute', charge_id, status: 'lost', amount: 1009 };
-    expect(afterEvent({ type: 'dispute.closed', sequence: 3, data: { object } })).toMatchObject(expected);
-  });
+  ])(
+    'is canceled by a lost dispute only if the dispute concerns its own charge: a dispute %s',
+    (_what, charge_id, expected) => {
+      const object = { object: 'dispute', charge_id, status: 'lost', amount: 1009 };
+      expect(afterEvent({ type: 'dispute.closed', sequence: 3, data: { object } })).toMatchObject(expected);
+    },
+  );
 
   test('never exceeds a tenth of the kept amount, and is at most one minor unit lower', () => {
     const amounts = fc

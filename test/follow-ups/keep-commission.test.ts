@@ -53,7 +53,7 @@ class CommissionHarness {
 }
 
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** Events of a payment, a partial refund, a refund of the rest, which then fails, and a new refund of the rest. */
+/** Events of a payment, a partial refund, a refund of the rest that fails, and a new refund of the rest. */
 const EVENTS = eventsOfPaid('commission', METADATA, [
   refunded('re_1', 400),
   refunded('re_2', 600),
@@ -87,7 +87,7 @@ describe('a commission', () => {
     ]);
   });
 
-  test('ends the same when its events are reordered, duplicated or concurrent', async () => {
+  test('reaches the same state when its events are reordered, duplicated or concurrent', async () => {
     const upTo = fc.integer({ min: 1, max: EVENTS.length });
     const deliveries = upTo.chain((count) =>
       fc.tuple(
@@ -127,7 +127,7 @@ describe('a commission', () => {
   test.each([
     ['in order', (events: readonly PaymentEventOf[]) => events],
     ['in reverse order', (events: readonly PaymentEventOf[]) => events.toReversed()],
-  ])('is canceled permanently by a lost dispute, with its events %s', async (_order, inSome) => {
+  ])('is canceled permanently by a lost dispute when its events arrive %s', async (_order, inSome) => {
     const harness = new CommissionHarness();
     const lost = eventsOfPaid('lost', METADATA, [disputed('lost'), refunded('re_1', 400), refunded('re_1', 400, true)]);
     await harness.keepAll(inSome(lost));
@@ -169,7 +169,7 @@ describe('a commission', () => {
     expect(harness.stores.consumptions()).toHaveLength(1);
   });
 
-  test('has a permanent business key', async () => {
+  test('is not processed again after its records have expired, because its business key is permanent', async () => {
     const harness = new CommissionHarness();
     await harness.keepAll(EVENTS);
     harness.clock.advance(400 * 24 * 60 * 60 * 1000);
