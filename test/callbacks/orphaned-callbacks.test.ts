@@ -180,7 +180,7 @@ describe('a callback without a payment', () => {
     expect(await harness.typesOf(one)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('becomes an orphan when its account differs from that of the payment', async () => {
+  test('becomes an orphan when its account differs from the payment’s account', async () => {
     const request = paymentRequest('other-account', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

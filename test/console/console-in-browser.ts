@@ -58,7 +58,7 @@ export class BuiltConsole {
   }
 }
 
-/** Suites of which each run of `npm test` runs only a slice, because each needs a browser for half a minute. */
+/** Suites that take turns in `npm test`, because each needs a browser for half a minute. */
 const IN_TURN = [
   'acts of operators in a browser',
   'keyboard use and long lists in a browser',
