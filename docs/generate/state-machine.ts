@@ -62,7 +62,8 @@ function stateTable(head: readonly string[], table: Table, labelOf: (factKind: s
 }
 
 function happening(cell: Cell): string {
-  if (cell.does !== 'append') return `${cell.does}: ${cell.because}`;
+  if (cell.does === 'nothing') return 'nothing';
+  if (cell.does === 'review') return `review: ${cell.because}`;
   const moved = cell.status === undefined ? '' : ` → ${code(cell.status)}`;
   const alarm = cell.contradicts === undefined ? '' : `, raises an alarm: ${cell.contradicts}`;
   return `${code(cell.type)}${moved}${cell.posts === undefined ? '' : `, posts ${code(cell.posts)}`}${alarm}`;
