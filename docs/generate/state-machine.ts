@@ -32,6 +32,9 @@ export function fill(document: string, sections = SECTIONS): string {
 
 // ----------------------------------------------------------------------------------------------------------- state tables
 
+/** The effect of a fact that changes nothing. */
+const NOTHING = 'nothing';
+
 type Table = Readonly<Record<string, Readonly<Record<string, Cell>>>>;
 
 function charges(): string {
@@ -49,12 +52,17 @@ function disputes(): string {
   return stateTable(['reported', 'while known as', 'effect'], DISPUTE_TABLE, code);
 }
 
-/** One row for all states in which a fact has the same effect, in the order of the states. */
+/**
+ * One row for all states in which a fact has the same effect, in the order of the states. States in which a fact has no
+ * effect have no row, except for a fact without any effect.
+ */
 function stateTable(head: readonly string[], table: Table, labelOf: (factKind: string) => string): string {
   const rows = Object.entries(table).flatMap(([factKind, cells]) => {
     const known = Map.groupBy(Object.entries(cells), ([, cell]) => happening(cell));
+    if (known.size > 1) known.delete(NOTHING);
     return [...known].map(([what, of], index) => {
-      const states = known.size === 1 ? 'any state' : of.map(([state]) => code(state)).join(', ');
+      const states =
+        of.length === Object.keys(cells).length ? 'any state' : of.map(([state]) => code(state)).join(', ');
       return [index === 0 ? labelOf(factKind) : '', states, what];
     });
   });
@@ -62,7 +70,7 @@ function stateTable(head: readonly string[], table: Table, labelOf: (factKind: s
 }
 
 function happening(cell: Cell): string {
-  if (cell.does === 'nothing') return 'nothing';
+  if (cell.does === 'nothing') return NOTHING;
   if (cell.does === 'review') return `review: ${cell.because}`;
   const moved = cell.status === undefined ? '' : ` → ${code(cell.status)}`;
   const alarm = cell.contradicts === undefined ? '' : `, raises an alarm: ${cell.contradicts}`;
