@@ -9,15 +9,15 @@ Written by \`npm run demo -- --write\`, from a run on the local AWS: the same fa
 against Payonce. Charges (in the last two rows: refunds) are counted in the processor's books, postings in the Ledger,
 events on the bus, and effects in the consumer's rows. An event or effect that is missing after a minute counts as lost.
 
-The naive side ([demo/functions](../../demo/functions)) is a typical first implementation: it checks before it acts, and acts
-before it saves. That is correct as long as no process dies and no request is duplicated or concurrent. It runs ten
+The naive side ([demo/functions](../../demo/functions)) is a typical first implementation: it checks before it acts, and
+acts before it saves. That is correct as long as no process dies and no request is duplicated or concurrent. It runs ten
 requests at a time; rejected clients retry.
 
 Counts are charges / postings / events / effects. Exactly once is 1 / 1 / 1 / 1.
 
 ${[head, `|${'---|'.repeat(5)}`, ...rows].join('\n')}
 
-The naive counts are results of races and differ between runs. Payonce's counts must not: \`npm run demo\` fails if they do.
+The naive counts are results of races and differ between runs. If Payonce's counts differ, \`npm run demo\` fails.
 
 ## The lab
 

@@ -28,7 +28,7 @@ const PLAIN = { 'payonce:sandbox': 'false' };
 interface Option {
   readonly what: string;
   readonly context: Readonly<Record<string, string>>;
-  /** What is charged by use besides. */
+  /** Further charges by use. */
   readonly used: string;
 }
 
@@ -43,7 +43,7 @@ const OPTIONS: readonly Option[] = [
   {
     what: '`alarmEmail`',
     context: { ...PLAIN, 'payonce:alarmEmail': 'ops@shop.example' },
-    used: `${priceText('keyRequest')} requests to KMS: one or two for each message of an alarm`,
+    used: `${priceText('keyRequest')} requests to KMS: one or two for each alarm`,
   },
   {
     what: '`firewall`',
@@ -53,20 +53,17 @@ const OPTIONS: readonly Option[] = [
   {
     what: '`archive`',
     context: { ...PLAIN, 'payonce:archive': 'true' },
-    used: `${priceText('lockedGb')}; a million payments are about ${archivedGb().toFixed(1)} GB. An object for each shard of the Stream every 5 minutes: less than 0.1 a month`,
+    used: `${priceText('lockedGb')}; about ${archivedGb().toFixed(1)} GB per million payments`,
   },
 ];
 const BY_USE: readonly (readonly [what: string, used: string])[] = [
-  [
-    '`tracing`',
-    `${priceText('trace')} traces: X-Ray samples one request a second and 5 % of the others, unless a rule of the account says otherwise`,
-  ],
+  ['`tracing`', `${priceText('trace')} traces: by default one request a second and 5 % of the others`],
   [
     '`dataKeyArn`',
-    `${PRICES.key.usd.toFixed(2)} for the key, and ${priceText('keyRequest')} requests: those of the tables as without it, and of each sender and reader of a queue up to one in five minutes`,
+    `${PRICES.key.usd.toFixed(2)} for the key, and ${priceText('keyRequest')} requests: up to one in five minutes for each sender and reader of a queue`,
   ],
   [
-    '`eventArchive`, which is on unless it is set to false',
+    '`eventArchive`, on by default',
     `${priceText('archivedGb')} for a GB, about ${((2 / 1024 ** 2) * MILLION * PRICES.archivedGb.usd).toFixed(2)} per million events`,
   ],
 ];
@@ -82,12 +79,6 @@ interface Figures {
 }
 
 const perMillion = ({ usage }: Path): number => totalOf(linesOf(usage, MILLION));
-
-/** Lines of the log of a payment with a callback and its event and a webhook, and the comparison of its books. Without tracing. */
-function observed({ paths }: Figures, ...followed: readonly Path[]): number {
-  const logs = [paths.payment, paths.callback, ...followed].map((path) => totalOf(linesOf(logsOf(path), MILLION)));
-  return logs.reduce((sum, usd) => sum + usd, 0) + perMillion(paths.reconciling);
-}
 
 async function figuresOf(synthesize: Synthesize): Promise<Figures> {
   const templates = await synthesize(PLAIN);
@@ -117,11 +108,12 @@ export async function costsPage(synthesize: Synthesize): Promise<string> {
 
 Written by \`npm run docs:tables\` from \`docs/generate/costs.ts\`. Do not edit this page.
 
-List prices of AWS in us-east-1 as of ${PRICES_AS_OF}, in USD (\`lib/cost/prices.ts\`). What is charged comes from the synthesized templates, and units of
-DynamoDB from the counts of \`test/bench/counted-paths.test.ts\`. Durations and kilobytes of logs are assumptions, and each is named. Free tiers, discounts,
-data transfer, taxes, the domain's name and the processor's fees are not included. \`npx payonce cost\` computes the bill of other settings.
-The prices of DynamoDB's units, Lambda, the REST API, SQS, logs, custom metrics, dashboards and WAF were compared with what others published in 2026. AWS's own pages could not be read, and the
-other prices were not looked up again: look at the pages before a decision depends on one.
+List prices of AWS in us-east-1 as of ${PRICES_AS_OF}, in USD (\`lib/cost/prices.ts\`). Check AWS's pages before a decision
+depends on a price. Quantities come from the synthesized templates and from \`test/bench/counted-paths.test.ts\`; durations
+and kilobytes of logs are assumptions. Free tiers, discounts, data transfer, taxes, the domain and the processor's fees
+are not included. \`npx payonce cost\` computes the bill of other settings.
+
+## Prices
 
 | what | USD |
 |---|---|
@@ -129,32 +121,19 @@ ${(Object.keys(PRICES) as PriceName[]).map((name) => `| [${PRICES[name].what}]($
 
 ${titled(payment)}
 
-A reference costs ${more(paymentWithReference)} more, a reference with 500 bytes of metadata ${more(paymentWithMetadata)}, and a \`receipt_email\` among the metadata one write unit. A process that
-is started also reads the API key, the secret and the tenant's limit: three read units.
+A reference costs ${more(paymentWithReference)} more, a reference with 500 bytes of metadata ${more(paymentWithMetadata)}, and a \`receipt_email\` one write unit. A
+started process also reads three units.
 
 ${Object.values(others).map(titled).join('\n\n')}
 
 ## A payment with a callback and its event
 
-${low.toFixed(2)} per million under load without a reference, and ${high.toFixed(2)} per million alone with a reference. The event of a payment that names an affiliate
-costs ${(perMillion(paths.eventAlone) + perMillion(paths.commission)).toFixed(2)} alone, with its commission.
-
-## Goals
-
-In USD per million, and for an idle deployment per month. "Before" describes an earlier version, as it was estimated then.
-
-| what | goal | before | now |
-|---|---|---|---|
-${goalRows(figures)}
-
-Alone means that no two messages share an execution, so that each has lines of its own in the log. Tracing is off unless the setting \`tracing\` is true; "before" includes it.
-
-A webhook that comes alone misses its goal by the surcharge for messages with a group, which keeps tenants apart. If SQS charges it for sending only,
-it costs ${(perMillion(paths.webhook) - 2 * PRICES.fairRequest.usd).toFixed(2)}; no page that could be read says so.
+${low.toFixed(2)} per million under load without a reference; ${high.toFixed(2)} alone with a reference. "Alone" means that no two messages
+share an execution. An event that names an affiliate costs ${(perMillion(paths.eventAlone) + perMillion(paths.commission)).toFixed(2)} alone, with its commission.
 
 ## Logs
 
-At 1.5 kB for an execution and 0.4 kB for a request to the gateway, in USD per million. Keeping them costs ${priceText('keptLogGb')} for a GB and month
+USD per million, at 1.5 kB for an execution and 0.4 kB for a request to the gateway. Keeping a GB costs ${priceText('keptLogGb')} a month
 (\`logRetentionDays\`).
 
 | path | USD |
@@ -163,23 +142,22 @@ ${[payment, paths.callback, paths.event, paths.eventAlone, paths.webhook].map((p
 
 ## An idle deployment
 
-Without options and without requests, in a month of 730 hours:
+Per month, without options and requests:
 
 ${tableOf(idle, 1)}
 
-A dashboard of at most 50 metrics is free for the first three of an account.
+The first three dashboards of an account with at most 50 metrics are free.
 
 ## Secrets and keys
 
-The executor and the jobs API read the secret of their credential every twelve minutes, in a process for each of the jobs that start together: these reads are in the bill of an idle deployment. Under traffic, each other
-function reads each of its secrets at most once a minute in each process. Without options that is at most ${shown(secretReads.number)} reads a month, ${secretReads.usd.toFixed(2)} USD, while each function has one process, and the same
-for each further process. Secrets are encrypted with the key of Secrets Manager and queues with that of SQS, which do not charge for requests to KMS.
+Under traffic, each function reads each of its secrets at most once a minute per process. Without options that is at most
+${shown(secretReads.number)} reads a month, ${secretReads.usd.toFixed(2)} USD, per process of each function. Requests to KMS for secrets and queues are free.
 
-${sinceCharged(plain)}
+${byUse(plain)}
 
 ## Options
 
-What each adds to it in a month:
+USD per month, in addition to an idle deployment:
 
 | option | adds | USD | by use |
 |---|---|---|---|
@@ -193,8 +171,9 @@ ${growth()}
 }
 
 function growth(): string {
-  return `Bytes that a payment with a reference, its event and a webhook leave, without copies in indexes. The Ledger and the Views keep them; for the other tables
-see [retention](../../generated/docs/retention.md) (written by \`npm ci\`). A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for point-in-time recovery.
+  return `Bytes of a payment with a reference, its event and a webhook, without copies in indexes. The Ledger and the Views keep
+them; see [retention](../reference/retention.md) for the others. A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for point-in-time
+recovery.
 
 | table | bytes | GB per million payments |
 |---|---|---|
@@ -202,29 +181,32 @@ ${Object.entries(growthOf())
   .map(([table, bytes]) => `| ${table} | ${bytes} | ${((bytes * MILLION) / 1024 ** 3).toFixed(2)} |`)
   .join('\n')}
 
-Nothing leaves the Ledger, and nothing leaves its archive before \`archiveYears\`. What both cost a month after some years with a million payments a month:
+The Ledger grows permanently, and the archive until \`archiveYears\`. At a million payments a month:
 
-| after years | Ledger, GB | with point-in-time recovery, USD a month | archive, GB | USD a month |
+| years | Ledger, GB | with recovery, USD a month | archive, GB | USD a month |
 |---|---|---|---|---|
 ${[1, 3, 7].map((years) => `| ${yearsRow(years).join(' | ')} |`).join('\n')}
 
-\`archiveColdAfterDays\` moves objects to a class that costs about a sixth of that and charges for reading. The table class Standard-IA of DynamoDB costs less than half for storage and a quarter more for requests: it pays once the storage of the Ledger costs
-more than half of its requests.`;
+\`archiveColdAfterDays\` moves objects to a class that costs about a sixth and charges for reading. DynamoDB's class
+Standard-IA costs less than half for storage and a quarter more for requests: it pays once the Ledger's storage costs more
+than half of its requests.`;
 }
 
-/** What earlier versions of the page left out. */
-function sinceCharged(templates: readonly StackTemplate[]): string {
+/** Requests to KMS, metrics and process starts. */
+function byUse(templates: readonly StackTemplate[]): string {
   const keyRequests = lineOf('keyRequest', tableGrants(templates, false) * KEY_READS);
-  return `Tables are encrypted with the AWS managed key of DynamoDB. Its requests to KMS are charged: about one in five minutes for each table that a function uses, because DynamoDB keeps the key of a table in memory for each caller. The functions of the jobs, which always run, make the requests of an idle deployment. Under traffic, the
-others make up to ${shown(keyRequests.number)} a month, ${keyRequests.usd.toFixed(2)} USD.
+  return `Tables use the AWS managed key of DynamoDB: about one request in five minutes for each table that a function uses. Under
+traffic that is up to ${shown(keyRequests.number)} a month, ${keyRequests.usd.toFixed(2)} USD.
 
 ## Metrics under traffic
 
-A payment, its callback, its event and its webhook write ${TRAFFIC_METRICS} custom metrics that an idle deployment does not write: ${(TRAFFIC_METRICS * PRICES.customMetric.usd).toFixed(2)} USD a month, less where no payment is made in most hours. Failures, vendors and processors write others ([metrics](../../generated/docs/metrics.md) (written by \`npm ci\`)).
+A payment, its callback, its event and its webhook write ${TRAFFIC_METRICS} more custom metrics: ${(TRAFFIC_METRICS * PRICES.customMetric.usd).toFixed(2)} USD a month, less with few
+payments. Failures, vendors and processors write others ([metrics](../reference/metrics.md)).
 
 ## Starts
 
-Lambda charges for the start of a process (INIT) as for an execution. The paths above contain half a second for one execution in a hundred, an assumption: AWS [names less than one in a hundred](https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/). It is the reason why the request of a payment misses its goal; requests to KMS are the reason why an idle deployment does.`;
+Lambda charges for the start of a process. The paths above assume half a second for one execution in a hundred; AWS says
+[less than one in a hundred](https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/).`;
 }
 
 /** A million payments a month. */
@@ -235,25 +217,6 @@ function yearsRow(years: number): readonly string[] {
   const kept = ledger * (PRICES.storedGb.usd + PRICES.backupGb.usd);
   const usd = [kept, archive * PRICES.lockedGb.usd].map((each) => each.toFixed(2));
   return [String(years), ledger.toFixed(0), usd[0] ?? '', archive.toFixed(0), usd[1] ?? ''];
-}
-
-function goalRows({ paths, idle }: Figures): string {
-  const usd = (...of: readonly Path[]): string => of.map((path) => perMillion(path).toFixed(2)).join(', alone ');
-  const units = Math.floor(paths.paymentWithMetadata.usage.writeUnit ?? Number.NaN);
-  const rows = [
-    ['the request of a payment', '14', '14', usd(paths.payment)],
-    ['write units of one with a reference and 500 bytes of metadata, without its limit', '15', '17', String(units)],
-    ['its event, with the rows of the Views', '10', '17 to 26', usd(paths.event, paths.eventAlone)],
-    ['a webhook, delivered at the first attempt', '6', '16', usd(paths.webhookUnderLoad, paths.webhook)],
-    [
-      'logs and reconciling of a payment with a callback, its event and a webhook, without tracing',
-      '6',
-      '16 to 68',
-      `${observed({ paths, idle }, paths.event, paths.webhookUnderLoad).toFixed(2)}, alone ${observed({ paths, idle }, paths.eventAlone, paths.webhook).toFixed(2)}`,
-    ],
-    ['an idle deployment without options', '12', '31', totalOf(idle).toFixed(2)],
-  ];
-  return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 function optionRow(what: string, base: readonly BillLine[], lines: readonly BillLine[], used: string): string {
@@ -272,14 +235,12 @@ function sameLine(one: BillLine, other: BillLine): boolean {
 
 /** @param times how often the lines occur in what is priced */
 function tableOf(lines: readonly BillLine[], times: number): string {
-  const rows = lines.map(
-    ({ what, number, price, usd }) => `| ${what} | ${shown(number)} | ${price} | ${(usd * times).toFixed(2)} |`,
-  );
+  const rows = lines.map(({ what, number, usd }) => `| ${what} | ${shown(number)} | ${(usd * times).toFixed(2)} |`);
   return [
-    '| what | number | price | USD |',
-    '|---|---|---|---|',
+    '| what | number | USD |',
+    '|---|---|---|',
     ...rows,
-    `| **total** | | | **${(totalOf(lines) * times).toFixed(2)}** |`,
+    `| **total** | | **${(totalOf(lines) * times).toFixed(2)}** |`,
   ].join('\n');
 }
 

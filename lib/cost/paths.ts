@@ -51,7 +51,7 @@ function requestPath(title: string, writeUnits: number, memoryMb: number): Path 
     ...executions(memoryMb, 0.5),
     writeUnit: writeUnits + LIMIT_UNITS,
   };
-  const assumes = `The execution has ${memoryMb} MB and takes half a second, most of it waiting for the processor. The tenant's limit costs an eighth of a write unit.`;
+  const assumes = `Half a second with ${memoryMb} MB.`;
   return { title, assumes, usage };
 }
 
@@ -69,7 +69,7 @@ function eventPath(
 ): Path {
   return {
     title,
-    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds per event with 256 MB, and as many GB-seconds with more memory. A message costs a request to send, one to receive and one to delete${share < 1 ? ', the last two shared by ten' : ''}.`,
+    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds with 256 MB. A message costs three requests${share < 1 ? ', two of them shared by ten messages' : ''}.`,
     usage: {
       busEvent: 1,
       queueRequest: consumers * (1 + 2 * share),
@@ -88,8 +88,7 @@ function webhookPath(title: string, share: number): Path {
   const queueRequest = 1 + 2 * share;
   return {
     title,
-    assumes:
-      'The execution has 256 MB and takes 0.3 seconds, most of it waiting for the receiver. The messages have the group of their owner, so the queue is fair.',
+    assumes: '0.3 seconds with 256 MB. Messages have the group of their owner, so the queue is fair.',
     usage: {
       queueRequest,
       fairRequest: queueRequest,
@@ -102,8 +101,7 @@ function webhookPath(title: string, share: number): Path {
 
 const COMMISSION_PATH: Path = {
   title: 'The commission of an affiliate',
-  assumes:
-    'If the event of a payment or order names an affiliate, or the event of a payment requests a receipt, it reaches one more consumer, which takes 50 milliseconds with 256 MB.',
+  assumes: 'One more consumer, also for a receipt, which takes 50 milliseconds with 256 MB.',
   usage: {
     queueRequest: 3,
     ...executions(256, 0.05),
@@ -133,7 +131,7 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
     ),
     callback: {
       title: 'A callback',
-      assumes: `The execution has ${memoryMb} MB and takes 0.2 seconds, in which it reads the charge at the processor.`,
+      assumes: `0.2 seconds with ${memoryMb} MB.`,
       usage: {
         gatewayRequest: 1,
         ...executions(memoryMb, 0.2),
@@ -155,13 +153,13 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
     webhookUnderLoad: webhookPath('A webhook, under load', BATCH_SHARE),
     email: {
       title: 'An e-mail about an order or a receipt',
-      assumes: 'The counter of its recipient costs one write unit; the mail service charges for the e-mail itself.',
+      assumes: 'Without the price of the mail service.',
       usage: { writeUnit: 1 },
     },
     reconciling: reconcilingPath(memoryMb),
     run: {
       title: 'A run of a job that finds nothing to do',
-      assumes: `The executor and the jobs API have 256 MB and take 0.1 seconds each. The worker has ${memoryMb} MB and takes 0.2 seconds. Across all jobs, it reads ${counted.idleReads} units in empty queues and among runs.`,
+      assumes: `The executor and the jobs API take 0.1 seconds each with 256 MB, the worker 0.2 seconds with ${memoryMb} MB.`,
       usage: {
         firing: 1,
         gatewayRequest: 1,
@@ -183,7 +181,7 @@ function reconcilingPath(memoryMb: number): Path {
   const { payments, chains, queries, pages, seconds } = counted.reconciling;
   return {
     title: "The comparisons of a payment with the processor's books",
-    assumes: `A payment is compared once within the hour and by seven nightly runs, at ${payments / 1_000_000} million payments a month. The worker has ${memoryMb} MB, and its duration is taken from docs/proof/benchmarks.md. A chain is read with one unit, a query of the index with at most two, and a page of work writes at most as much as a whole run.`,
+    assumes: `Once within the hour and in seven nightly runs, at ${payments / 1_000_000} million payments a month, with ${memoryMb} MB and the duration of docs/proof/benchmarks.md.`,
     usage: {
       gbSecond: gbSeconds(memoryMb, seconds) / payments,
       writeUnit: (pages * counted.run.writeUnits) / payments,
