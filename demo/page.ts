@@ -23,8 +23,8 @@ The naive counts are results of races and differ between runs. If Payonce's coun
 
 \`npm start\` prints the address of the lab, a page for this machine. Choose a trouble and run it on both sides. The page
 shows the counts, the verdicts and the row of this table, and links to what happened to the payment in the
-[console](../operate/console.md). It has two more scenarios: a processor that charges and never responds, and a refund of
-a disputed charge. The first run deploys the naive shop; \`npm stop\` removes it.
+[console](../operate/console.md). It has two more scenarios: a processor that charges and never responds, and a refund
+of a disputed charge. The first run deploys the naive shop; \`npm stop\` removes it.
 
 ![A trouble in the lab, with the counts of both sides](../pictures/console-lab.png)
 `;

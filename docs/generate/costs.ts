@@ -109,9 +109,9 @@ export async function costsPage(synthesize: Synthesize): Promise<string> {
 Written by \`npm run docs:tables\` from \`docs/generate/costs.ts\`. Do not edit this page.
 
 List prices of AWS in us-east-1 as of ${PRICES_AS_OF}, in USD (\`lib/cost/prices.ts\`). Check AWS's pages before a decision
-depends on a price. Quantities come from the synthesized templates and from \`test/bench/counted-paths.test.ts\`; durations
-and kilobytes of logs are assumptions. Free tiers, discounts, data transfer, taxes, the domain and the processor's fees
-are not included. \`npx payonce cost\` computes the bill of other settings.
+depends on a price. Quantities come from the synthesized templates and from \`test/bench/counted-paths.test.ts\`;
+durations and kilobytes of logs are assumptions. Free tiers, discounts, data transfer, taxes, the domain and the
+processor's fees are not included. \`npx payonce cost\` computes the bill of other settings.
 
 ## Prices
 
@@ -150,8 +150,8 @@ The first three dashboards of an account with at most 50 metrics are free.
 
 ## Secrets and keys
 
-Under traffic, each function reads each of its secrets at most once a minute per process. Without options that is at most
-${shown(secretReads.number)} reads a month, ${secretReads.usd.toFixed(2)} USD, per process of each function. Requests to KMS for secrets and queues are free.
+Under traffic, each function reads each of its secrets at most once a minute per process. Without options that is at
+most ${shown(secretReads.number)} reads a month, ${secretReads.usd.toFixed(2)} USD, per process of each function. Requests to KMS for secrets and queues are free.
 
 ${byUse(plain)}
 
@@ -172,8 +172,8 @@ ${growth()}
 
 function growth(): string {
   return `Bytes of a payment with a reference, its event and a webhook, without copies in indexes. The Ledger and the Views keep
-them; see [retention](../reference/retention.md) for the others. A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for point-in-time
-recovery.
+them; see [retention](../reference/retention.md) for the others. A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for
+point-in-time recovery.
 
 | table | bytes | GB per million payments |
 |---|---|---|
@@ -188,8 +188,8 @@ The Ledger grows permanently, and the archive until \`archiveYears\`. At a milli
 ${[1, 3, 7].map((years) => `| ${yearsRow(years).join(' | ')} |`).join('\n')}
 
 \`archiveColdAfterDays\` moves objects to a class that costs about a sixth and charges for reading. DynamoDB's class
-Standard-IA costs less than half for storage and a quarter more for requests: it pays once the Ledger's storage costs more
-than half of its requests.`;
+Standard-IA costs less than half for storage and a quarter more for requests: it pays once the Ledger's storage costs
+more than half of its requests.`;
 }
 
 /** Requests to KMS, metrics and process starts. */

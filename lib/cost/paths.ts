@@ -69,7 +69,7 @@ function eventPath(
 ): Path {
   return {
     title,
-    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds with 256 MB. A message costs three requests${share < 1 ? ', two of them shared by ten messages' : ''}.`,
+    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds with 256 MB. A message costs three requests${share < 1 ? ', two shared by ten' : ''}.`,
     usage: {
       busEvent: 1,
       queueRequest: consumers * (1 + 2 * share),
@@ -181,7 +181,7 @@ function reconcilingPath(memoryMb: number): Path {
   const { payments, chains, queries, pages, seconds } = counted.reconciling;
   return {
     title: "The comparisons of a payment with the processor's books",
-    assumes: `Once within the hour and in seven nightly runs, at ${payments / 1_000_000} million payments a month, with ${memoryMb} MB and the duration of docs/proof/benchmarks.md.`,
+    assumes: `Once within the hour and in seven nightly runs, at ${payments / 1_000_000} million payments a month (docs/proof/benchmarks.md), with ${memoryMb} MB.`,
     usage: {
       gbSecond: gbSeconds(memoryMb, seconds) / payments,
       writeUnit: (pages * counted.run.writeUnits) / payments,

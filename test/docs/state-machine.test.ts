@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { fill } from '../../docs/generate/state-machine.ts';
 import { PAYMENT_STATUSES } from '../../lambdas/payments/domain/payment.ts';
 import { ACCOUNTS } from '../../lambdas/payments/domain/posting.ts';
-import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payments/domain/state-tables.ts';
+import { type Cell, CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payments/domain/state-tables.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/reference/state-machine.md', import.meta.url), 'utf8');
 
@@ -29,7 +29,7 @@ describe('docs/reference/state-machine.md', () => {
     expect(DOCUMENT).toBe(fill(DOCUMENT));
   });
 
-  test.each([
+  test.each<[string, Readonly<Record<string, Readonly<Record<string, Cell>>>>, readonly string[]]>([
     ['charges', CHARGE_TABLE, PAYMENT_STATUSES],
     ['refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed', 'given_up']],
     ['disputes', DISPUTE_TABLE, ['none', 'open', 'won', 'lost']],
