@@ -172,7 +172,7 @@ ${growth()}
 
 function growth(): string {
   return `Bytes of a payment with a reference, its event and a webhook, without copies in indexes. The Ledger and the Views keep
-them; see [retention](../reference/retention.md) for the others. A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for
+them; see [retention](../../generated/docs/retention.md) (written by \`npm ci\`) for the others. A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for
 point-in-time recovery.
 
 | table | bytes | GB per million payments |
@@ -201,7 +201,7 @@ traffic that is up to ${shown(keyRequests.number)} a month, ${keyRequests.usd.to
 ## Metrics under traffic
 
 A payment, its callback, its event and its webhook write ${TRAFFIC_METRICS} more custom metrics: ${(TRAFFIC_METRICS * PRICES.customMetric.usd).toFixed(2)} USD a month, less with few
-payments. Failures, vendors and processors write others ([metrics](../reference/metrics.md)).
+payments. Failures, vendors and processors write others ([metrics](../../generated/docs/metrics.md) (written by \`npm ci\`)).
 
 ## Starts
 
