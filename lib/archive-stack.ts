@@ -24,8 +24,9 @@ export interface ArchiveStackProps extends StackProps {
 const REMOVALS = ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'];
 
 /**
- * The bucket of the archive: versioned, with a lock on every object, and a policy that lets an object be written once
- * and never removed. It can be deployed into a logging account. It is always retained when the stack is deleted.
+ * Creates the archive bucket: versioned, with a lock on every object and a policy under which objects are written once
+ * and never removed. It can be deployed into a logging account. The bucket is always retained when the stack is
+ * deleted.
  */
 export class ArchiveStack extends Stack {
   readonly bucket: Bucket;
@@ -85,8 +86,8 @@ export class ArchiveStack extends Stack {
         sid: 'WrittenOnce',
         actions: ['s3:PutObject'],
         resources: objects,
-        // Denies writes without the header (Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"). A
-        // multipart upload cannot send the header, and is not needed.
+        // Denies writes without an `If-None-Match` header (Amazon S3 user guide, "Enforce conditional writes on Amazon
+        // S3 buckets"). A multipart upload cannot send this header, and is not needed.
         conditions: { Null: { 's3:if-none-match': 'true' } },
       }),
     );

@@ -35,10 +35,7 @@ export const ARCHIVE_PARKED = Duration.days(14);
  */
 const LATE = Duration.hours(1);
 
-/**
- * The archiver: the second reader of the Ledger's Stream. It writes every record to a bucket whose objects never
- * change.
- */
+/** Archives the Ledger: a second reader of its Stream writes every record to a bucket whose objects never change. */
 export class Archive extends Construct {
   readonly archiver: PayonceFunction;
   readonly auditor: PayonceFunction;

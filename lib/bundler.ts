@@ -8,10 +8,9 @@ import { text } from 'node:stream/consumers';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { withoutPart } from './endpoint-parts.ts';
 
-/** The options of one bundle. */
 export interface Bundled extends BuildOptions {
   /**
-   * Whether a function converts zod schemas to JSON schemas.
+   * Whether the bundled function converts zod schemas to JSON schemas.
    * @default false
    */
   readonly makesJsonSchemas?: boolean;
@@ -120,7 +119,7 @@ try {
   for (const { makesJsonSchemas = false, ...options } of asked)
     await (options.splitting === true ? buildWithSharedFile : build)({
       ...options,
-      // Imports of removed parts are removed, too.
+      // Also removes the imports of removed code.
       tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: false } },
       plugins: [slim({ makesJsonSchemas })],
     });

@@ -18,7 +18,7 @@ export interface CallbacksProps {
 }
 
 /**
- * Receives the callbacks of processors. The function records callbacks, appends transitions and reads; it never changes
+ * Receives the processors' callbacks. The function reads, records callbacks and appends transitions, but never changes
  * a row.
  */
 export class Callbacks extends Construct {

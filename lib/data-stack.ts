@@ -24,7 +24,10 @@ import { restoredOf } from './restored-tables.ts';
 import type { Settings } from './settings.ts';
 
 export interface DataStackProps extends StackProps {
-  /** @default there is no archive */
+  /**
+   * Bucket of the archive.
+   * @default there is no archive
+   */
   readonly archiveBucket?: ArchiveBucket;
   readonly settings: Pick<
     Settings,
@@ -88,7 +91,8 @@ export class DataStack extends Stack {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
     const retain = props.settings.retainData;
     const { idempotency, ledger, registry, views } = restoredOf(props.settings.restoredTables);
-    // If no resource changed, CloudFormation may skip the deployment, and the outputs would keep their old values.
+    // Adds one placeholder resource per restored table. If no resource changed, CloudFormation might skip the
+    // deployment, and the outputs would keep their old values.
     for (const { name } of [idempotency, ledger, registry, views].flatMap((table) => table ?? []))
       new CfnWaitConditionHandle(this, `Restored${name.replaceAll(/[^A-Za-z0-9]/g, '')}`);
     this.idempotency = new Idempotency(this, 'Idempotency', { retain, restored: idempotency });

@@ -20,7 +20,7 @@ export function withoutPart(source: string, unused: UnusedPart): string {
       return;
     }
     removed.push(range);
-    // The schema before `.meta(…)` can contain others.
+    // The schema before `.meta(…)` can contain nested `.meta(…)` calls.
     if (ts.isCallExpression(node)) visit((node.expression as ts.PropertyAccessExpression).expression);
   };
   visit(ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true));

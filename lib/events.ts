@@ -43,11 +43,11 @@ const TIMEOUT = Duration.seconds(RELAY_MAX_WAIT_SECONDS + 60);
  */
 const MAX_RECORD_AGE = Duration.hours(20);
 /**
- * Number of retries of a failed redrive: the maximum of Lambda, after one and two minutes (AWS Lambda developer guide,
+ * Number of retries of a failed redrive: Lambda's maximum, after one and two minutes (AWS Lambda developer guide,
  * "Asynchronous invocation").
  */
 const REDRIVE_RETRIES = 2;
-/** Age at which an alarm is raised. An event usually takes about a second from the commit to the bus. */
+/** Age of an event at which an alarm is raised. An event usually takes about a second from the commit to the bus. */
 const LATE = Duration.minutes(1);
 const SOON = Duration.minutes(5);
 /**
@@ -120,7 +120,7 @@ export class Events extends Construct {
           FilterCriteria.filter({
             eventName: FilterRule.isEqual('INSERT') as readonly string[],
             dynamodb: {
-              // Only outcomes are in this index.
+              // Selects outcomes, because only outcomes are in this index.
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },
           }),

@@ -14,11 +14,11 @@ export interface ExportsProps {
   readonly data: Pick<DataStack, 'exports' | 'ledger' | 'registry' | 'views'>;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** Memory of the API's function; in MB, 128 to 10240. */
+  /** Memory of the API function, in MB (128 to 10,240). */
   readonly memoryMb: number;
 }
 
-/** Memory in MB: enough for the text of one part, and for the bytes that are sent. */
+/** Memory of the writer, in MB: enough for the text of one part and for the bytes that are sent. */
 const WRITER_MEMORY_MB = 512;
 
 /**

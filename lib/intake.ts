@@ -42,20 +42,22 @@ export interface IntakeProps {
 const CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 /**
- * Age of the oldest request at which an alarm is raised: a payer may be waiting, and an event older than a day is not
+ * Age of the oldest request at which an alarm is raised. A payer may be waiting, and an event older than a day is not
  * charged.
  */
 const LONGEST_WAIT = Duration.minutes(30);
-/** Time for which EventBridge retries a delivery: the maximum (Amazon EventBridge user guide, "Retry policy"). */
+/**
+ * Time for which EventBridge retries a delivery, set to the maximum (Amazon EventBridge user guide, "Retry policy").
+ */
 const DELIVER_FOR = Duration.hours(24);
 /** Maximum size of an event bus policy, in characters (Amazon EventBridge user guide, "Amazon EventBridge quotas"). */
 const LONGEST_BUS_POLICY = 10_240;
-/** Maximum size, in characters, of a statement in this policy without source and principals, and of one principal. */
+/** Maximum sizes, in characters: of a statement in this policy, without source and principals, and of one principal. */
 const STATEMENT = 360;
 const PRINCIPAL = 42;
 
 /**
- * Payment requests over events: from the bus, from queues of single senders, from Kafka topics, and from the NATS
+ * Accepts payment requests as events: from the bus, from queues of single senders, from Kafka topics, and from the NATS
  * bridge. Every transport invokes the same function, which acknowledges an event after it is settled or stored in the
  * queue.
  */
@@ -91,7 +93,7 @@ export class Intake extends Construct {
       [Environment.parkingQueueUrl]: deadLetters.queueUrl,
       [IntakeEnvironment.settings]: Stack.of(this).toJsonString(this.#settings()),
     });
-    // The function re-enqueues a waiting request until the request is too old.
+    // The chain of messages is bounded: the function re-enqueues a waiting request only until the request is too old.
     allowRecursiveLoop(this.function.function);
     this.#takeFromBus();
     for (const each of requests.senders) if ('topic' in each) this.#takeFromTopic(each);
@@ -169,9 +171,9 @@ export class Intake extends Construct {
   }
 
   /**
-   * Creates a rule for each sender, so that only events of known senders reach the queue. One statement allows all
-   * rules of the bus to send: SQS allows twenty statements in a queue policy (Amazon SQS developer guide, "Amazon SQS
-   * policy quotas").
+   * Creates a rule for each sender, so that only events of known senders reach the queue. A single statement allows all
+   * rules of the bus to send, because SQS allows only twenty statements in a queue policy (Amazon SQS developer guide,
+   * "Amazon SQS policy quotas").
    */
   #takeFromBus(): void {
     const { bus } = this.#props.data.events;
@@ -200,7 +202,7 @@ export class Intake extends Construct {
     for (const { source, account = Aws.ACCOUNT_ID } of senders) {
       const name = account === Aws.ACCOUNT_ID ? source : `${source}-${account}`;
       new Rule(this, `Rule-${name}`, {
-        // A cast, because CDK's class and its interface differ in an optional property.
+        // The cast is needed because CDK's class and its interface differ in an optional property.
         eventBus: bus as unknown as IEventBus,
         eventPattern: { source: [source], account: [account], detailType: [PAYMENT_REQUESTED] },
         targets: [target],

@@ -2,13 +2,14 @@ import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/jobs/contract/jobs.t
 import { isTimeZone, readSchedule } from '../lambdas/jobs/schedules.ts';
 import { JOBS_RUN } from '../lambdas/kernel/contract/api.ts';
 
-/** The form of job ids. They are parts of run-ids, and a run-id is an idempotency key of at most 128 characters. */
+/** Format of job ids. A job id is part of a run-id, which is an idempotency key of at most 128 characters. */
 export const JOB_ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 export const JOB_ID_ALLOWED = 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter';
-/** Maximum duration of a run: a nightly run must end before the next nightly run is due. Seconds. */
+/** Maximum duration of a run, in seconds. A nightly run must end before the next nightly run is due. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
 /**
- * Maximum interval of a schedule. Runs are kept for some weeks, and the check for overdue jobs must find them. Seconds.
+ * Maximum interval of a schedule, in seconds. Runs are kept for some weeks, and the check for overdue jobs must find
+ * them.
  */
 const RAREST_SECONDS = 7 * 24 * 60 * 60;
 const WORKERS: readonly string[] = ['payments', 'upkeep'];
@@ -57,7 +58,7 @@ type Timing = Pick<JobEntry, 'schedule' | 'timeZone' | 'every'>;
 
 /**
  * Checks the schedule of a job.
- * @param check reports a fault of a field
+ * @param check reports a fault of the field when `holds` is false
  */
 export function checkTiming(
   { schedule, timeZone, every }: Timing,

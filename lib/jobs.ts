@@ -26,18 +26,18 @@ export interface JobsProps {
   readonly processors: Processors;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** Memory of the workers; in MB, 128 to 10240. */
+  /** Memory of the workers, in MB (128 to 10,240). */
   readonly memoryMb: number;
   /**
    * Other services with scheduled jobs, and whether loopback addresses are allowed.
    * @default no other services
    */
   readonly calls?: Pick<Settings, 'jobTargets' | 'allowLoopbackWebhooks'>;
-  /** The settings of the deployment, for the activity log. */
+  /** Settings of the deployment, which are recorded in the activity log. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The environment variables that contain the queues of the workers, by worker. */
+/** Environment variables that contain the queue URLs, by worker. */
 const QUEUE_VARIABLES = {
   payments: Environment.paymentJobsQueueUrl,
   upkeep: Environment.upkeepJobsQueueUrl,

@@ -5,7 +5,7 @@ import type { RestoredTables } from './restored-tables.ts';
 /** Value of outputs whose resources are not deployed with these settings. */
 const NOT_DEPLOYED = 'not-deployed';
 
-/** The secrets that depend on settings, each with the CDK name of the output that contains its ARN. */
+/** CDK names of the outputs that contain the ARNs of secrets, for each secret that depends on settings. */
 const SECRETS: Readonly<Record<string, string>> = {
   BigCommerceToken: 'BigCommerceToken1D77AA9AIdAE2BBC59',
   PostmarkToken: 'PostmarkTokenF70DB93DId4D4034F8',

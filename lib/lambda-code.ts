@@ -159,7 +159,9 @@ export function buildConsole(directory: string, page: 'console' | 'console/lab' 
   if (status !== 0) throw new Error('the console cannot be built');
 }
 
-/** Bundles each source, given by its path from the project's root, into the folder of its name, as `index.mjs`. */
+/**
+ * Bundles each source into an `index.mjs` in the folder of its name. Source paths are relative to the project's root.
+ */
 export function bundleEach(sources: ReadonlyMap<string, string>, directory: string): void {
   rmSync(directory, { recursive: true, force: true });
   build([inFolders([...sources], directory)]);

@@ -24,7 +24,9 @@ export interface NatsBridgeProps {
  */
 const HIDDEN = Duration.seconds(30);
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
-/** Time for which EventBridge retries a delivery: the maximum (Amazon EventBridge user guide, "Retry policy"). */
+/**
+ * Time for which EventBridge retries a delivery, set to the maximum (Amazon EventBridge user guide, "Retry policy").
+ */
 const DELIVER_FOR = Duration.hours(24);
 const LONGEST_WAIT = Duration.minutes(10);
 
@@ -37,7 +39,7 @@ export class NatsBridge extends Construct {
     super(scope, id);
     const { queue, deadLetters } = new TaskQueue(this, 'Tasks', { handlerTimeout: HIDDEN, hiddenFor: HIDDEN });
     new Rule(this, 'Rule', {
-      // A cast, because CDK's class and its interface differ in an optional property.
+      // The cast is needed because CDK's class and its interface differ in an optional property.
       eventBus: data.events.bus as unknown as IEventBus,
       eventPattern: { source: [EVENT_SOURCE], detailType: [...ALL_EVENTS] },
       targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],

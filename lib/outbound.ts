@@ -23,8 +23,8 @@ export interface OutboundProps {
 const DELAYED_AT_ONCE = 5;
 
 /**
- * Handles vendor calls that their process gave up: a function makes the last attempt of delayed calls, redrives dead
- * letters, and records the outcomes in the orders. Also creates alarms.
+ * Handles vendor calls that were given up. A function makes the last attempt of delayed calls, redrives dead letters,
+ * and records the outcomes in the orders. Also creates alarms.
  */
 export class Outbound extends Construct {
   readonly redrive: EngineFunction;
@@ -39,7 +39,7 @@ export class Outbound extends Construct {
       memoryMb: 256,
       data,
       appends: ['order'],
-      // No vendor is called for an order whose money was returned.
+      // Payments are read because no vendor is called for a refunded order.
       reads: ['payment', 'order'],
     });
     parties.grantCall(this.redrive);

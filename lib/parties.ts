@@ -55,16 +55,16 @@ const POSTMARK_URL = 'https://api.postmarkapp.com';
 const SANDBOX_SENDER = 'shop@payonce.example';
 
 /**
- * Time after which the sandbox's search finds every e-mail that it accepted: its function has ended by then, and the
- * search is strongly consistent. Seconds.
+ * Time, in seconds, after which the sandbox's search finds every e-mail that the sandbox accepted. By then, the
+ * sandbox's function has ended, and the search is strongly consistent.
  */
 const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 
-/** The parties of orders: the services for stock, referrals and e-mail. */
+/** External services of orders: stock, referrals and e-mail. */
 export class Parties extends Construct {
-  /** The queue of calls to the parties that were given up. */
+  /** Dead-letter queue of vendor calls that were given up. */
   readonly deadLetters: DeadLetterQueue;
-  /** The queue of calls whose process gave up. Each call gets a last attempt half a minute later. */
+  /** Queue of calls that their process gave up. Each call gets one last attempt half a minute later. */
   readonly delayedCalls: Queue;
   readonly #props: PartiesProps;
 

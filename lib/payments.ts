@@ -25,12 +25,12 @@ export interface PaymentsProps {
 }
 
 /**
- * Number of missed replays per five minutes at which an alarm is raised. A client that retries last week's requests by
- * mistake causes fewer.
+ * Number of missed replays in five minutes at which an alarm is raised. A client that mistakenly retries last week's
+ * requests causes fewer.
  */
 const MISSED_REPLAYS = 20;
 
-/** The requests that change payments. The function claims, calls the processor and commits. */
+/** API for requests that change payments. Its function claims the request, calls the processor and commits. */
 export class Payments extends Construct {
   readonly api: EngineFunction;
 

@@ -28,8 +28,8 @@ export interface PayonceProps
 /** A consumer in your own code. */
 export interface AddConsumerProps extends Pick<EventConsumerProps, 'events' | 'metadata' | 'concurrency'> {
   /**
-   * The function of the consumer. Its handler must be created with `createEventHandler` of `payonce/events`, for the
-   * same events. Its timeout is at most 30 seconds.
+   * The consumer's function. Its handler must be created with `createEventHandler` of `payonce/events`, with the same
+   * `events`. Its timeout is at most 30 seconds.
    */
   readonly function: Function;
 }
@@ -40,7 +40,7 @@ export interface AddConsumerProps extends Pick<EventConsumerProps, 'events' | 'm
  * functions, so no bundler runs.
  */
 export class Payonce extends Construct {
-  /** The stateful resources: the tables, the bus `data.events.bus`, the secrets. */
+  /** The stateful resources: the tables, the secrets, and the event bus `data.events.bus`. */
   readonly data: DataStack;
   /** The API and its functions. */
   readonly service: ServiceStack;
@@ -50,7 +50,8 @@ export class Payonce extends Construct {
   /** @throws Error for an invalid setting, with the given and the allowed values */
   constructor(scope: Construct, id: string, { env, ...settings }: PayonceProps = {}) {
     super(scope, id);
-    // Keeps the templates equal to the templates that Payonce's tests deploy, whatever feature flags the app sets.
+    // With these flags, the templates are equal to those that Payonce's tests deploy, regardless of the app's own
+    // feature flags.
     for (const [name, value] of Object.entries(flags())) this.node.setContext(name, value);
     for (const [name, value] of Object.entries(settings))
       if (value !== undefined) this.node.setContext(`${PREFIX}${name}`, value);
@@ -75,7 +76,6 @@ export class Payonce extends Construct {
   }
 }
 
-/** Reads the feature flags of cdk.json. */
 function flags(): Readonly<Record<string, unknown>> {
   const { context } = JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8')) as {
     readonly context: Readonly<Record<string, unknown>>;

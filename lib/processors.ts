@@ -8,7 +8,6 @@ import { ProcessorSecret } from './constructs/processor-secret.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 import type { CalledProcessor, Mode } from './settings/processors.ts';
 
-/** The secrets of a processor. */
 export interface ProcessorSecrets {
   /** The signing secret of the processor's callbacks. */
   readonly callbacks: ProcessorSecret;
@@ -71,13 +70,14 @@ function keyOf(name: string, mode: Mode): string {
 }
 
 export interface ProcessorsProps {
-  /** The processors that are called, with their modes. */
+  /** The processors that this deployment calls, with their modes. */
   readonly called: readonly CalledProcessor[];
   readonly secrets: SecretsOfProcessors;
-  /** The routing of new payments. The first matching rule applies, and a payment without a matching rule is refused. */
+  /** Routing rules for new payments. The first matching rule applies. A payment that matches no rule is refused. */
   readonly routes: readonly RoutingRule[];
   /**
-   * Whether idempotency records were lost with a table, so that a look-up must precede each first send.
+   * Whether idempotency records were lost with a table. If so, each first send is preceded by a look-up at the
+   * processor.
    * @default false
    */
   readonly claimsLost?: boolean;
@@ -91,11 +91,10 @@ export interface ProcessorsProps {
 const PERIOD = Duration.minutes(5);
 
 /**
- * The processors of a deployment: the permissions to call them and to verify their callbacks, and an alarm for each
- * processor that becomes unavailable.
+ * The processors of a deployment: the permissions to call them and to verify their callbacks, and one alarm per
+ * processor that is raised when the processor becomes unavailable.
  */
 export class Processors extends Construct {
-  /** The names of the configured processors. */
   readonly names: readonly string[];
   readonly #props: ProcessorsProps;
 
@@ -128,8 +127,7 @@ export class Processors extends Construct {
   }
 
   /**
-   * Sets the variables that `readPaymentsConfig` reads about processors, and allows `grantee` to read the secrets of
-   * their clients.
+   * Sets the processor variables that `readPaymentsConfig` reads, and allows `grantee` to read the clients' secrets.
    */
   grantCall(grantee: PayonceFunction): void {
     const { routes, claimsLost = false } = this.#props;
@@ -139,8 +137,8 @@ export class Processors extends Construct {
   }
 
   /**
-   * Sets variables and permissions like `grantCall`, but without the routing of new payments, for a function that
-   * begins no payments.
+   * Sets the same variables and permissions as `grantCall`, except the routing of new payments. Use it for a function
+   * that starts no payments.
    */
   grantReadBooks(grantee: PayonceFunction): void {
     const { called, secrets, ...stacks } = this.#props;
@@ -162,8 +160,7 @@ export class Processors extends Construct {
   }
 
   /**
-   * Allows `grantee` to verify callbacks: sets the callback sources, and allows `grantee` to read their signing
-   * secrets.
+   * Allows `grantee` to verify callbacks: sets the callback sources, and grants read access to their signing secrets.
    */
   grantVerifyCallbacks(grantee: PayonceFunction): void {
     const { called, secrets } = this.#props;

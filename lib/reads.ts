@@ -16,8 +16,8 @@ export interface ReadsProps {
 }
 
 /**
- * The API of payments and their parts, lists, events, reports, entries and balances. It writes only the counts of
- * requests and the last uses of keys. The Views grant it the lists.
+ * The read API: payments and their parts, lists, events, reports, entries and balances. It writes only request counts
+ * and the last uses of keys. The Views construct grants it access to the lists.
  */
 export class Reads extends Construct {
   readonly api: PayonceFunction;
@@ -42,7 +42,10 @@ export class Reads extends Construct {
     processors.grantReadBooks(this.api);
   }
 
-  /** Routes the paths that only this function serves. It serves the paths without a function, too. */
+  /**
+   * Routes the paths that belong only to this function. The function also serves all paths that have no function of
+   * their own.
+   */
   route(http: HttpApi): void {
     const below = ['/v1/events', '/v1/reports', '/v1/ledger'].map((path) => `${path}/{proxy+}`);
     http.route(['/v1/events', '/v1/balances', ...below], this.api.function);

@@ -36,7 +36,7 @@ export class Reconciliation extends Construct {
     });
   }
 
-  /** Allows a jobs worker to compare books. Appends nothing to the Ledger. */
+  /** Allows a jobs worker to compare books, but not to append to the Ledger. */
   grantCompare(worker: PayonceFunction): void {
     const { data, processors } = this.#props;
     processors.grantCall(worker);

@@ -11,7 +11,7 @@ import type { Parties } from './parties.ts';
 export interface ResolvingProps {
   readonly data: Pick<DataStack, 'idempotency' | 'registry'>;
   /**
-   * The parties of orders. If set, the resolver finishes orders, too.
+   * The external services for orders. If set, the resolver also completes orders.
    * @default no orders are deployed
    */
   readonly parties?: Parties;
@@ -31,7 +31,7 @@ const OUTCOME_UNKNOWN = Duration.hours(24);
 
 const { reference, details, return: giveBack, inquiry, openOrder, hold, orphan, keptOrphan } = RegistryRow;
 
-/** Finishes open claims as a retry would. Jobs do the work; this construct grants permissions to their worker. */
+/** Permissions of the jobs worker that completes open claims, as a retry would. */
 export class Resolving extends Construct {
   readonly #props: ResolvingProps;
 
@@ -61,7 +61,7 @@ export class Resolving extends Construct {
     data.idempotency.grantClaim(worker, ['charge', 'capture', 'cancel', 'refund', 'return', 'order']);
     data.idempotency.grantCommit(worker, ['inquiry', 'adoption', 'callback']);
     data.idempotency.grantFindOpenClaims(worker);
-    // The worker claims like a caller, and writes the same rows, so that an existing row refuses the claim.
+    // The worker claims as an API request does and writes the same rows. An existing row therefore rejects its claim.
     const written = [reference, details, giveBack, inquiry, openOrder, hold, keptOrphan];
     data.registry.grantRows(worker, 'WriteReferences', ['dynamodb:PutItem'], written);
     const queues = [giveBack, inquiry, openOrder, hold, orphan];

@@ -18,8 +18,7 @@ import type { Settings } from './settings.ts';
 /** Number of tasks per batch. A slow callback delays at most the other tasks of its batch. */
 const TASKS_AT_ONCE = 5;
 /**
- * Maximum number of concurrent executions for tasks, which leaves the rest of the account's concurrency to the sandbox
- * API.
+ * Maximum number of concurrent executions for tasks. The rest of the account's concurrency remains for the sandbox API.
  */
 const WORKERS = 20;
 
@@ -56,7 +55,7 @@ export class SandboxStack extends Stack {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
-      // Test data, which is not worth retaining.
+      // Test data is not worth retaining.
       retain: false,
     });
     const processor = new PayonceFunction(this, 'Processor', {
@@ -113,7 +112,7 @@ export class SandboxStack extends Stack {
   }
 }
 
-/** Lets the sandbox put its delayed tasks, callbacks and changes of charges, into its own queue. */
+/** Lets the sandbox enqueue its own delayed tasks: callbacks and charge updates. */
 function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
   processor.function.addEventSource(
     new SqsEventSource(tasks.queue, {
@@ -122,7 +121,7 @@ function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
       maxConcurrency: WORKERS,
     }),
   );
-  // The chain of messages is bounded: a charge changes a few times, and a callback is attempted a few times.
+  // The message loop is bounded: a charge changes only a few times, and a callback is attempted only a few times.
   allowRecursiveLoop(processor.function);
   Validations.of(processor.function).acknowledge({
     id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',

@@ -50,8 +50,8 @@ export interface ServiceStackProps extends StackProps {
 }
 
 /**
- * The replaceable resources: the API and its functions. The stack connects the constructs of the areas, and each
- * construct grants access to its own resources.
+ * The replaceable resources: the API and its functions. The stack connects its constructs, and each construct grants
+ * access to its own resources.
  */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
@@ -132,8 +132,8 @@ export class ServiceStack extends Stack {
 }
 
 /**
- * Keeps logical ids, and retains queues, which contain undelivered work and dead letters. CloudFormation generates
- * their names, so retained queues do not block the next deployment.
+ * Keeps logical ids, and retains queues, which contain undelivered work and dead letters. CloudFormation generates the
+ * queue names, so retained queues do not block the next deployment.
  */
 function keep(stack: Stack, { retainData }: Settings): void {
   keepDeployedIds(stack);
@@ -152,7 +152,7 @@ function processorsOf(scope: Construct, { settings, data, sandbox }: ServiceStac
   });
 }
 
-/** Returns the functions of the archive by output name; empty without an archive. */
+/** Returns the archive's functions by output name. The result is empty without an archive. */
 function archiveOf(
   scope: Construct,
   { archiveBucket: bucket, data, settings }: ServiceStackProps,
@@ -166,8 +166,8 @@ function archiveOf(
 }
 
 /**
- * Creates the intake and the NATS bridge. Without their settings, events cannot request payments and are not sent to
- * NATS.
+ * Creates the payment-request intake and the NATS bridge. Without its settings, each of them is inactive: events cannot
+ * request payments, or are not sent to NATS.
  */
 function takeRequests(
   stack: Stack,
@@ -188,8 +188,8 @@ function calledProcessors({ processors }: Settings): string {
 }
 
 /**
- * Creates the parties of orders.
- * @returns undefined without the sandbox and without settings for parties; then there is no orders API
+ * Creates the external services for orders.
+ * @returns undefined without the sandbox and without settings for these services; then there is no orders API
  */
 function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackProps): Parties | undefined {
   const { registry, deadLetters, postmarkToken, shopSigningKey, bigcommerceToken } = data;

@@ -36,30 +36,35 @@ export interface Settings
     PaymentRequestSettings,
     RetentionSettings {
   /**
-   * The name of this deployment, to distinguish it from other deployments in the same account and region, for example
-   * `staging`. It is part of the names of the stacks, of everything that is named after them, and of the metric
-   * namespace.
+   * Name that distinguishes this deployment from others in the same account and region, for example `staging`. It is
+   * part of the stack names, of everything named after the stacks, and of the metric namespace.
    * @default the deployment has no name
    */
   readonly environment?: string;
-  /** Deploy the sandbox processor and send test payments to it. It moves no real money. @default false */
+  /**
+   * Deploys the sandbox processor and sends test payments to it. No real money moves.
+   * @default false
+   */
   readonly sandbox: boolean;
   /**
-   * The processors to call, once for each mode. Each processor's contract lists its settings
-   * (lambdas/processors/<name>/contract.ts). The sandbox is called if it is deployed.
+   * The processors to call, with one entry for each mode. Each processor's contract lists its settings
+   * (lambdas/processors/<name>/contract.ts). A deployed sandbox is always called.
    *
-   * @default none: payments get 503 `no_processor_configured`
+   * @default none: payments are refused with 503 `no_processor_configured`
    */
   readonly processors: readonly CalledProcessor[];
   /**
-   * The routing of new payments: JSON, a list of `{ "mode"?, "tenant"?, "currency"?, "processor" }`; the first matching
-   * rule applies. A rule without a mode applies to the modes in which its processor is called. A payment without a
-   * matching rule is refused.
+   * Routing rules for new payments: a JSON list of `{ "mode"?, "tenant"?, "currency"?, "processor" }`. The first
+   * matching rule applies. A rule without a mode applies to the modes in which its processor is called. A payment that
+   * matches no rule is refused.
    *
-   * @default all payments of a mode are sent to its only processor
+   * @default all payments of a mode are sent to the mode's only processor
    */
   readonly routes: readonly RoutingRule[];
-  /** Keep tables and logs when a stack is deleted, and enable deletion protection of the tables. @default true */
+  /**
+   * Keeps tables and logs when a stack is deleted, and enables deletion protection of the tables.
+   * @default true
+   */
   readonly retainData: boolean;
   /**
    * The ARN of a KMS key of this account and region that encrypts the tables, the queues and the bucket of exports. The
@@ -68,13 +73,14 @@ export interface Settings
    */
   readonly dataKeyArn?: string;
   /**
-   * Keep the events of the last two weeks in an archive for replays. AWS charges for the archive per gigabyte. @default
-   * true
+   * Keeps the events of the last two weeks in an archive for replays. AWS charges for the archive per gigabyte.
+   * @default true
    */
   readonly eventArchive: boolean;
   /**
-   * Send all events to a queue for the NATS bridge (docs/guides/nats-bridge.md), and create the policy that the bridge needs.
-   * The bridge itself runs elsewhere. @default false
+   * Sends all events to a queue for the NATS bridge (docs/guides/nats-bridge.md), and creates the policy that the
+   * bridge needs. The bridge itself runs elsewhere.
+   * @default false
    */
   readonly natsBridge: boolean;
   /**
@@ -82,31 +88,37 @@ export interface Settings
    * @default 180
    */
   readonly eventsLostAfterSeconds: number;
-  /** Allow webhooks to loopback addresses, also over plain HTTP, for a receiver on the same machine. @default false */
+  /**
+   * Allows webhooks to loopback addresses, including over plain HTTP, for a receiver on the same machine.
+   * @default false
+   */
   readonly allowLoopbackWebhooks: boolean;
   /**
-   * Deploy a web ACL in front of the API, with a size limit and a rate limit per address. It has a monthly cost.
+   * Deploys a web ACL in front of the API, with a size limit and a rate limit per address. It has a monthly cost.
    * @default false
    */
   readonly firewall: boolean;
-  /** Record traces of requests and executions in AWS X-Ray. AWS charges for each trace. @default false */
+  /**
+   * Records traces of requests and executions in AWS X-Ray. AWS charges for each trace.
+   * @default false
+   */
   readonly tracing: boolean;
   /**
-   * Set the role with which API Gateway writes logs for the account. A role is required once per region before a stage
-   * can log. With `false`, the existing role of the account is kept.
+   * Sets the account's role with which API Gateway writes logs. Each region requires the role once before a stage can
+   * log. With `false`, the account's existing role is kept.
    * @default true
    */
   readonly accountLogRole: boolean;
   /**
-   * Restored tables that replace the declared tables: JSON, an object of `idempotency`, `ledger`, `registry` and
-   * `views` with table names, and `ledgerStream`, the ARN of the Stream of the restored Ledger. `payonce tables
-   * restore` prints this object. The declared tables stay declared but unused.
+   * Restored tables that replace the declared tables: a JSON object with the table names `idempotency`, `ledger`,
+   * `registry` and `views`, and with `ledgerStream`, the ARN of the restored Ledger's Stream. `payonce tables restore`
+   * prints this object. The replaced tables remain declared but are unused.
    * @default the declared tables are used
    */
   readonly restoredTables?: RestoredTables;
   /**
-   * Whether claims were lost when tables were restored. If so, every first charge and change is looked up at the
-   * processor before it is sent. Set `claimsLost` with the deployment that adopts restored tables, and keep it for 30
+   * Whether claims were lost when tables were restored. If so, the first attempt of every charge and change is preceded
+   * by a look-up at the processor. Set `claimsLost` with the deployment that adopts restored tables, and keep it for 30
    * days.
    * @default false
    */
@@ -116,9 +128,9 @@ export interface Settings
   /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
   readonly throttlingBurst: number;
   /**
-   * Maximum requests per second of one tenant in one mode, 1 to 10000. The limit applies to payments and reads
-   * separately; a tenth of it applies to administration, and a tenth to reads that call the processor. `payonce limits
-   * set` gives a tenant a different limit.
+   * Maximum requests per second of one tenant in one mode, 1 to 10000. Payments and reads are limited separately.
+   * Administration is limited to a tenth, and so are reads that call the processor. `payonce limits set` gives a tenant
+   * a different limit.
    * @default 100
    */
   readonly tenantRate: number;
@@ -132,16 +144,17 @@ export interface Settings
    */
   readonly reservedConcurrency?: number;
   /**
-   * Write units per second that each table and each of its indexes accepts immediately, 4000 to 40000. The increase is
-   * charged once, and AWS does not lower the value again.
+   * Write units per second that each table and each of its indexes accepts immediately, 4000 to 40000. AWS charges for
+   * an increase once and never lowers the value.
    * @default 4000, the value of new tables, which grows with use
    */
   readonly warmWriteUnits?: number;
   /** Retention of logs in days; one of the values that CloudWatch Logs allows. @default 90 */
   readonly logRetentionDays: number;
   /**
-   * The e-mail address for alarms. An SNS topic is created, and its subscription must be confirmed once. The key of the
-   * topic costs about 1 USD a month. @default no notification is sent
+   * E-mail address for alarms. The deployment creates an SNS topic, whose subscription must be confirmed once. The
+   * topic's key costs about 1 USD a month.
+   * @default no notification is sent
    */
   readonly alarmEmail?: string;
   /** The ARN of an existing SNS topic for alarms; it must allow CloudWatch to publish. @default no notification is sent */
@@ -149,19 +162,19 @@ export interface Settings
 }
 
 /**
- * Maximum length of a recorded setting, in characters. It is limited because all settings are in the environment of one
- * function.
+ * Maximum length of a recorded setting, in characters. All settings share the environment of one function, whose size
+ * is limited.
  */
 const LONGEST_RECORDED = 200;
 
-/** Replaces a long text by a digest, so that a change of the text remains visible. */
+/** Replaces a long text with a digest, which still reveals changes of the text. */
 function recorded(text: string): string {
   if (text.length <= LONGEST_RECORDED) return text;
   return `sha256:${createHash('sha256').update(text).digest('hex').slice(0, 16)} of ${text.length} characters`;
 }
 
 /**
- * Returns the settings as recorded in the activity log: as text, or as a digest of a long text, without e-mail
+ * Returns the settings as recorded in the activity log: as text, or as a digest if the text is long. Omits e-mail
  * addresses. Secrets are not settings.
  */
 export function recordedSettings({ processors, alarmEmail, emailSender, ...others }: Settings): Record<string, string> {

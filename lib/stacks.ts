@@ -15,11 +15,8 @@ import { readSettings, type Settings } from './settings.ts';
 
 /** The stacks of a deployment, without the archive stack. */
 interface PayonceStacks {
-  /** The stateful resources. */
   readonly data: DataStack;
-  /** The API and its functions. */
   readonly service: ServiceStack;
-  /** The sandbox processor, if it is deployed. */
   readonly sandbox?: SandboxStack;
 }
 

@@ -10,7 +10,9 @@ import { EventConsumer } from './constructs/event-consumer.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
 
-/** Maximum number of concurrent batches, for 2,000 events a second (test/bench/event-rate.test.ts). */
+/**
+ * Maximum number of concurrent projector batches, enough for 2,000 events per second (test/bench/event-rate.test.ts).
+ */
 const PROJECTIONS = 50;
 
 export interface ViewsProps {
@@ -19,8 +21,8 @@ export interface ViewsProps {
 }
 
 /**
- * The read models of lists and balances. One function writes the read models from events. Other functions may read only
- * the rows that they list.
+ * The read models of lists and balances. Only the projector function writes them, from events. Each other function may
+ * read only the rows that it lists.
  */
 export class Views extends Construct {
   readonly projector: PayonceFunction;
@@ -57,7 +59,7 @@ export class Views extends Construct {
     const { views } = this.#data;
     const { payment, reference, dispute, order, event, book, total } = ViewsRow;
     const { name: index } = ViewsTable.listsIndex;
-    // Balances and reports of volumes sum the totals of closed days, and the rows of open days.
+    // Balances and volume reports sum the totals of closed days and the rows of open days.
     this.#grantList(api.reads, [payment, reference, dispute, event, book, total]);
     views.grantRowsOfIndex(api.reads, 'ListByStatusOrType', index, [payment, event]);
     // Payments are found by reference through these rows.
@@ -82,7 +84,7 @@ export class Views extends Construct {
   }
 
   /**
-   * Allows a jobs worker to maintain the views of all owners: to sum days, list mismatches, and read the progress of
+   * Allows a jobs worker to maintain the views of all owners: to total days, list mismatches, and read the progress of
    * the views.
    */
   grantKeep(worker: PayonceFunction): void {

@@ -21,7 +21,10 @@ export interface WebhooksProps {
   readonly data: Pick<DataStack, 'events' | 'idempotency' | 'ledger' | 'registry' | 'views' | 'webhookRoot'>;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** Allow webhooks to loopback addresses, also over plain HTTP, for a receiver on the same machine. @default false */
+  /**
+   * Allows webhooks to loopback addresses, including over plain HTTP, for a receiver on the same machine.
+   * @default false
+   */
   readonly allowLoopback?: boolean;
 }
 
@@ -29,12 +32,12 @@ export interface WebhooksProps {
 const BATCH = 10;
 /**
  * Maximum number of concurrent senders. Each sender handles a batch of ten tasks, so slow servers delay other servers
- * only if ten times this many are slow.
+ * only when they occupy 200 tasks.
  */
 const SENDERS = 20;
 /**
- * Maximum number of lane runs and replay pages that are processed concurrently: more than the endpoints of a tenant in
- * one mode. A run makes up to ten concurrent calls.
+ * Maximum number of lane runs and replay pages processed concurrently. It exceeds the number of endpoints of a tenant
+ * in one mode. Each run makes up to ten concurrent requests.
  */
 const LANE_WORKERS = 20;
 
@@ -153,8 +156,8 @@ export class Webhooks extends Construct {
     own.addEventSource(
       new SqsEventSource(this.#lanes.queue, { ...source, batchSize: 1, maxConcurrency: LANE_WORKERS }),
     );
-    // The chain of messages is bounded: a replay continues page by page to the end of its range, and a delivery ends
-    // with its last attempt.
+    // The message loop is bounded: a replay continues page by page to the end of its range, and a delivery ends with
+    // its last attempt.
     allowRecursiveLoop(own);
     Validations.of(own).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',

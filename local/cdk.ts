@@ -15,23 +15,26 @@ import { runKept } from './kept-process.ts';
 /** The bucket that `cdk bootstrap` creates with the default qualifier. */
 export const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 
-/** Name of the log file in the directory of a run. It contains the output of the CLI after a failure. */
+/** Name of the log file in a run's directory. After a failure, it contains the CLI's output. */
 const LOG = 'cdk.log';
 
-/** Name of the file in an assembly for the local AWS that contains the key of the assembly's sources. */
+/** Name of a file in an assembly for the local AWS. It contains the key of the assembly's sources. */
 const ASSEMBLY_KEY = 'payonce-deploy.key';
 
 export interface CdkRun {
   readonly access: EmulatorAccess;
   /** Directory for assemblies and outputs. */
   readonly directory: string;
-  /** Receives each line that the CLI prints. */
+  /** Called with each line that the CLI prints. */
   readonly report: (line: string) => void;
 }
 
 /** The app to deploy: a CDK program with its context, or a synthesized assembly. */
 export interface CdkApp {
-  /** @default the program of `cdk.json` */
+  /**
+   * The program, or the directory of the assembly.
+   * @default the program of `cdk.json`
+   */
   readonly command?: string;
   /** Context of a program; empty for an assembly. */
   readonly context: Readonly<Record<string, string>>;
@@ -40,7 +43,7 @@ export interface CdkApp {
 /** The tenant that `npm start` creates. The settings refer to it before it exists. */
 export const LOCAL_TENANT = 'ten_local';
 
-/** Payonce, as synthesized for the local AWS. */
+/** Payonce with its settings for the local AWS. */
 export const PAYONCE: CdkApp = {
   context: {
     'payonce:sandbox': 'true',
@@ -49,8 +52,8 @@ export const PAYONCE: CdkApp = {
     // The batching window is zero, so payments are archived immediately.
     'payonce:archive': 'true',
     'payonce:archiveBatchSeconds': '0',
-    // Locally, relay and projector take a tenth of a second. With a short period, a developer soon sees the effect of
-    // stopping the relay or the projector.
+    // Relay and projector take a tenth of a second locally. The short period quickly shows developers the effect of
+    // stopping either.
     'payonce:eventsLostAfterSeconds': '20',
     // Lets developers try approvals; no other example uses amounts this large.
     'payonce:approvalAbove': '{"*":5000000}',
@@ -80,7 +83,7 @@ export const PAYONCE: CdkApp = {
         ],
       },
     }),
-    // Webhook receivers and the target run on the same machine.
+    // The webhook receivers and the job target run on the same machine.
     'payonce:allowLoopbackWebhooks': 'true',
   },
 };
@@ -99,7 +102,8 @@ export async function bootstrap(run: CdkRun): Promise<void> {
 /**
  * Synthesizes the assembly for a local AWS, with the functions' code. Several instances can share the assembly.
  *
- * @param withRules also apply the CDK's own rules and fail on warnings, and print every finding to standard error.
+ * @param withRules whether to apply the CDK's own rules too, fail on warnings, and print every finding to standard
+ * error
  * @default only the rule packs apply, whose violations fail any synthesis
  * @throws StartFailure naming the constructs and the violated rules
  */
@@ -128,8 +132,8 @@ export async function synthesizeForLocalAws(
 }
 
 /**
- * Returns each violation that the CLI printed, as the construct and the text of the rule. The line after a rule names
- * the construct.
+ * Returns each violation that the CLI printed, with the construct and the rule's text. In the output, the line after a
+ * rule names the construct.
  */
 function violationsIn(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line, index) => {

@@ -4,11 +4,11 @@ import { join, sep } from 'node:path';
 import { PROJECT } from './directories.ts';
 
 /**
- * Version of the key. Increment it when unchanged sources must be deployed again, for example after a change of the
- * contents of snapshots.
+ * Version of the key format. Increment it when unchanged sources must be redeployed, for example after a change of what
+ * snapshots contain.
  */
 const FORMAT = 1;
-/** Folders of the project that do not affect a deployment. A new folder counts as an input. */
+/** Folders that do not affect a deployment. All other folders, including new ones, count as inputs. */
 const NO_INPUTS: ReadonlySet<string> = new Set([
   'bench',
   'cdk.out',
@@ -70,7 +70,7 @@ function isInput(entry: Dirent): boolean {
 
 /**
  * Adds the files below a path.
- * @returns whether all these files could be read
+ * @returns false when an entry is neither a file nor a folder, for example a link
  */
 function collect(project: string, path: string, entry: Dirent, found: string[]): boolean {
   // File managers create this file in folders.
@@ -83,7 +83,7 @@ function collect(project: string, path: string, entry: Dirent, found: string[]):
 }
 
 /**
- * Adds the packages by the sizes and times of their files, because the files are too large to read at each start.
+ * Adds the sizes and times of the packages' files to the hash. The contents are too large to read at each start.
  *
  * @returns false when there is a link, whose target can change unnoticed
  */

@@ -8,13 +8,13 @@ export const ACCOUNT = '000000000000';
 export interface EmulatorAccess {
   readonly awsEndpoint: string;
   /**
-   * The access key id of the administrator. It is a secret of the run: the emulator does not verify signatures, so this
-   * id is all that a caller needs.
+   * The administrator's access key id. It is a secret of the run: the emulator does not verify signatures, so the id
+   * alone grants access.
    */
   readonly accessKeyId: string;
 }
 
-/** Returns the options of an SDK client with the permissions of an administrator. */
+/** Returns SDK client options for administrator access to the emulator. */
 export function accessTo({ awsEndpoint, accessKeyId }: EmulatorAccess) {
   return { endpoint: awsEndpoint, region: REGION, credentials: credentialsOf(accessKeyId) };
 }
@@ -23,7 +23,7 @@ export function credentialsOf(accessKeyId: string) {
   return { accessKeyId, secretAccessKey: 'not-verified' };
 }
 
-/** Matches the names of the machine's variables that programs need. */
+/** Matches the machine's environment variables that programs need. */
 const MACHINE_VARIABLES =
   /^(HOME|USER|LOGNAME|SHELL|LANG|LC_.+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CI|TMPDIR|LD_LIBRARY_PATH)$/;
 

@@ -8,7 +8,7 @@ import { StartFailure } from './failure.ts';
 import { freePort } from './free-port.ts';
 import { detachKept, startUnderKeeper, stopKept } from './kept-process.ts';
 
-/** Time limit of a start. A cold start on a busy machine takes several seconds. Milliseconds. */
+/** Time limit of a start, in milliseconds. A cold start on a busy machine takes several seconds. */
 const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
 /** Python program that runs the emulator with the extensions of this project. */
@@ -37,9 +37,9 @@ export interface Emulator {
   readonly access: EmulatorAccess;
   /** Process id of the keeper of the emulator and its workers. */
   readonly keeperPid: number;
-  /** Aborted when the emulator has ended, for any reason. */
+  /** Aborts when the emulator has ended, for any reason. */
   readonly ended: AbortSignal;
-  /** Lets the emulator continue after this process has ended. */
+  /** Lets the emulator outlive this process. */
   detach(): void;
   /**
    * Saves the state of the running emulator.
@@ -128,7 +128,7 @@ function environmentOf(
     // The functions inherit this variable, because the emulator passes its environment on to them.
     NODE_OPTIONS: `--require ${JSON.stringify(FUNCTION_ADDRESSES)}`,
     PYTHONUNBUFFERED: '1',
-    // Prevents compiled files in the source tree.
+    // Keeps compiled files out of the source tree.
     PYTHONDONTWRITEBYTECODE: '1',
   };
 }
@@ -136,7 +136,7 @@ function environmentOf(
 async function isReady(endpoint: string, logFile: string, ended: AbortSignal): Promise<boolean> {
   const untilMs = Date.now() + READY_WITHIN_MS;
   while (Date.now() < untilMs && !ended.aborted) {
-    // The log is checked first: if another emulator took the port, that emulator would answer the health check.
+    // The log is checked first, because another emulator that took the port would pass the health check.
     if (readFileSync(logFile, 'utf8').includes(`Running on ${endpoint}`) && (await isHealthy(endpoint))) return true;
     await sleep(POLL_MS);
   }

@@ -1,4 +1,4 @@
-/** A failure that the user can fix. Its message is one line with the action to take. */
+/** A failure that the user can fix. Its one-line message names the action to take. */
 export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }

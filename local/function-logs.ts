@@ -8,7 +8,7 @@ import {
 import { accessTo, type EmulatorAccess } from './emulator-environment.ts';
 
 const POLL_MS = 1_000;
-/** Overlap of two reads: lines can be stored a little later than their timestamps. Milliseconds. */
+/** Overlap of two reads, in milliseconds. Lines can be stored a little later than their timestamps. */
 const OVERLAP_MS = 2 * POLL_MS;
 /** Matches the platform's START and END lines of each invocation. */
 const PLATFORM_LINE = /^(START|END) RequestId: /;

@@ -1,9 +1,9 @@
 /**
  * Runs a command, and ends all of its processes when the command or the parent ends. The command and everything that it
  * starts, including the Lambda workers, form one process group. The keeper ends the group when it receives a
- * termination signal, when the command ends, or when the pipe to the parent closes (also if the parent is killed).
- * After it reads the word "detach" from the pipe, it ignores the end of the parent. If the command ends by itself, the
- * keeper exits with the same code.
+ * termination signal, when the command ends, or when the pipe to the parent closes, which also happens if the parent is
+ * killed. After it reads the word "detach" from the pipe, it ignores the end of the parent. If the command ends by
+ * itself, the keeper exits with the same code.
  *
  *   node keeper.ts <directory> <command> <arguments…>
  */
@@ -11,11 +11,11 @@ import { spawn } from 'node:child_process';
 import { runningProcesses, signalProcess } from './processes.ts';
 
 /**
- * Time that the group has to end after a termination signal. The emulator then saves its state, which takes longer with
- * more data. Milliseconds.
+ * Grace period of the group after a termination signal, in milliseconds. The emulator saves its state in this period,
+ * which takes longer with more data.
  */
 const GRACE_MS = 20_000;
-/** The first argument, the directory, is only there to be visible in the process list. */
+/** The first argument, the directory, only identifies the process in the process list. */
 const [, command = '', ...parameters] = process.argv.slice(2);
 const kept = spawn(command, parameters, { stdio: ['ignore', 'inherit', 'inherit'] });
 

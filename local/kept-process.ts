@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runningProcesses, signalProcess } from './processes.ts';
 
 const POLL_MS = 100;
-/** Time limit of a stop: slightly longer than the keeper's grace period. Milliseconds. */
+/** Time limit of a stop, in milliseconds. It is slightly longer than the keeper's grace period. */
 const STOPPED_WITHIN_MS = 25_000;
 const KEEPER = join(import.meta.dirname, 'keeper.ts');
 
@@ -17,7 +17,7 @@ interface KeptCommand {
   readonly output: 'pipe' | number;
 }
 
-/** Starts a command under a keeper. The command ends when this process ends for any reason. */
+/** Starts a command under a keeper, which ends the command when this process ends for any reason. */
 export function startUnderKeeper({ command, environment, directory, output }: KeptCommand): ChildProcess {
   const stdio: StdioOptions = ['pipe', output, output];
   const keeper = spawn(process.execPath, [KEEPER, directory, ...command], {
@@ -33,7 +33,7 @@ export function startUnderKeeper({ command, environment, directory, output }: Ke
   return keeper;
 }
 
-/** Lets a kept command continue after this process has ended. */
+/** Lets a kept command outlive this process. */
 export function detachKept(keeper: ChildProcess): void {
   keeper.stdin?.write('detach\n');
   keeper.stdin?.end();

@@ -6,7 +6,7 @@ import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { detachKept, startUnderKeeper, stopKept } from './kept-process.ts';
 
-/** Time limit of a start, which builds the page first. Allows for a busy machine. Milliseconds. */
+/** Time limit of a start, in milliseconds. It includes building the page and allows for a busy machine. */
 const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
 const PROGRAM = join(PROJECT, 'demo', 'lab', 'run.ts');

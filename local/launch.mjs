@@ -16,7 +16,7 @@ if (process.platform === 'win32' && /^(local|bench|demo)\//.test(program))
   end('The local AWS needs Linux or macOS: on Windows, run it in WSL.');
 const reason = refusal();
 if (reason !== undefined) end(reason);
-// Sets the arguments as if the program itself had been called.
+// Sets the arguments as if the program had been called directly.
 process.argv.splice(1, 2, resolve(program));
 try {
   await import(pathToFileURL(resolve(program)).href);

@@ -41,7 +41,7 @@ export interface LocalAwsOptions {
   /** Keys of an earlier run, which are reused if they are still valid. */
   readonly keys?: LocalKeys;
   /**
-   * Whether to deploy although the same sources are already deployed.
+   * Whether to deploy even if the same sources are already deployed.
    * @default false
    */
   readonly redeploy?: boolean;
@@ -61,7 +61,7 @@ export interface LocalKeys {
 /** A running local AWS with deployed stacks. */
 export interface LocalAws extends LocalKeys, EmulatorAccess {
   readonly region: string;
-  /** Without a trailing slash. */
+  /** Base address of the API, without a trailing slash. */
   readonly apiUrl: string;
   readonly sandboxUrl: string;
   /** The secret that every caller of the sandbox except the payer must send. */
@@ -160,8 +160,8 @@ async function reuse(
 }
 
 /**
- * Checks the API with a read of payments.
- * @throws StartFailure when the API does not answer
+ * Checks that a read of payments succeeds.
+ * @throws StartFailure when the API responds with an error
  */
 async function expectAnswer({ apiUrl, apiKey }: Connected): Promise<void> {
   const answer = await fetch(`${apiUrl}/v1/payments?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } });
@@ -183,7 +183,7 @@ async function deployAndConnect(
   }
   report('Deploy the stacks');
   const outputs = await deploy(run, app);
-  // Without saved state, the next start deploys again.
+  // If the state cannot be saved, the next start deploys again.
   await state.endDeploy(emulator).catch((error: unknown) => report('', sentenceOf(error)));
   report('Tenant and API keys');
   return connect(access, outputs, keys === undefined ? {} : { keys });
@@ -253,7 +253,6 @@ async function firstValueOf(access: EmulatorAccess, secretId: string): Promise<s
   return first;
 }
 
-/** Sets the address to which the sandbox sends its callbacks. */
 async function pointCallbacksTo(
   access: EmulatorAccess,
   address: string,
@@ -276,8 +275,8 @@ const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
 /** Removes the queue policies, because they deny requests without TLS, and the emulator has no TLS. */
 export async function openQueuesToPlainHttp(access: EmulatorAccess): Promise<void> {
   const client = new SQSClient(accessTo(access));
-  // The policy would also deny the request that removes it. This header informs the emulator that TLS was terminated in
-  // front of it.
+  // The policy would deny even the request that removes it. With this header, the emulator assumes that TLS was
+  // terminated in front of it.
   client.middlewareStack.add(
     (next) => (call) => {
       (call.request as { headers: Record<string, string> }).headers['x-forwarded-proto'] = 'https';
@@ -305,8 +304,8 @@ async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<
 }
 
 /**
- * Returns a tenant with keys. Reuses the keys of an earlier run that are still valid: since then, tables can have been
- * emptied, and keys rolled or revoked.
+ * Returns a tenant with keys. Reuses keys of an earlier run if they are still valid. They are not if tables were
+ * emptied, or if keys were rolled or revoked.
  */
 export async function tenantWithKeys(
   access: EmulatorAccess,

@@ -13,8 +13,7 @@ import type { Snapshots } from './snapshots.ts';
 /** Subdirectory for state that is deleted after its run. */
 const TEMPORARY = 'temporary-state';
 /**
- * File that identifies the deployment in the saved state. It is stored next to the emulator's files, and is written
- * after them.
+ * File that identifies the deployment in the saved state. It is stored next to the emulator's files and written last.
  */
 const STAMP = 'payonce-deploy.json';
 
@@ -25,20 +24,18 @@ const stamp = z.object({
 });
 
 interface SavedStateOptions {
-  /** Directory of the run. */
   readonly directory: string;
   readonly persist: boolean;
   /** @default Payonce */
   readonly app?: CdkApp | undefined;
   readonly snapshots: Snapshots;
-  /** Whether to deploy although the same sources are already deployed. */
+  /** Whether to deploy even if the same sources are already deployed. */
   readonly redeploy: boolean;
 }
 
 /** The state with which an emulator starts, and the deployment that it contains. */
 export class SavedState {
   readonly directory: string;
-  /** The origin of the state. */
   readonly origin: 'earlier-run' | 'snapshot' | 'none';
   /** The key of the deployment that the run requires; undefined when the key cannot be computed. */
   readonly #key: string | undefined;
@@ -60,8 +57,8 @@ export class SavedState {
   }
 
   /**
-   * Returns the outputs of the stacks; undefined unless the stacks belong to the required deployment and are unchanged
-   * since.
+   * Returns the outputs of the stacks if the stacks belong to the required deployment and have not changed since;
+   * otherwise undefined.
    */
   async currentOutputs(access: EmulatorAccess): Promise<StackOutputs | undefined> {
     const deployed = this.#stamp();
@@ -72,8 +69,8 @@ export class SavedState {
   }
 
   /**
-   * Marks the state as not deployed. Call it before a deployment, so that the state does not count as deployed if the
-   * deployment fails.
+   * Marks the state as not deployed. Call it before a deployment, so that a failed deployment does not count as
+   * deployed.
    */
   beginDeploy(): void {
     rmSync(join(this.directory, STAMP), { force: true });
@@ -83,7 +80,7 @@ export class SavedState {
    * Saves the state with the deployment for the next start. Also saves the state as a snapshot if it contains nothing
    * but the deployment.
    *
-   * @throws Error when the state cannot be saved; the run itself does not need it
+   * @throws Error when the state cannot be saved; the run can continue without it
    */
   async endDeploy({ access, save }: Pick<Emulator, 'access' | 'save'>): Promise<void> {
     const key = this.#key;
@@ -99,7 +96,7 @@ export class SavedState {
     this.#snapshots.keep(key, this.directory);
   }
 
-  /** Deletes the state and its snapshot, if the state was loaded from a snapshot. */
+  /** Deletes the state and the snapshot from which it was loaded. Does nothing for a state of any other origin. */
   discardSnapshot(): void {
     if (this.origin !== 'snapshot' || this.#key === undefined) return;
     this.#snapshots.drop(this.#key);
@@ -116,8 +113,8 @@ export class SavedState {
 }
 
 /**
- * Returns the key of an app. The emulator, which writes the state, always belongs to the current sources. An assembly
- * belongs to them only if they have not changed since its synthesis.
+ * Returns the deployment key of an app; undefined when the sources have changed since the assembly's synthesis. The
+ * emulator, which writes the state, always belongs to the current sources.
  */
 function keyOf(app: CdkApp | undefined): string | undefined {
   const key = deployKey();
@@ -127,7 +124,7 @@ function keyOf(app: CdkApp | undefined): string | undefined {
 interface DeployedStack {
   readonly name: string;
   /**
-   * The version of the stack: a new one after each deployment that changes the stack; undefined while the last
+   * The version of the stack, which changes with each deployment that changes the stack. Undefined while the last
    * deployment is incomplete.
    */
   readonly version: string | undefined;

@@ -9,11 +9,11 @@ import { sentenceOf } from './sentence.mjs';
  */
 const ENDED_WITHIN_MS = 300_000;
 const POLL_MS = 250;
-/** Minimum time for the response to a request, also at the end of the check. Milliseconds. */
+/** Minimum time allowed for each response, in milliseconds, even at the end of the check. */
 const RESPONSE_MS = 10_000;
 const JOB = 'resolve';
 
-/** The body of an answer: a payment, a run, or a problem, whose `status` is a number. */
+/** The body of a response: a payment, a run, or a problem, whose `status` is a number. */
 const body = z.object({ id: z.string(), status: z.union([z.string(), z.number()]), code: z.string() }).partial();
 
 interface Answer extends z.infer<typeof body> {
@@ -25,7 +25,7 @@ type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
 /**
  * Creates a payment that only the processor's callback completes, and a job run.
  *
- * @returns a sentence for each of the two that fails
+ * @returns one sentence for each of the two that fails
  */
 export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promise<readonly string[]> {
   const untilMs = Date.now() + withinMs;

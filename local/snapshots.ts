@@ -23,7 +23,7 @@ const FORMAT = 1;
 const MAX_KEPT = 3;
 const FILES = 'files';
 const MANIFEST = 'manifest.json';
-/** Matches the name of a folder that is being written or deleted: the process id, and a random text. */
+/** Pattern of the name of a folder that is being written or deleted: the process id and a random text. */
 const PARTIAL = /^partial-(\d+)-/;
 
 const manifest = z.object({
@@ -34,8 +34,8 @@ const manifest = z.object({
 type Files = z.infer<typeof manifest>['files'];
 
 /**
- * Copies of the emulator's state directly after a deployment, by the key of the deployment. They contain no tenant and
- * no API key.
+ * Copies of the emulator's state directly after a deployment, by deployment key. They contain neither tenants nor API
+ * keys.
  */
 export class Snapshots {
   readonly #directory: string;
@@ -87,7 +87,7 @@ export class Snapshots {
   drop(key: string): void {
     const partial = this.#partial();
     try {
-      // Renamed atomically, so that other processes never find a partial copy.
+      // Renames atomically, so that other processes never find a partial copy.
       renameSync(this.#of(key), partial);
     } catch {
       return;
@@ -95,9 +95,7 @@ export class Snapshots {
     rmSync(partial, { recursive: true, force: true });
   }
 
-  /**
-   * Copies and verifies a snapshot. Verifies the copy, because another process may delete the source during the copy.
-   */
+  /** Copies a snapshot, then verifies the copy, because another process may delete the source during the copy. */
   #copy(key: string, target: string): boolean {
     try {
       const read = manifest.parse(JSON.parse(readFileSync(join(this.#of(key), MANIFEST), 'utf8')));

@@ -76,7 +76,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
     const { lab, ...aws } = running;
     return { aws: isKeeperRunning(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
   }
-  // An earlier run that was killed can have left processes running.
+  // A killed earlier run can have left processes running.
   const { keeperPid = 0, lab } = state.read() ?? {};
   for (const pid of [lab?.keeperPid ?? 0, keeperPid]) await stopKept(pid);
   state.remove();
@@ -97,7 +97,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
   }
 }
 
-/** Starts the lab. It reads the state file, so it starts last. If the lab fails, Payonce can still be used. */
+/** Starts the lab. It reads the state file, so it starts last. Payonce remains usable if the lab fails. */
 async function addLab(
   { aws, emulator }: RunningLocalAws,
   state: StateFile,
@@ -168,6 +168,6 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
   await stopKept(state.read()?.lab?.keeperPid ?? 0);
   await emulator.stop();
   state.remove();
-  // The emulator was ended by "npm stop", or by a failure.
+  // Either `npm stop` or a failure ended the emulator.
   if (!asked.signal.aborted) console.log('\nThe local AWS has stopped unexpectedly. See emulator.log.');
 }

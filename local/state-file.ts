@@ -9,7 +9,7 @@ import { isKeeperRunning } from './kept-process.ts';
 import type { LocalAws, LocalKeys } from './local-aws.ts';
 import { type RunningProcess, runningProcesses } from './processes.ts';
 
-/** Time limit of an answer, long enough for a busy machine. Milliseconds. */
+/** Time limit of a response, in milliseconds. It allows for a busy machine. */
 const ANSWERS_WITHIN_MS = 15_000;
 const POLL_MS = 250;
 
@@ -31,8 +31,8 @@ const localAws = keys.extend({
 });
 
 /**
- * Reads and writes the files about a local AWS in `directory`: `local.json` while it is running, and `keys.json` with
- * its keys for the next run.
+ * Reads and writes the files of a local AWS in `directory`: `local.json` while it is running, and `keys.json`, which
+ * passes its keys to the next run.
  */
 export class StateFile {
   readonly #local: string;
@@ -79,13 +79,13 @@ export class StateFile {
     rmSync(this.#claim, { force: true });
   }
 
-  /** Returns the content of the file, possibly outdated; undefined when the file is absent or invalid. */
+  /** Returns the content of the file, which may be outdated; undefined when the file is absent or invalid. */
   read(): LocalAws | undefined {
     return readJson(this.#local, localAws);
   }
 
   /**
-   * Returns the running local AWS; undefined if its processes have ended or it does not answer in time (`isKept`
+   * Returns the running local AWS; undefined if its processes have ended or it does not respond in time (`isKept`
    * distinguishes the two cases).
    */
   async running(withinMs = ANSWERS_WITHIN_MS): Promise<LocalAws | undefined> {
@@ -99,7 +99,7 @@ export class StateFile {
     }
   }
 
-  /** Returns whether processes of the local AWS are running, even if they do not answer. */
+  /** Reports whether processes of the local AWS are running, even if they do not respond. */
   isKept(): boolean {
     return isKeeperRunning(this.read()?.keeperPid ?? 0);
   }

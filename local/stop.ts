@@ -11,7 +11,7 @@ const { directory } = new Command('npm stop --')
 
 const state = new StateFile(directory);
 const { keeperPid: pid = 0, lab } = state.read() ?? {};
-// Stopped before the local AWS, so that the lab can still remove its naive shop from it.
+// The lab stops first, so that it can still remove its naive shop from the local AWS.
 await stopKept(lab?.keeperPid ?? 0);
 if (isKeeperRunning(pid)) {
   await stopKept(pid);

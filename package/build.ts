@@ -57,7 +57,7 @@ async function makeCode(): Promise<void> {
   ]);
 }
 
-/** Writes the declarations that are reachable from the entry points, without the rest of the project. */
+/** Writes only the declarations that are reachable from the entry points. */
 function makeTypes(): void {
   const all = join(DESTINATION, 'types');
   execFileSync(join(BINARIES, 'tsc'), ['-p', 'package', '--outDir', all], { cwd: PROJECT, stdio: 'inherit' });
@@ -113,7 +113,7 @@ function write(path: string, text: string): void {
   writeFileSync(to, text);
 }
 
-// npm and tsc would leave a cache in the temporary folder.
+// Without this setting, npm and tsc leave a cache in the temporary folder.
 process.env['NODE_DISABLE_COMPILE_CACHE'] = '1';
 rmSync(FOLDER, { recursive: true, force: true });
 await makeCode();

@@ -1,4 +1,4 @@
-/** `payonce/client`: for Node 20.3 and later, and for browsers. It has no dependency. */
+/** `payonce/client`: the client for Node 20.3 and later, and for browsers. It has no dependencies. */
 export * from '../client/client.ts';
 export {
   type ClientCode,

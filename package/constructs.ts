@@ -1,6 +1,6 @@
 /**
- * `payonce`: the constructs. `Payonce` is a whole deployment. The stacks, and the constructs that make up the service
- * stack, are for apps that combine them differently.
+ * `payonce`: the constructs. `Payonce` is a whole deployment. For other combinations, apps can use the stacks, and the
+ * constructs of the service stack.
  */
 export { type EventName, EventNames } from '../lambdas/events/contract.ts';
 export { ArchiveStack, type ArchiveStackProps } from '../lib/archive-stack.ts';

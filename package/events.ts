@@ -1,4 +1,4 @@
-/** `payonce/events`: the events on the bus, and the handler of your own consumers. */
+/** `payonce/events`: the events on the bus, and the handler for your own consumers. */
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { EventName } from '../lambdas/events/contract.ts';
 import { typeOfEvent } from '../lambdas/events/domain/event.ts';
@@ -9,12 +9,12 @@ import { type BusEvent, createOnce, type OnceOptions } from '../lambdas/services
 export { ALL_EVENTS, type EventName, EventNames, PUBLIC_EVENTS, type TypeOfEvent } from '../lambdas/events/contract.ts';
 export { type EventOf, EventSchemas, type ReadEvent, readEvent } from '../lambdas/events/http/event-schemas.ts';
 
-/** Options of a consumer and of the table with its records. */
+/** Options of a consumer and of its table of records. */
 export interface EventHandlerOptions<Name extends EventName>
   extends Pick<OnceOptions, 'table' | 'client' | 'retentionHours'> {
   /** The events that the consumer's rule selects, by their names in `addConsumer`. */
   readonly events: readonly Name[];
-  /** The handler name, in lower case with hyphens. Must never change, because records contain it. */
+  /** The handler name, in lower case with hyphens. Records contain it, so it must never change. */
   readonly handler: string;
   /**
    * Returns the business key, for example the order's id. Each key takes effect once, permanently.
@@ -22,15 +22,15 @@ export interface EventHandlerOptions<Name extends EventName>
    */
   readonly key?: (event: EventOf<Name>) => string;
   /**
-   * Returns the writes of an event, at most 99, which are written in one transaction with its record. The function is
-   * called again when a condition failed.
+   * Returns the writes for an event, at most 99, which are committed in one transaction with its record. Called again
+   * when a condition failed.
    */
   readonly handle: (event: EventOf<Name>) => Promise<readonly TransactItem[]>;
 }
 
 /**
  * Creates the handler of a queue with Payonce's events. Each event takes effect once, however often it is delivered. A
- * message that fails, or that matches no schema of these events, is redelivered on its own, and finally moves to the
+ * message that fails, or that matches no schema of these events, is redelivered on its own and finally moves to the
  * dead-letter queue.
  *
  * @throws Error when an option is not valid

@@ -1,4 +1,4 @@
-/** Licences that require no more than a notice. Excluded are copyleft, proprietary and missing licences. */
+/** Licences that require no more than a notice. Copyleft, proprietary and missing licences are excluded. */
 const ALLOWED: ReadonlySet<string> = new Set([
   'MIT',
   'MIT-0',

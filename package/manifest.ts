@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 
 /** The manifest of the package, in addition to the names and versions in package.json. */
 
-/** The sources of the entry points, by the part of the entry point's name after `payonce`. */
+/** The sources of the entry points, by the suffix of the entry point's name after `payonce`. */
 export const ENTRY_POINTS = {
   '.': 'package/constructs',
   './client': 'package/client',
@@ -16,7 +16,7 @@ export const ENTRY_POINTS = {
 /** The entry points that also run in browsers and have no dependencies. */
 export const BROWSER_ENTRY_POINTS: readonly string[] = ['package/client', 'client/browser-keys', 'package/webhooks'];
 
-/** Packages to which the types of some entry points refer. Only apps that already use these packages need them. */
+/** Packages to which the types of some entry points refer. Only apps that already use such a package need it. */
 const OF_TYPES = ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@types/aws-lambda', 'hono', 'zod'];
 /** The packages that an app with the constructs needs. */
 const OF_CONSTRUCTS = ['aws-cdk-lib', 'constructs'];
@@ -55,7 +55,7 @@ export function manifestOf({ name, version, description, license, dependencies, 
     files: ['bin', 'cdk.json', 'dist', 'functions', 'types', 'THIRD-PARTY-LICENSES'],
     engines: { node: '>=20.3' },
     peerDependencies: Object.fromEntries(ranges),
-    // The peer dependencies are optional, because the client needs none of these packages.
+    // The peer dependencies are optional, because an app that uses only the client needs none of them.
     peerDependenciesMeta: Object.fromEntries(peers.map((peer) => [peer, { optional: true }])),
   };
 }

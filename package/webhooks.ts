@@ -1,3 +1,3 @@
-/** `payonce/webhooks`: the verification of webhooks, for Node 20.3 and later. It has no dependencies. */
+/** `payonce/webhooks`: webhook verification for Node 20.3 and later. It has no dependencies. */
 export { PayonceError } from '../client/errors.ts';
 export { verifyWebhook, type WebhookEvent, type WebhookOptions } from '../client/webhooks.ts';

@@ -12,7 +12,7 @@ button:first-child { background: #1a1a1a; color: #fff }
 :focus-visible { outline: 3px solid #0a58ca; outline-offset: 2px }
 `;
 
-/** The content security policy: only this style, and forms that post to the page's own origin. */
+/** The content security policy. It allows only this style, and forms that post to the page's own origin. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -21,7 +21,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Renders the page on which the payer approves or refuses. */
+/** Renders the page on which the payer approves or refuses the charge. */
 export function questionPage(charge: Charge): Promise<Reply> {
   return page(
     200,
@@ -73,7 +73,7 @@ ${content}
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': POLICY,
       'cache-control': 'no-store',
-      // Lets browsers send the page's own `Origin` with the form, which the local AWS requires, but no referrer to
+      // Browsers then send the page's own `Origin` with the form, which the local AWS requires, but no referrer to
       // other sites.
       'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
@@ -81,9 +81,7 @@ ${content}
   };
 }
 
-/**
- * Renders a link with an automatic redirect. A redirect as the answer to the form would be blocked by `form-action`.
- */
+/** Renders a link with an automatic redirect. `form-action` would block a redirect response to the form. */
 function returnLink({ return_url: url }: Charge) {
   return url === undefined
     ? ''
@@ -105,7 +103,7 @@ function statusText(status: Charge['status']): string {
 
 /**
  * Decimals of the currencies that do not have two (ISO 4217, active codes). Intl is not used, because its decimals
- * follow common usage, for example none for HUF or IQD.
+ * follow common usage, for example zero for HUF or IQD.
  */
 const DECIMALS: ReadonlyMap<string, number> = new Map([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),

@@ -27,8 +27,8 @@ export async function askPayer(world: SandboxWorld, chargeId: string): Promise<R
 }
 
 /**
- * Handles POST /actions/{charge id}. The first decision is final; a concurrent second decision is answered with the
- * result of the first decision.
+ * Handles POST /actions/{charge id}. The first decision is final. A concurrent second decision gets the result of the
+ * first.
  */
 export async function decideAction(world: SandboxWorld, chargeId: string, decision: PayersDecision): Promise<Reply> {
   const before = (await world.books.charge(chargeId))?.charge;

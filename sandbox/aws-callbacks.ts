@@ -3,7 +3,7 @@ import { GetParameterCommand, ParameterNotFound, type SSMClient } from '@aws-sdk
 import * as z from 'zod';
 import type { Callbacks } from './world.ts';
 
-/** Time for which the address and the secret are cached. A new value takes effect within this time. Milliseconds. */
+/** Time for which the address and the secret are cached, in milliseconds. A new value takes effect within this time. */
 const CACHED_FOR_MS = 30_000;
 
 export interface AwsCallbacksOptions {
@@ -15,8 +15,8 @@ export interface AwsCallbacksOptions {
 }
 
 /**
- * Returns functions that read the address from an SSM parameter, which may not exist yet, and the secret from Secrets
- * Manager.
+ * Returns functions that read the address and the secret. The address is in an SSM parameter, which may not exist yet.
+ * The secret is in Secrets Manager.
  */
 export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
   const { ssm, secrets, addressParameter, secretId, nowMs } = options;
@@ -42,8 +42,7 @@ export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
 const activeSecrets = z.record(z.string(), z.string().min(1));
 
 /**
- * Returns the value of `current` in a JSON object, or else the object's first value. Any other text is the secret
- * itself.
+ * Returns the `current` value of a JSON object, or else the object's first value. Any other text is itself the secret.
  */
 function signingSecret(text: string): string {
   const parsed = activeSecrets.safeParse(parsedJson(text));
@@ -62,7 +61,10 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Caches a value that was found. A missing value is read each time, so that a new value takes effect immediately. */
+/**
+ * Caches a value once it is found. A missing value is looked up each time, so that a new value takes effect
+ * immediately.
+ */
 function cached<T>(nowMs: () => number, look: () => Promise<T>): () => Promise<T> {
   let found: { readonly value: T; readonly untilMs: number } | undefined;
   return async () => {

@@ -8,7 +8,10 @@ import type {
 } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { MailBooks } from './mail-books.ts';
 
-/** Time for which a key is recognized after its first charge or change; at Stripe, at least 24 hours. Milliseconds. */
+/**
+ * Time for which a key is recognized after its first charge or change, in milliseconds. Stripe recognizes keys for at
+ * least 24 hours.
+ */
 export const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
 
 /** Number of charges per page of the list by time. */
@@ -28,13 +31,13 @@ export interface KeyClaim {
 
 export interface BookedCharge {
   readonly charge: Charge;
-  /** The version, incremented by each change. A change is conditional on the version that was read. */
+  /** Version of the charge, incremented by each change. A change is conditional on the version that was read. */
   readonly version: number;
 }
 
-/** An applied capture, void or refund, with its stored answer. */
+/** An applied capture, void or refund, with its stored response. */
 export interface BookedOperation extends KeyedRequest {
-  /** The JSON body of the answer. */
+  /** The JSON body of the response. */
   readonly body: string;
   readonly appliedAtMs: number;
 }
@@ -50,14 +53,14 @@ interface BookedEvent {
   readonly event: SandboxEvent;
   /** Number of times that the event was sent. */
   readonly attempts: number;
-  /** Whether any send was answered 2xx. */
+  /** Whether any send received a 2xx response. */
   readonly delivered: boolean;
 }
 
 /** The position of a charge in the list by time. `created` is in Unix seconds. */
 export type Place = Pick<Charge, 'created' | 'id'>;
 
-/** `from` inclusive, `to` exclusive, in Unix seconds. */
+/** A period in Unix seconds, from `from` inclusive to `to` exclusive. */
 export interface Period {
   readonly from: number;
   readonly to: number;
@@ -66,7 +69,6 @@ export interface Period {
 export interface ChargePage {
   /** At most {@link PAGE_SIZE} charges. */
   readonly charges: readonly Charge[];
-  /** Whether another page follows. */
   readonly more: boolean;
 }
 
@@ -75,8 +77,8 @@ export interface ChargeBooks {
   /** Returns the unexpired claim of a key. */
   claimOf(key: string, nowMs: number): Promise<KeyClaim | undefined>;
   /**
-   * Writes a new charge with its event. With a key, writes only if the key has no unexpired claim: of two rivals, one
-   * gets 'key_taken'.
+   * Writes a new charge with its event. With a key, writes only if the key has no unexpired claim. The loser of two
+   * concurrent writes gets 'key_taken'.
    */
   add(
     charge: Charge,
@@ -88,8 +90,8 @@ export interface ChargeBooks {
   chargesOfKey(key: string): Promise<readonly Charge[]>;
   chargesOfPayment(paymentId: string): Promise<readonly Charge[]>;
   /**
-   * Lists charges, oldest first; charges of the same second by id. With `after`, lists only charges after that
-   * position, which must be in the period.
+   * Lists charges by creation time, then by id. With `after`, lists only charges after that position, which must be in
+   * the period.
    */
   chargesOfPeriod(period: Period, after: Place | undefined): Promise<ChargePage>;
   /** Returns the id of the charge to which a refund or dispute belongs. */
@@ -101,18 +103,18 @@ export interface ChangeBooks {
   /** Returns the operation that was applied with a key, even after the key's retention. */
   operation(chargeId: string, key: string): Promise<BookedOperation | undefined>;
   /**
-   * Writes the change, its events and its operation if the charge still has the version in `seen` and the operation's
-   * key has no unexpired operation; otherwise returns 'conflict'.
+   * Writes the change, its events and its operation. Returns 'conflict' and writes nothing if the charge no longer has
+   * the version in `seen`, or if the operation's key has an unexpired operation.
    */
   change(seen: BookedCharge, change: BookedChange): Promise<'changed' | 'conflict'>;
   event(id: string): Promise<BookedEvent | undefined>;
   /** Lists the events of a charge, oldest first. */
   eventsOfCharge(chargeId: string): Promise<readonly BookedEvent[]>;
-  /** Adds `sent` to the number of sends of an event. An event stays delivered after its first 2xx answer. */
+  /** Adds `sent` to the number of sends of an event. An event stays delivered after its first 2xx response. */
   noteDelivery(eventId: string, sent: number, taken: boolean): Promise<void>;
 }
 
-/** The calls for which failures can be switched on: either new charges, or captures, voids and refunds. */
+/** The requests for which failures can be switched on: either new charges, or captures, voids and refunds. */
 export type TroubledCalls = 'charges' | 'changes';
 
 /** Stores the failures that a test or user has switched on. */
@@ -123,12 +125,12 @@ export interface FaultInjection {
   switchedFailures(calls: TroubledCalls): Promise<SwitchedFailures>;
   /**
    * Uses up one switched failure.
-   * @returns the magic source to simulate; undefined if no failure is left
+   * @returns the magic source to simulate; undefined if no failure remains
    */
   takeSwitchedFailure(calls: TroubledCalls): Promise<string | undefined>;
 }
 
-/** The entry that a key has created at one of the shop's services. */
+/** The entry that was created with a key at one of the shop's services. */
 export interface EntryClaim {
   readonly entryId: string;
   readonly fingerprint: string;
@@ -137,12 +139,15 @@ export interface EntryClaim {
 /** Stores the entries of one of the shop's services. Keys never expire. */
 export interface EntryBooks<E extends Reservation | Credit> {
   claimOf(key: string): Promise<EntryClaim | undefined>;
-  /** Writes an entry. With a key, writes only if the key has no claim: of two rivals, one gets 'key_taken'. */
+  /**
+   * Writes an entry. With a key, writes only if the key has no claim. The loser of two concurrent writes gets
+   * 'key_taken'.
+   */
   add(entry: E, request: KeyedRequest | undefined): Promise<'added' | 'key_taken'>;
   entry(id: string): Promise<E | undefined>;
   /** Overwrites an existing entry. The last write wins, so concurrent writes must be equal. */
   replace(entry: E): Promise<void>;
-  /** Lists the entries of an order, oldest first; entries of the same second by id. */
+  /** Lists the entries of an order by creation time, then by id. */
   entriesOfOrder(order: string): Promise<readonly E[]>;
 }
 
@@ -153,7 +158,7 @@ export interface ShopBooks {
 
 /**
  * Stores all data of the sandbox. All reads are strongly consistent, so that a test can count the charges immediately
- * after a call. Times are Unix milliseconds unless stated otherwise.
+ * after a request. Times are Unix milliseconds unless stated otherwise.
  */
 export interface Books extends ChargeBooks, ChangeBooks, FaultInjection, ShopBooks, MailBooks {}
 

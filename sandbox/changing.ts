@@ -7,25 +7,25 @@ import { type DeliverTask, delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
 /**
- * Maximum number of attempts. Each conflict means that a rival's change was written, so at least this many concurrent
- * changes succeed.
+ * Maximum number of attempts. Each conflict means that a rival succeeded, so at least this many concurrent changes
+ * succeed.
  */
 const MAX_ATTEMPTS = 10;
 
 export type Outcome =
-  /** `made` contains the events of the change; empty without a change. */
+  /** `made` contains the events of the change, and is empty without a change. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly made: readonly SandboxEvent[] }
   /** The operation was already applied under the same key. */
   | { readonly kind: 'known'; readonly operation: BookedOperation }
   | { readonly kind: 'missing' }
-  /** A rival's change won every attempt; nothing was changed. */
+  /** A rival won every attempt; nothing was changed. */
   | { readonly kind: 'busy' };
 
 export interface ChangeOptions {
   readonly request?: KeyedRequest | undefined;
   /**
    * Creates the delivery task of an event.
-   * @default immediate, one copy
+   * @default one copy, sent immediately
    */
   readonly deliveryOf?: (event: SandboxEvent) => DeliverTask;
 }

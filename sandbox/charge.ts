@@ -2,19 +2,18 @@ import { defined } from '../lambdas/kernel/defined.ts';
 import type { Charge, CreateCharge, Dispute, Refund } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { becoming, type EventDraft } from './events.ts';
 
-/** The state of the charge does not allow the request. The answer is 400, and nothing changes. */
+/** The state of the charge does not allow the request. The response is 400, and nothing changes. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly code: string;
   readonly message: string;
 }
 
-/** The answer to the caller. */
 type OperationAnswer =
   | { readonly status: 200; readonly body: Charge | Refund | Dispute }
   | { readonly status: 201; readonly body: Refund | Dispute };
 
-/** The charge after the change, the events to send, and the answer to the caller. */
+/** The charge after the change, the events to send, and the response. */
 export interface Change {
   readonly kind: 'changed';
   readonly charge: Charge;
@@ -34,8 +33,8 @@ export type Decision = Change | NoChange | Refusal;
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
 /**
- * The outcome of a pending charge. `succeed_short` charges half of the amount, like a bank that approves only part of
- * it.
+ * The outcome of a pending charge. With `succeed_short`, half of the amount is charged, as when a bank approves only a
+ * part.
  */
 export type Ending = 'succeed' | 'succeed_short' | 'decline' | 'refuse';
 
@@ -90,8 +89,8 @@ export function newCharge({ id, order, beginning, actionUrl, withFee, livemode, 
 }
 
 /**
- * Ends a pending charge. A declined charge may still succeed, because some processors report a success late. Any other
- * charge stays unchanged, so that a redelivered task has no second effect.
+ * Completes a pending charge. A declined charge may still succeed, because some processors report a success late. Any
+ * other charge remains unchanged, so that a redelivered task has no second effect.
  */
 export function end(charge: Charge, ending: Ending): Change | NoChange {
   const open = charge.status === 'pending' || charge.status === 'requires_action';
@@ -116,7 +115,7 @@ function ended(charge: Charge, ending: Ending): Charge {
   };
 }
 
-/** Returns whether the payer refused the charge. */
+/** Reports whether the payer refused the charge. */
 export function wasRefused(charge: Charge): boolean {
   return charge.failure?.code === FAILURES.refuse.code;
 }
@@ -137,7 +136,7 @@ export function capture(charge: Charge, requested: number | undefined): Change |
   });
 }
 
-/** Voids an authorized charge, or a charge that waits for the payer. */
+/** Voids a charge that is authorized or waits for the payer. */
 export function voidCharge(charge: Charge): Change | Refusal {
   if (charge.status !== 'authorized' && charge.status !== 'requires_action') {
     return refused('charge_not_voidable', `A ${charge.status} charge cannot be voided.`);
@@ -145,7 +144,7 @@ export function voidCharge(charge: Charge): Change | Refusal {
   return changed(voided(charge, 'requested'));
 }
 
-/** Expires a charge: the bank releases the hold, or the payer does not answer. */
+/** Expires a charge: the bank releases the hold, or the payer does not respond. */
 export function expireCharge(charge: Charge): Change | Refusal {
   switch (charge.status) {
     case 'authorized':

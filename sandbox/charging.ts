@@ -9,10 +9,10 @@ import { errorReply, jsonReply, type Reply } from './reply.ts';
 import { type AdvanceTask, delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** A call of POST /charges. */
+/** A request to POST /charges. */
 export interface ChargeRequest {
   readonly order: CreateCharge;
-  /** Undefined for a call without a key, which creates a new charge each time. */
+  /** Undefined without a key. Each such request creates a new charge. */
   readonly request: KeyedRequest | undefined;
   /** Returns the URL of the page on which the payer approves or refuses the charge. */
   readonly actionUrl: (chargeId: string) => string;
@@ -39,8 +39,8 @@ export async function createCharge(world: SandboxWorld, call: ChargeRequest): Pr
 type Booked = Charge | 'mismatch' | undefined;
 
 /**
- * Creates a charge once. The idempotency record is the claim of the key, written with the charge. Without a key, each
- * call creates a new charge.
+ * Creates a charge once. The idempotency record is the key's claim, written with the charge. Without a key, each
+ * request creates a new charge.
  */
 function bookOnce(
   world: SandboxWorld,
@@ -68,9 +68,9 @@ async function behaviorOf(world: SandboxWorld, source: string, request: KeyedReq
 }
 
 /**
- * Creates a charge, once per key. Two concurrent calls with one key may both find no claim. The conditional write of
- * the claim, in one transaction with the charge, then succeeds for only one of them; the other call returns the charge
- * of the successful call:
+ * Creates a charge, once per key. Two concurrent requests with one key may both find no claim. The conditional write of
+ * the claim, in one transaction with the charge, then succeeds for only one of them. The other request returns the
+ * charge of the successful one:
  *
  *   A: claimOf → none               add → added
  *   B:           claimOf → none               add → key_taken   claimOf → A's charge
@@ -115,8 +115,8 @@ async function book(
 }
 
 /**
- * Time limit of the callback that is sent before the answer. The caller of the charge waits for this callback, so the
- * limit must be shorter than the caller's timeout. Milliseconds.
+ * Time limit, in milliseconds, of the callback that is sent before the response. The caller waits for this callback, so
+ * the limit must be shorter than the caller's timeout.
  */
 const FIRST_CALLBACK_TIMEOUT_MS = 5_000;
 
@@ -127,7 +127,7 @@ async function enqueueDelivery(world: SandboxWorld, eventId: string, manner: Cal
     case 'twice':
       return world.tasks.enqueue(delivery(eventId, { copies: 2 }), 0);
     case 'before_answer':
-      // Sends the event again if the attempt before the answer failed.
+      // Sends the event again if the attempt before the response failed.
       return world.tasks.enqueue(delivery(eventId, { attempt: 2 }), FIRST_CALLBACK_TIMEOUT_MS / 1_000 + 1);
     case 'after_next':
       return undefined;

@@ -58,7 +58,7 @@ async function switchFailures(world: SandboxWorld, c: Context, calls: TroubledCa
   return jsonReply(200, await world.books.switchedFailures(calls));
 }
 
-/** Changes the charge to which this refund or dispute belongs. */
+/** Changes the charge to which the refund or dispute belongs. */
 async function onPart(
   world: SandboxWorld,
   c: Context,
@@ -83,7 +83,7 @@ async function resend(world: SandboxWorld, c: Context, eventId: string): Promise
 }
 
 /**
- * Sends the same fact under a new event id. The event is written with a change that alters nothing, so that it has a
+ * Sends the same fact under a new event id. The event is written with a change that alters nothing, which gives it a
  * position in the order of events.
  */
 async function sendAnew(world: SandboxWorld, { type, data }: SandboxEvent, copies: number): Promise<Reply> {

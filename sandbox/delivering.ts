@@ -5,17 +5,18 @@ import { type DeliverTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './ta
 import type { Callback, SandboxWorld } from './world.ts';
 
 /**
- * Time limit of a delivery. An event that is not answered in time is sent again, as by real processors. Milliseconds.
+ * Time limit of a delivery, in milliseconds. Like real processors, the sandbox sends an event again if no response
+ * arrives in time.
  */
 const DELIVERY_TIMEOUT_MS = 10_000;
 
 /**
- * Maximum number of attempts. With the waits between them, they take more than two hours, which exceeds outages in
- * tests and demonstrations.
+ * Maximum number of attempts. Including the waits, they take more than two hours, which exceeds outages in tests and
+ * demonstrations.
  */
 const MAX_DELIVERY_ATTEMPTS = 20;
 
-/** Delivers an event. If the answer is not 2xx, the event is sent again after a growing wait. */
+/** Delivers an event. Unless the response is 2xx, the event is sent again after a growing wait. */
 export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<void> {
   const booked = await world.books.event(task.eventId);
   if (booked === undefined) {
@@ -39,7 +40,7 @@ export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<v
 /**
  * Posts copies of an event concurrently, and records the result. Sends nothing while no address is configured.
  *
- * @returns whether any copy was answered 2xx
+ * @returns whether any copy received a 2xx response
  */
 export async function sendEvent(
   world: SandboxWorld,
@@ -71,11 +72,11 @@ async function postOverHttp({ address, body, signature, timeoutMs }: Callback): 
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    // Only the status matters. Canceling the body closes the connection even if the answer never ends.
+    // Only the status matters. Canceling the body closes the connection even if the response never ends.
     await response.body?.cancel();
     return response.ok;
   } catch {
-    // No connection, a timeout, or an invalid address counts as not delivered.
+    // A failed connection, a timeout, or an invalid address counts as not delivered.
     return false;
   }
 }

@@ -16,8 +16,8 @@ export function changeBooks(access: DynamoDbAccess): ChangeBooks {
           Put: {
             TableName: tableName,
             Item: { ...rowKey.charge(chargeId), version, charge },
-            // The condition fails if a rival's change has incremented the version. This change is then decided again on
-            // the new state.
+            // The condition fails if a rival has incremented the version. The change is then decided again on the new
+            // state.
             ConditionExpression: 'version = :seen',
             ExpressionAttributeValues: { ':seen': seen.version },
           },
@@ -58,7 +58,7 @@ export function changeBooks(access: DynamoDbAccess): ChangeBooks {
         new UpdateCommand({
           TableName: tableName,
           Key: rowKey.event(eventId),
-          // Concurrent deliveries each add their own sends, and a failure does not overwrite a success.
+          // Concurrent deliveries each add their own sends. A failure does not overwrite a success.
           UpdateExpression: taken ? 'SET delivered = :taken ADD attempts :sent' : 'ADD attempts :sent',
           ConditionExpression: 'attribute_exists(pk)',
           ExpressionAttributeValues: { ':sent': sent, ...(taken ? { ':taken': true } : {}) },

@@ -85,8 +85,7 @@ async function chargesOf(access: DynamoDbAccess, ids: readonly string[]): Promis
 }
 
 /**
- * Reads the days of a period, oldest first, until the page is full. Reads one additional charge to find out whether
- * there is a next page.
+ * Reads the days of a period, oldest first, until the page is full. Reads one additional charge to detect a next page.
  */
 async function chargesOfPeriod(access: DynamoDbAccess, period: Period, after: Place | undefined): Promise<ChargePage> {
   const ids: string[] = [];

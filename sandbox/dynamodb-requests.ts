@@ -19,19 +19,20 @@ export interface DynamoDbAccess {
 }
 
 /**
- * Maximum number of attempts. A rival's transaction on the same items ends within milliseconds. Each wait is twice as
- * long as the previous one.
+ * Maximum number of attempts. A rival transaction on the same items completes within milliseconds. Each wait is twice
+ * as long as the previous one.
  */
 const MAX_ATTEMPTS = 5;
 const FIRST_BACKOFF_MS = 20;
 
-/** DynamoDB's limit for one BatchGetItem. */
+/** Maximum number of items in one BatchGetItem (a limit of DynamoDB). */
 const BATCH_SIZE = 100;
 
 const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
 /**
- * Writes all items or none. 'refused' means that a condition failed. Retries a conflict with a concurrent transaction.
+ * Writes all items or none. Retries a conflict with a concurrent transaction. Returns 'refused' when a condition
+ * failed.
  *
  * @throws the error of DynamoDB if the retries fail
  */

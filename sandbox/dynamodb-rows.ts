@@ -126,7 +126,7 @@ export const chargePointer = z.object({ chargeId: z.string() });
 export const eventPointer = z.object({ eventId: z.string() });
 
 /**
- * Returns two rows per event: the event, and the pointer from its charge. `version` is the version of the charge after
+ * Returns two rows per event: the event, and the charge's pointer to it. `version` is the version of the charge after
  * the change.
  */
 export function eventRows(version: number, events: readonly SandboxEvent[]): readonly object[] {

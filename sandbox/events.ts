@@ -8,7 +8,7 @@ export interface EventDraft {
   readonly dispute?: string;
 }
 
-/** Returns the event for a charge that has reached a status. */
+/** Returns the event that reports the new status of a charge. */
 export function becoming(status: ChargeStatus): EventDraft {
   return { type: `charge.${status}` };
 }

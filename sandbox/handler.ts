@@ -30,8 +30,8 @@ const known = new ActiveSecrets(new SecretsManagerClient(), { nowMs });
 const access = settings[SandboxEnvironment.sandboxAccessSecretId];
 
 /**
- * Handles each request and each task once. Requests to send an e-mail are an exception: like the service that it
- * simulates, the e-mail service has no idempotency keys.
+ * Handles each request and each task once. Requests to send e-mails are an exception, because the simulated service has
+ * no idempotency keys.
  */
 export const handler = idempotently(
   {

@@ -6,8 +6,8 @@ import { BadRequest, checked } from './requests.ts';
 const LONGEST_PERIOD_SECONDS = 31 * 24 * 60 * 60;
 
 /**
- * Upper limit of times, in Unix seconds: the last second of the year 9999, because the partition keys of days have four
- * digits for the year.
+ * Upper limit of times, in Unix seconds: the last second of the year 9999. The partition keys of days have four digits
+ * for the year.
  */
 const LAST_SECOND = 253_402_300_799;
 
@@ -57,7 +57,7 @@ export async function listCharges(books: Books, query: Readonly<Record<string, s
 
 const place = z.tuple([z.int().nonnegative(), z.string().regex(/^ch_\w{1,100}$/)]);
 
-/** Encodes the last charge of a page as a cursor. The next page begins after this charge. */
+/** Encodes the last charge of a page as a cursor. The next page begins after it. */
 function cursorOf({ created, id }: Place): string {
   return Buffer.from(JSON.stringify([created, id])).toString('base64url');
 }

@@ -1,17 +1,17 @@
 import type { CreateCredit, CreateReservation } from '../lambdas/orders/parties/shop-api.ts';
 
-/** The effect and answer of a request, as in the table of magic names in the contract. */
+/** The effect of a request and its response, as in the contract's table of magic names. */
 export type Manner =
-  /** The request is applied and answered. */
+  /** The request is applied, and the response is sent. */
   | { readonly kind: 'made' }
-  /** The request is applied, but not answered before `SILENCE_MS`. */
+  /** The request is applied, but no response is sent before `SILENCE_MS`. */
   | { readonly kind: 'silent' }
   /** The request fails and is not applied. */
   | { readonly kind: 'failed'; readonly status: 500 | 503 }
   /** The request is refused and not applied. */
   | { readonly kind: 'refused'; readonly status: 409 | 422; readonly code: string; readonly message: string };
 
-/** `first` applies to the first request with a key, `later` to every further request with it. */
+/** `first` applies to the first request with a key, `later` to all further requests with it. */
 export interface Manners {
   readonly first: Manner;
   readonly later: Manner;

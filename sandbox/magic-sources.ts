@@ -34,7 +34,7 @@ import type { AdvanceTask } from './tasks.ts';
 type Effect = Beginning | 'nothing';
 
 type Answer =
-  /** The answer that matches the stored charge. */
+  /** The response that matches the stored charge. */
   | { readonly kind: 'honest'; readonly delayMs: number }
   /** The status that matches the stored charge, with a truncated body. */
   | { readonly kind: 'unreadable' }
@@ -47,12 +47,12 @@ type Answer =
     };
 
 /**
- * How the event of a new charge is delivered: immediately and once, immediately and twice, before the charge request is
- * answered, or only after the next event.
+ * Delivery of a new charge's event: immediately and once, immediately and twice, before the response to the charge
+ * request, or only after the next event.
  */
 export type CallbackManner = 'once' | 'twice' | 'before_answer' | 'after_next';
 
-/** A later change of a charge that happens without a request. */
+/** A later change of a charge that the sandbox makes without a request. */
 export interface Sequel {
   readonly to: AdvanceTask['to'];
   readonly afterSeconds: number;
@@ -78,14 +78,14 @@ export interface MagicSource {
 }
 
 /**
- * Delay of a slow answer: long enough for a rival's call to overlap, and shorter than the caller's timeout.
- * Milliseconds.
+ * Delay of a slow response, in milliseconds: long enough for a concurrent request to overlap, and shorter than the
+ * caller's timeout.
  */
 const SLOW_ANSWER_MS = 3_000;
 
 /**
- * Delay of a missing answer: longer than any caller's timeout, and shorter than the function's
- * (SANDBOX_TIMEOUT_SECONDS). Milliseconds.
+ * Delay of a missing response, in milliseconds: longer than any caller's timeout, and shorter than the function's
+ * (SANDBOX_TIMEOUT_SECONDS).
  */
 export const SILENCE_MS = 15_000;
 
@@ -135,8 +135,8 @@ export function magicSource(source: string): MagicSource | undefined {
 }
 
 /**
- * Answers as configured.
- * @param honest the answer that matches the stored charge; undefined if no charge was created
+ * Responds as configured.
+ * @param honest the response that matches the stored charge; undefined if no charge was created
  */
 export async function answered(
   wait: (milliseconds: number) => Promise<void>,

@@ -1,10 +1,10 @@
 import type { EmailDetails, EmailOutline } from './mail-api.ts';
 
-/** Stores sent e-mails, which can be found by their labels. E-mails never expire. */
+/** Stores sent e-mails by their labels. E-mails never expire. */
 export interface MailBooks {
   addEmail(email: EmailDetails): Promise<void>;
   email(id: string): Promise<EmailDetails | undefined>;
-  /** Lists e-mails, oldest first; e-mails of the same millisecond by id. */
+  /** Lists e-mails by time, then by id. */
   emailsLabelled(label: EmailLabel): Promise<readonly EmailOutline[]>;
 }
 
@@ -24,7 +24,7 @@ export function outlineOf({ TextBody: _text, ...outline }: EmailDetails): EmailO
   return outline;
 }
 
-/** Returns a text for the e-mail that sorts by time, then by id. */
+/** Returns a sort key of the e-mail: by time, then by id. */
 export function placeOf({ ReceivedAt, MessageID }: EmailOutline): string {
   return `${ReceivedAt}#${MessageID}`;
 }

@@ -110,8 +110,8 @@ async function keep(world: SandboxWorld, order: SendEmail): Promise<SentEmail> {
 type Manner = 'sent' | 'silent' | 'failed' | 'down' | 'bounce' | 'account';
 
 /**
- * The behavior for the first and for later sends, by the local part of the recipient's address, as in the contract's
- * table.
+ * The behavior for first and later sends, by the local part of the recipient's address. The contract describes each in
+ * its table.
  */
 const MANNERS: ReadonlyMap<string, readonly [first: Manner, later: Manner]> = new Map([
   ['timeout', ['silent', 'sent']],
@@ -127,7 +127,7 @@ async function mannerOf(world: SandboxWorld, { To, Metadata = {} }: SendEmail): 
   const known = createHash('sha256')
     .update(canonicalize([To, Metadata]) ?? '')
     .digest('base64url');
-  // Keys contain no spaces, so the prefix separates these counts from the counts of the processor and the shop.
+  // Keys contain no spaces, so the prefix separates these counts from those of the processor and the shop.
   return (await world.books.countSend(`mail ${known}`, world.nowMs())) === 1 ? first : later;
 }
 

@@ -2,15 +2,18 @@ import type { Charge, Dispute, Refund } from '../lambdas/processors/sandbox/sand
 import { type Change, type Decision, type Refusal, refused } from './charge.ts';
 
 export interface RefundRequest {
-  /** Minor units. @default the remaining amount */
+  /**
+   * The amount to refund, in minor units.
+   * @default the remaining amount
+   */
   readonly amount?: number | undefined;
   /** @default no metadata */
   readonly metadata?: Refund['metadata'] | undefined;
 }
 
 /**
- * Refunds a captured charge, in full or in part. Money taken by an open or lost dispute is not refunded, because the
- * payer would receive it twice (Stripe, error code `charge_disputed`).
+ * Refunds a captured charge, in full or in part. Money withdrawn by an open or lost dispute cannot be refunded, because
+ * the payer would receive it twice (Stripe, error code `charge_disputed`).
  */
 export function refund(
   charge: Charge,
@@ -46,7 +49,7 @@ export function refund(
 }
 
 /**
- * Ends a pending refund, or fails a refund that had succeeded. The amount of a failed refund is returned to the charge.
+ * Completes a pending refund, or fails a refund that had succeeded. The charge gets back the amount of a failed refund.
  */
 export function endRefund(charge: Charge, refundId: string, status: 'succeeded' | 'failed'): Decision {
   const found = charge.refunds.find(({ id }) => id === refundId);
@@ -72,7 +75,7 @@ export function endRefund(charge: Charge, refundId: string, status: 'succeeded' 
   };
 }
 
-/** Opens a dispute, by default of the whole captured amount. A second call with the same id changes nothing. */
+/** Opens a dispute, by default for the whole captured amount. A second call with the same id changes nothing. */
 export function openDispute(charge: Charge, disputeId: string, requested: number | undefined): Decision {
   const opened = charge.disputes.find(({ id }) => id === disputeId);
   if (opened !== undefined) {
@@ -95,7 +98,7 @@ export function openDispute(charge: Charge, disputeId: string, requested: number
   };
 }
 
-/** Returns the amount of open and lost disputes. The amount of a won dispute has been returned. */
+/** Returns the amount of open and lost disputes. A won dispute does not count, because its amount was given back. */
 function amountDisputed(charge: Charge): number {
   return charge.disputes.reduce((sum, { amount, status }) => sum + (status === 'won' ? 0 : amount), 0);
 }

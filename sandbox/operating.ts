@@ -10,7 +10,7 @@ import type { SandboxWorld } from './world.ts';
 export interface Operation {
   readonly decide: (charge: Charge) => Decision;
   readonly request?: KeyedRequest | undefined;
-  /** The status of the answer if the operation was already applied under the same key. */
+  /** Status of the response if the operation was already applied under the same key. */
   readonly status: 200 | 201;
 }
 
@@ -24,8 +24,8 @@ export interface RequestedChange extends Omit<Operation, 'decide'> {
 const PROMPT: Behavior = { effect: 'succeed', answer: { kind: 'honest', delayMs: 0 } };
 
 /**
- * Changes a charge on a merchant's request. While failures are switched on for changes, the change behaves like the
- * first send of the switched source: it may be declined, not applied, or not answered, and a refund may begin as
+ * Changes a charge at a merchant's request. While failures are switched on for changes, the change behaves like the
+ * first send of the switched source: it may be declined, not applied, or left without a response. A refund may begin as
  * pending.
  */
 export async function changeOnRequest(world: SandboxWorld, chargeId: string, asked: RequestedChange): Promise<Reply> {

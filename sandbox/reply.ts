@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ProcessorError } from '../lambdas/processors/sandbox/sandbox-api.ts';
 
-/** An HTTP answer. `body` is the text to send, usually JSON. */
+/** An HTTP response. `body` is the text to send, usually JSON. */
 export interface Reply {
   readonly status: ContentfulStatusCode;
   readonly body: string;

@@ -21,7 +21,7 @@ export const createChargeBody = z.strictObject({
 /** The body of a capture or a dispute. Without an amount, the request applies to the whole amount. */
 export const amountBody = z.strictObject({ amount: amountMinor.optional() });
 
-/** Metadata has no default, so that the fingerprint of an older request without metadata stays the same. */
+/** Metadata has no default. A default would change the fingerprint of older requests without metadata. */
 export const refundBody = amountBody.extend({ metadata: metadata.optional() });
 
 export const emptyBody = z.strictObject({});
@@ -41,5 +41,5 @@ export const closeDisputeBody = z.strictObject({ outcome: z.enum(['won', 'lost']
 /** The payer's decision, from a form or from JSON. */
 export const decisionBody = z.strictObject({ decision: z.enum(['approve', 'refuse']) });
 
-/** Idempotency keys are opaque. With this limit, they fit into a table key. */
+/** Idempotency keys are opaque. Their length is limited so that they fit into a table key. */
 export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');

@@ -6,7 +6,7 @@ import type { KeyedRequest } from './books.ts';
 import { errorReply, type Reply } from './reply.ts';
 import { idempotencyKey } from './request-bodies.ts';
 
-/** An invalid request. The router answers it with `reply`. */
+/** An invalid request. The router sends `reply` as the response. */
 export class BadRequest extends Error {
   readonly reply: Reply;
 

@@ -23,7 +23,7 @@ import type { SandboxWorld } from './world.ts';
  */
 export function createSandbox(world: SandboxWorld): Hono {
   // This router needs no preparation. The default router compiles all routes at the first request, which takes longer
-  // than many requests.
+  // than many requests do.
   const app = new Hono({ router: new LinearRouter() });
   if (world.secrets !== undefined) app.use('*', requireSecret(world.secrets));
   app.get('/health', (c) => c.json({ status: 'ok' }));
@@ -81,7 +81,7 @@ function addOperations(app: Hono, world: SandboxWorld): void {
   });
 }
 
-/** Answers 405. It is registered after all other routes, so it matches only known paths with other methods. */
+/** Responds with 405. Registered after all other routes, it matches only known paths with other methods. */
 function refuseOtherMethods(app: Hono): void {
   const allowed = {
     '/health': 'GET',
@@ -145,8 +145,8 @@ async function payersAnswer(c: Context) {
 }
 
 /**
- * Returns the base URL for the payer's browser. The URL is derived from the request, because the sandbox does not know
- * its own address.
+ * Returns the base URL for the payer's browser. It is derived from the request, because the sandbox does not know its
+ * own address.
  */
 function baseUrl(world: SandboxWorld, c: Context): string {
   const { event } = (c.env ?? {}) as { readonly event?: unknown };

@@ -75,16 +75,16 @@ export function addShop(app: Hono, world: SandboxWorld): void {
 interface Placing<E extends Reservation | Credit> {
   readonly service: 'stock' | 'credits';
   readonly books: EntryBooks<E>;
-  /** Undefined for a call without a key. Such calls take effect each time. */
+  /** Undefined without a key. Each such request takes effect. */
   readonly request: KeyedRequest | undefined;
   readonly manners: Manners;
   readonly make: () => E;
 }
 
 /**
- * Creates an entry, once per key. Two concurrent calls with one key may both find no claim. The conditional write of
- * the claim, in one transaction with the entry, then succeeds for only one of them; the other call returns the entry of
- * the successful call.
+ * Creates an entry, once per key. Two concurrent requests with one key may both find no claim. The conditional write of
+ * the claim, in one transaction with the entry, then succeeds for only one of them. The other request returns the entry
+ * of the successful one.
  */
 async function place<E extends Reservation | Credit>(world: SandboxWorld, placing: Placing<E>): Promise<Reply> {
   const { books, request } = placing;
@@ -113,8 +113,8 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
 type Placed<E> = E | 'mismatch' | undefined;
 
 /**
- * Creates an entry once. The idempotency record is the claim of the key, written with the entry. Without a key, each
- * call creates a new entry.
+ * Creates an entry once. The idempotency record is the key's claim, written with the entry. Without a key, each request
+ * creates a new entry.
  */
 function bookOnce<E extends Reservation | Credit>(
   world: SandboxWorld,
@@ -140,8 +140,7 @@ async function mannerOf<E extends Reservation | Credit>(
   if (claim !== undefined) {
     return later;
   }
-  // Keys contain no spaces, so the prefix separates these counts from the counts of other services and of the
-  // processor.
+  // Keys contain no spaces, so the prefix separates these counts from those of other services and of the processor.
   return (await world.books.countSend(`${service} ${request.key}`, world.nowMs())) === 1 ? first : later;
 }
 
@@ -160,7 +159,7 @@ async function book<E extends Reservation | Credit>(
   return claim.fingerprint === request?.fingerprint ? books.entry(claim.entryId) : 'mismatch';
 }
 
-/** Releases a reservation. A reservation can only be released, so concurrent releases write the same row. */
+/** Releases a reservation. Concurrent releases write the same row, because a reservation has no other change. */
 async function release(stock: EntryBooks<Reservation>, c: Context): Promise<Reply> {
   const found = await stock.entry(c.req.param('id') ?? '');
   if (found === undefined) {

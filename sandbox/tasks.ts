@@ -3,11 +3,10 @@ import * as z from 'zod';
 /** Maximum number of copies of one event that are sent concurrently. */
 export const MAX_COPIES = 10;
 
-/** A task that posts an event. */
 const deliverTask = z.strictObject({
   kind: z.literal('deliver'),
   eventId: z.string(),
-  /** Number of the attempt, from 1. */
+  /** Number of the attempt, beginning with 1. */
   attempt: z.int().positive(),
   /** Number of copies to send concurrently. */
   copies: z.int().min(1).max(MAX_COPIES),
@@ -23,7 +22,7 @@ const advanceTask = z.strictObject({
   chargeId: z.string(),
   to: z.enum(['succeed', 'succeed_short', 'decline', 'dispute', 'succeed_refund', 'fail_refund']),
   attempt: z.int().positive(),
-  /** The id of the dispute to open or the refund to end. The same for every delivery of the task. */
+  /** The id of the dispute to open or the refund to complete. It is the same for every delivery of the task. */
   partId: z.string().nullable(),
   /** The id of an earlier event that must be sent after the event of this step. */
   heldEventId: z.string().nullable(),
@@ -49,8 +48,9 @@ export function waitSeconds(failedAttempt: number): number {
 }
 
 /**
- * Maximum number of attempts to find the subject of a task. A task is enqueued before the transaction that writes its
- * subject, so that a crash in between loses nothing; a task whose subject is missing is retried. The waits add up to
- * more than the function's timeout (SANDBOX_TIMEOUT_SECONDS), so a subject that is still missing was never committed.
+ * Maximum number of attempts to find the charge or event of a task. A task is enqueued before the transaction that
+ * writes its charge or event, so that a crash in between loses nothing. If the row is missing, the task is retried. The
+ * waits add up to more than the function's timeout (SANDBOX_TIMEOUT_SECONDS), so a row that is still missing was never
+ * committed.
  */
 export const MAX_TASK_ATTEMPTS = 6;

@@ -8,13 +8,17 @@ export interface SandboxWorld {
   readonly tasks: Tasks;
   readonly callbacks: Callbacks;
   /**
-   * Returns the accepted secrets. Every request must contain one of them, except requests of the payer's page.
+   * Returns the accepted secrets. Every request except one for the payer's page must contain one of them.
    * @default none: all callers are in this process
    */
   readonly secrets?: () => Promise<readonly string[]>;
-  /** Posts a callback. @returns whether it was answered 2xx in time; false for every failure. @default over HTTP */
+  /**
+   * Posts a callback.
+   * @returns whether a 2xx response arrived in time; false for every failure
+   * @default over HTTP
+   */
   readonly post?: (callback: Callback) => Promise<boolean>;
-  /** Ensures that each request with a key, each change of a charge and each delivery takes effect once. */
+  /** Lets each request with a key, each change of a charge and each delivery take effect only once. */
   readonly runner: OperationRunner;
   readonly nowMs: () => number;
   readonly newId: (prefix: 'ch_' | 're_' | 'dp_' | 'evt_' | 'rsv_' | 'crd_' | 'eml_') => string;

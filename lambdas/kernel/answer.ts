@@ -1,4 +1,4 @@
-/** An answer to a client, as it is stored and replayed verbatim: status, the relevant headers, and the body's text. */
+/** Response to a client, stored and replayed verbatim: status, relevant headers and body text. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -6,13 +6,13 @@ export interface Answer {
 }
 
 /**
- * Placeholder in a stored answer for the fields that hold personal data, which are read from the details row when the
- * answer is replayed. In JSON text, a quotation mark inside a string is escaped, so no value can contain this text.
+ * Placeholder in a stored response for the fields with personal data. A replay reads these fields from the details row.
+ * JSON escapes quotation marks inside strings, so no value can contain this text.
  */
 const OMITTED = '"$details":0';
 
 /**
- * Replaces personal fields of an answer with the placeholder, for storage.
+ * Replaces personal fields of a response with the placeholder before the response is stored.
  *
  * @param fields JSON text of the fields to leave out, without braces
  */
@@ -46,7 +46,7 @@ export interface Problem {
   readonly param?: string;
 }
 
-/** Builds the body of an error answer (RFC 9457); `extra` holds extension members. */
+/** Builds the body of an error response (RFC 9457); `extra` holds extension members. */
 export function problemBody(
   problem: Problem,
   requestId: string,

@@ -45,14 +45,13 @@ export interface EventCause {
   readonly by: 'event';
   /** The sender's id for the event. */
   readonly eventId: string;
-  /** The mapped sender, for example `queue:shop`. */
+  /** The sender that the settings map to the event's source, for example `queue:shop`. */
   readonly sender: string;
 }
 
 /** An operator's request. The reason is in the subject of the transition. */
 export interface OperatorCause extends Pick<RequestCause, 'requestId'> {
   readonly by: 'operator';
-  /** The operator's name. */
   readonly operator: string;
   /** The id of the operator's key, or the subject at the identity provider. */
   readonly identity: string;

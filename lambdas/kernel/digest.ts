@@ -29,14 +29,15 @@ export function base32(bytes: Uint8Array): string {
 }
 
 /**
- * Length of an id: 160 of the 256 bits, encoded as 32 characters. Such an id cannot be guessed and does not collide.
+ * Length of an id in bytes: 160 of the hash's 256 bits, encoded as 32 characters. Such an id cannot be guessed and does
+ * not collide.
  */
 const ID_BYTES = 20;
 
 /**
  * Derives the characters of an id from the parts that it identifies. Each folder derives its ids in its `ids.ts`.
  *
- * @param parts hashed as a JSON array, not as joined text, so that different parts never have the same text
+ * @param parts hashed as a JSON array, not as joined text, so that different lists of parts never produce the same text
  */
 export function derivedCharacters(digest: Digest, parts: readonly string[]): string {
   return base32(digest.sha256(JSON.stringify(parts)).subarray(0, ID_BYTES));

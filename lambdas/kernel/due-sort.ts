@@ -7,7 +7,7 @@ export const DUE_SHARDS = 8;
 /** Number of digits of a time: milliseconds since 1970 have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
 
-/** Returns the sort key of a row in a queue by time: text that sorts like the time. */
+/** Returns the sort key of a row in a time-sorted queue. The text sorts in time order. */
 export function dueSort(timeMs: number, name: string): string {
   return `${String(timeMs).padStart(TIME_DIGITS, '0')}#${name}`;
 }

@@ -19,8 +19,8 @@ export interface EmailHashes {
 }
 
 /**
- * Returns the hash for a new row. A retry of a request that has begun does not need the hash, so the retry is answered
- * even while the keys cannot be read.
+ * Returns the hash for a new row, or no hash if the keys cannot be read and the request has already begun. The retry of
+ * such a request does not need the hash, so it is answered anyway.
  *
  * @throws as {@link EmailHashes.of}, when the request has not begun
  */

@@ -21,7 +21,7 @@ abstract class Fault extends Error {
   }
 }
 
-/** Nothing was applied. The same call can be repeated. */
+/** Nothing was applied. The same call can be retried. */
 export class RetryableError extends Fault {
   override readonly name = 'RetryableError';
 }

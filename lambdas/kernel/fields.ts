@@ -10,7 +10,6 @@ export function everyField<T extends object>(fields: EveryField<T>): T {
   return defined(Object.entries(fields)) as T;
 }
 
-/** A field of an API object. */
 interface ShownField<T, From extends readonly (keyof T)[]> {
   /** The fields of `T` that this API field is computed from. */
   readonly from: From;

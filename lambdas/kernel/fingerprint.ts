@@ -12,7 +12,7 @@ export interface Fingerprint {
   readonly sha256: Uint8Array;
 }
 
-/** The request as it was sent: parsed, before any default was added. */
+/** The request as the client sent it: parsed, without defaults. */
 export interface FingerprintedRequest {
   readonly body: unknown;
   readonly query: Readonly<Record<string, readonly string[]>>;

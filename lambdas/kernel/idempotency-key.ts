@@ -2,7 +2,7 @@ import type { Mode, TenantId } from './ids.ts';
 
 declare const brand: unique symbol;
 
-/** 1 to 128 visible ASCII characters, as the client chose them. Never logged in clear text. */
+/** Idempotency key as the client chose it: 1 to 128 visible ASCII characters. Never logged in clear text. */
 export type IdempotencyKey = string & { readonly [brand]: 'IdempotencyKey' };
 
 export type ParsedIdempotencyKey =
@@ -15,8 +15,8 @@ const RAW_KEY = /^[\x21-\x7e]{1,128}$/;
 const QUOTED_KEY = /^"(?:[^"\\]|\\["\\])*"$/;
 
 /**
- * Reads the header's values: `k` and `"k"` are the same key (draft-ietf-httpapi-idempotency-key-header, section 2.1);
- * the same value given twice counts as one value, and two different values are an error.
+ * Parses the values of the header. `k` and `"k"` are the same key (draft-ietf-httpapi-idempotency-key-header, section
+ * 2.1). Identical values count as one; two different values are an error.
  */
 export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotencyKey {
   const keys = new Set<string>();

@@ -20,7 +20,7 @@ export type TenantId = Branded<'TenantId'>;
 
 export type Mode = 'test' | 'live';
 
-/** Converts the text of an operation id that Payonce has stored. */
+/** Converts stored text to an operation id, without checking it. */
 export function storedOperationId(text: string): OperationId {
   return text as OperationId;
 }

@@ -1,6 +1,6 @@
 /**
- * Returns a function that loads a value at its first call and keeps it. A failure is not kept: the next call tries
- * again, so one failure does not last for the life of the process.
+ * Returns a function that loads a value on its first call and caches it. A failure is not cached: the next call tries
+ * again.
  */
 export function loadedOnce<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let loading: Promise<Value> | undefined;

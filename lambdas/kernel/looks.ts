@@ -11,7 +11,8 @@ const DAY_MS = 24 * HOUR_MS;
 type Steps = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
 
 /**
- * A look-up at every run in the first hour, while a client may be waiting; then rarely, for outcomes that take days.
+ * Looks up an unknown outcome at every run in the first hour, while a client may be waiting, then rarely, because such
+ * outcomes take days.
  */
 const OUTCOME: Steps = [
   [HOUR_MS, 1],
@@ -60,7 +61,7 @@ const STEPS = {
   foreign: FOREIGN,
 } as const;
 
-/** An entry that is looked up repeatedly. */
+/** The data from which an entry's look-up times are computed. */
 export interface LookUpSchedule {
   readonly kind: keyof typeof STEPS;
   /** Spreads entries of the same age over the minutes of their interval. */
@@ -108,7 +109,7 @@ function spreadOf(name: string): number {
 
 /** Selects the entries of a queue to read. */
 export interface Due {
-  /** The time by which the look-up of an entry must be due, in Unix milliseconds. */
+  /** Latest due time of the entries to read, in Unix milliseconds. */
   readonly untilMs: number;
   readonly limit: number;
 }

@@ -12,8 +12,8 @@ const FORGING = String.raw`\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\ufffd]/gu;
 
 /**
- * Replaces the unprintable characters in a text of a processor, a vendor or a receiver, so that terminals and pages can
- * show the text safely.
+ * Replaces unprintable characters with spaces, so that terminals and pages can safely show text from a processor, a
+ * vendor or a receiver.
  */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, ' ');

@@ -18,7 +18,7 @@ const ASCTIME_DATE = new RegExp(String.raw`^[A-Z][a-z]{2} ${MONTHS} [ \d]\d ${TI
 export function parseRetryAfter(header: string | null | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) return Math.min(Number(text), LONGEST_SECONDS);
-  // Date.parse alone accepts far more than the forms of HTTP: it reads "+40" as a year.
+  // Date.parse alone accepts far more than HTTP dates: it reads "+40" as a year.
   const date = ASCTIME_DATE.test(text) ? `${text} GMT` : text;
   const atMs = date !== text || DATE.test(text) ? Date.parse(date) : Number.NaN;
   if (Number.isNaN(atMs)) return undefined;

@@ -88,9 +88,9 @@ const MIN_DIGITS = 14;
 const MAX_DIGITS = 19;
 
 /**
- * The beginnings of numbers that card networks publish, as ranges, with the lengths in use. About one in fifty random
- * numbers of 16 digits is in one of these ranges with a correct check digit. Short numbers of networks that no longer
- * issue cards are excluded, because article numbers would match them.
+ * Number prefixes that card networks publish, as ranges, with the lengths in use. About one in fifty random numbers of
+ * 16 digits is in one of these ranges with a correct check digit. Short numbers of networks that no longer issue cards
+ * are excluded, because article numbers would match them.
  */
 const NETWORKS: readonly (readonly [lengths: readonly number[], beginnings: string])[] = [
   [[16, 18, 19], '4'], // Visa, including Elo and Dankort
@@ -103,12 +103,12 @@ const NETWORKS: readonly (readonly [lengths: readonly number[], beginnings: stri
 ];
 
 /**
- * The gap between two digits of a number: no letter, and at most three other characters. A comma with white space is no
- * gap, because it separates the numbers of a list.
+ * The gap between two digits of a number: no letter, and at most three other characters. A comma or semicolon followed
+ * by white space is no gap, because it separates the numbers of a list.
  */
 const GAP = '(?![,;]\\s)[^\\p{L}\\p{N}]{1,3}';
 const DIGIT_RUNS = new RegExp(`\\d+(?:${GAP}\\d+)*`, 'gu');
-/** Candidates in text that is not folded. The gaps may be wider, because the text still contains marks. */
+/** Candidate numbers in unfolded text. The gaps may be wider, because the text still contains marks. */
 const NUMERIC_RUNS = /\p{N}(?:[^\p{L}\p{N}]{0,8}\p{N})*/gu;
 
 function hasCardNumber(plain: string): boolean {

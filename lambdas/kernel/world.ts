@@ -7,7 +7,7 @@ export interface Clock {
 }
 
 export interface Entropy {
-  /** Creates an owner token that was never used before. */
+  /** Creates a unique owner token. */
   ownerToken(): OwnerToken;
   /** Creates 128 random bits. */
   salt(): Uint8Array;

@@ -11,8 +11,8 @@ export interface UnitOfWork {
   /** Name of the unit. A function may process several units for one event. */
   readonly unit: string;
   /**
-   * The record that shows that a unit was done. It is written in one transaction with the effect, or is the effect; it
-   * is never a separate write.
+   * The record that proves that a unit was done. It is written in the same transaction as the effect, or is itself the
+   * effect; it is never a separate write.
    */
   readonly record: string;
 }
@@ -32,7 +32,7 @@ export function idempotently<Handler>(_work: UnitOfWork, build: (runner: Operati
   return watched(build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced));
 }
 
-/** Counts the messages of an event that have waited long, before the handler runs. */
+/** Wraps the handler, so that messages of an event that have waited too long are counted before it runs. */
 function watched<Handler>(handler: Handler): Handler {
   if (handler instanceof Promise) return handler.then(watched) as Handler;
   if (typeof handler !== 'function') return handler;

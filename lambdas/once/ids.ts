@@ -4,15 +4,16 @@ import type { KeyScope } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
 /**
- * Returns the id of the operation by which one consumer processes one event: the same for every delivery, by any route.
+ * Returns the id of the operation by which one consumer processes one event. Every delivery of the event, by any route,
+ * has the same id.
  */
 export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
   return `${OperationPrefix.businessKey}${derivedCharacters(digest, ['consumer', handler, eventId])}` as OperationId;
 }
 
 /**
- * Returns the id of the operation of one business key at one consumer: permanently the same, for any event that
- * requests it.
+ * Returns the id of the operation for one business key at one consumer. Every event that requests the operation has the
+ * same id, permanently.
  */
 export function businessOperation(
   digest: Digest,

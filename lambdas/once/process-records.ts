@@ -3,7 +3,7 @@ import type { OperationId } from '../kernel/ids.ts';
 import type { CompletedRecord } from './domain/idempotency.ts';
 import type { OnceInProcess, ReplayCache } from './use/operation-runner.ts';
 
-/** Maximum number of records: about 2 MB, at 1 KB for each answer. */
+/** Maximum number of records: about 2 MB, at 1 KB per response. */
 const MAX_RECORDS = 2_000;
 
 /** The operations that this process has completed. Bounded: the least recently used records are evicted. */

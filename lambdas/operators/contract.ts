@@ -30,10 +30,7 @@ export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
  * environment of a function is limited to 4 kB.
  */
 export interface MessageQueueNames {
-  /**
-   * The address of any one of the queues. The address of every other queue is this address with the other queue's name
-   * at its end.
-   */
+  /** The address of any one of the queues. Replacing the queue name at its end gives the address of another queue. */
   readonly at: string;
   /** Task queues, each with its dead-letter queue, by their common prefix. Names or addresses. */
   readonly tasks: Readonly<Record<string, readonly [received: string, kept: string]>>;

@@ -12,22 +12,16 @@ const fromRequest =
   (digest: Digest, scope: OperatorKeyScope): OperationId =>
     `${prefix}${derivedCharacters(digest, operatorParts(scope))}` as OperationId;
 
-/** Derives the id of the correction that a request creates. */
 export const deriveCorrectionId = fromRequest(OperationPrefix.correction);
 
-/** Derives the id of the decision that a request records. */
 export const deriveDecisionId = fromRequest(OperationPrefix.decision);
 
-/** Derives the id of the annotation that a request creates. */
 export const deriveAnnotationId = fromRequest(OperationPrefix.annotation);
 
-/** Derives the id of a request that creates an API key. */
 export const deriveKeyRequestId = fromRequest(OperationPrefix.keyRequest);
 
-/** Derives the id of a request that changes a tenant's limit. */
 export const deriveLimitRequestId = fromRequest(OperationPrefix.limitRequest);
 
-/** Derives the id of a request that redrives a queue. */
 export const deriveRedriveId = fromRequest(OperationPrefix.redrive);
 
 /**

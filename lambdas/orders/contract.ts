@@ -1,6 +1,6 @@
 /**
- * The environment variables for the parties of an order: the shop and the e-mail service. The stacks set them, and the
- * functions read them.
+ * Environment variables for the external services of an order: the shop and the e-mail service. The stacks set them,
+ * and the functions read them.
  */
 export const PartiesEnvironment = {
   /** Base address of the shop's stock service and referral program (parties/shop-api.ts), without a trailing slash. */
@@ -9,14 +9,14 @@ export const PartiesEnvironment = {
    * The access secret of the sandbox in Secrets Manager. Set if the sandbox simulates the shop and the e-mail service.
    */
   sandboxSecretId: 'PARTIES_SANDBOX_SECRET_ID',
-  /** The secret in Secrets Manager that signs the calls to the shop. Not set for the sandbox. */
+  /** The secret in Secrets Manager with the key that signs requests to the shop. Not set for the sandbox. */
   shopSigningKeySecretId: 'SHOP_SIGNING_KEY_SECRET_ID',
   /**
    * The secret in Secrets Manager with the token of the BigCommerce store. Set if the shop is a BigCommerce store;
    * `shopUrl` is then the store's address.
    */
   bigcommerceTokenSecretId: 'BIGCOMMERCE_TOKEN_SECRET_ID',
-  /** The location of the BigCommerce store whose inventory is adjusted. */
+  /** The BigCommerce location whose inventory is adjusted. */
   bigcommerceLocation: 'BIGCOMMERCE_LOCATION',
   /** Base address of Postmark, or of a server with the same API, without a trailing slash. */
   postmarkUrl: 'POSTMARK_URL',
@@ -29,11 +29,11 @@ export const PartiesEnvironment = {
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
   /** The sender address of e-mails. It must be registered at Postmark. */
   emailSender: 'EMAIL_SENDER',
-  /** Maximum number of e-mails to one recipient from one tenant in one mode on one day. */
+  /** Maximum number of e-mails per day to one recipient from one tenant in one mode. */
   emailsPerRecipient: 'EMAILS_PER_RECIPIENT',
   /** The dead-letter queue of calls that were given up. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
-  /** The queue of calls that the calling process gave up. Each call is attempted one last time after half a minute. */
+  /** The queue of calls that the calling process gave up. Each call gets one last attempt after half a minute. */
   delayedCallsQueueUrl: 'DELAYED_CALLS_QUEUE_URL',
 } as const;
 

@@ -14,7 +14,7 @@ export function parseOrderId(text: string): OrderId | undefined {
   return ORDER_ID.test(text) ? (text as OrderId) : undefined;
 }
 
-/** Derives the id of the order that this request creates. Every repetition of the request has the same id. */
+/** Derives the id of the order that this request creates. Every retry of the request yields the same id. */
 export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
   return `${OperationPrefix.order}${derivedCharacters(digest, scopeParts(scope))}` as OrderId;
 }
@@ -30,7 +30,7 @@ export function paymentOfOrder(digest: Digest, orderId: OrderId): PaymentId {
 }
 
 /**
- * Derives the id of the operation that returns an order's money.
+ * Derives the id of the operation that reverses an order's payment.
  * @param attempt the number of the attempt, from 1; the next number is used only after the previous attempt has
  * provably failed
  */
@@ -45,12 +45,12 @@ export function reversalOfOrder(
 
 const ORDER_STEPS = { reserve: 'stk_', confirm: 'eml_', credit: 'crd_' } as const;
 
-/** Derives the idempotency key of an order step's call to a party, the same on every attempt. */
+/** Derives the idempotency key of an order step's call to an external service. The key is the same on every attempt. */
 export function orderStepOperation(digest: Digest, step: keyof typeof ORDER_STEPS, orderId: OrderId): OperationId {
   return `${ORDER_STEPS[step]}${derivedCharacters(digest, ['order_step', step, orderId])}` as OperationId;
 }
 
-/** Derives the id of the operation that reports to operators that the deployment no longer has the order's shop. */
+/** Derives the id of the operation that alerts operators to an order whose shop is no longer part of the deployment. */
 export function missingShopOperation(digest: Digest, orderId: OrderId): OperationId {
   return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['parties_elsewhere', orderId])}` as OperationId;
 }

@@ -42,7 +42,7 @@ export interface GuardOptions {
   readonly clock?: Pick<Clock, 'nowMs'>;
   /** The prefix of the fault's code. @default processor */
   readonly party?: string;
-  /** Called each time the breaker opens, also after a failed probe. */
+  /** Called each time the breaker opens, including after a failed probe. */
   readonly onOpened?: () => void;
 }
 

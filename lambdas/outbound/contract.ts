@@ -1,4 +1,4 @@
-/** The payload with which the operator's command invokes the function for dead letters. */
+/** Payload with which the operator's command invokes the dead-letter function. */
 export interface DeadLetterRequest {
   readonly action: 'list' | 'redrive';
   /** Maximum number of dead letters, 1 to MAX_DEAD_LETTERS. */
@@ -24,10 +24,10 @@ export interface DeadLetterReport {
   readonly order: string | null;
   /** Unix milliseconds. */
   readonly keptSinceMs: number;
-  /** The call was sent and got no answer. */
+  /** Whether the call may have been applied, because it was sent and got no response. */
   readonly mayBeApplied: boolean;
   /**
-   * `kept`: listed. `stays`: kept, because it was redriven without success or cannot be redriven. `applied`, `refused`:
+   * `kept`: only listed. `stays`: kept, because the redrive did not succeed or is not possible. `applied`, `refused`:
    * removed.
    */
   readonly state: 'kept' | 'applied' | 'refused' | 'stays';

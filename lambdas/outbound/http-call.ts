@@ -7,13 +7,13 @@ export interface HttpCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Time limit of the whole call, including the last byte of the answer, in milliseconds. */
+  /** Time limit of the whole call, including the last byte of the response, in milliseconds. */
   readonly timeoutMs: number;
   /** The prefix of the faults' codes. @default processor */
   readonly party?: string;
   /**
-   * Maximum size of an answer, in bytes. A longer answer is not read to its end. @default 64 KiB, far more than an
-   * answer about one charge
+   * Maximum size of a response, in bytes. A longer response is not read to its end. @default 64 KiB, far more than a
+   * response about one charge
    */
   readonly maxAnswerBytes?: number;
   /** `dropped` leaves the error's cause out of the fault, because it may contain the request. @default 'kept' */
@@ -104,7 +104,7 @@ function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Err
 
 const failedFetch = z.lazy(() => z.object({ cause: z.unknown() }));
 const systemError = z.lazy(() => z.object({ syscall: z.string().optional(), code: z.string().optional() }));
-/** The error for a host name with several addresses, when the connection to each address failed. */
+/** The error when the connections to all addresses of a host name failed. */
 const severalErrors = z.lazy(() => z.object({ errors: z.array(z.unknown()).min(1) }));
 
 function isBeforeSending(cause: unknown): boolean {

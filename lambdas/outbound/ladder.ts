@@ -5,7 +5,7 @@ import { type CallGuard, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/** The longest waits between the attempts of a call, with full jitter. */
+/** Maximum waits between the attempts of a call. The actual waits have full jitter. */
 export const VENDOR_WAITS = {
   /** Milliseconds. */
   inProcessMs: [500, 2_000, 5_000],
@@ -36,15 +36,13 @@ export type CallResult<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'gave_up'; readonly fault: Fault; readonly attempts: number };
 
-/** The state of one call during its attempts. */
 interface Progress {
   /** The number of the current rung, from 0. A rung is a wait, followed by a look-up or a send. */
   rung: number;
-  /** The number of sends. */
   sent: number;
   /** The number of sends and look-ups. */
   reached: number;
-  /** The last send without an answer whose outcome is still unknown, and the time at which it ended. */
+  /** The last send that got no response and whose outcome is still unknown, with the time at which it ended. */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
   /** The fault of the latest rung. */
   fault: Fault;
@@ -52,7 +50,7 @@ interface Progress {
   waitAtLeastMs: number;
 }
 
-/** The result of one rung. `climb`: the next rung may have another result. */
+/** Result of one rung. `climb` continues with the next rung, which may have another result. */
 type AttemptStep<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'send' }
@@ -87,8 +85,8 @@ export async function callWithRetries<T>(
 }
 
 /**
- * Looks up an earlier send without an answer. Returns `send` only if that send was provably not applied, or if a
- * repeated call is harmless.
+ * Looks up an earlier send that got no response. Returns `send` only if that send was provably not applied, or if
+ * repeating the call is harmless.
  */
 async function lookUpBeforeResend<T>(
   tools: LadderTools,

@@ -11,11 +11,11 @@ export function isFault(error: unknown): error is Fault {
 export type Found<T> = { readonly kind: 'found'; readonly answer: T } | { readonly kind: 'absent' };
 
 /**
- * Declares whether and how the vendor recognizes a repeated call, which determines what follows a send without an
- * answer.
+ * Declares whether and how the vendor recognizes a repeated call. This determines how a send without a response is
+ * handled.
  */
 export type Resend<T> =
-  /** The vendor recognizes the idempotency key and repeats its first answer, so the call is sent again. */
+  /** The vendor recognizes the idempotency key and repeats its first response, so the call is sent again. */
   | { readonly idempotent: 'by_key' }
   /** The vendor is searched for Payonce's reference before the call is sent again. */
   | {
@@ -59,7 +59,9 @@ export type OutboundRead<T> = OutboundStep<T>;
  */
 export type OnGivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal' | 'delay';
 
-/** The outcome of a call that is stored in a queue instead of throwing its fault. No redelivery is needed. */
+/**
+ * The outcome of a call that was given up and stored in a queue. Its fault is not thrown, and no redelivery is needed.
+ */
 export interface DeadLettered {
   readonly kind: 'dead_lettered' | 'delayed';
   /** The fault's code. */

@@ -23,7 +23,7 @@ export interface OutboundPolicyOptions {
   readonly deadLetters: DeadLetters;
   /** Time limit of one attempt, in milliseconds. */
   readonly timeoutMs: number;
-  /** Reads the vendor's health. @throws if the vendor is unavailable or does not answer within the limit */
+  /** Reads the vendor's health. @throws if the vendor is unavailable or does not respond within the limit */
   readonly probe: (limit: { readonly timeoutMs: number }) => Promise<void>;
   /**
    * The settings of the circuit breaker.
@@ -38,7 +38,7 @@ export interface OutboundPolicyOptions {
 
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Time limit of a health check, in milliseconds. The check does no work, so a slower answer indicates a problem. */
+/** Time limit of a health check, in milliseconds. The check does no work, so a slower response indicates a problem. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
@@ -56,7 +56,7 @@ export interface OutboundPolicy {
    */
   call<T>(call: OutboundCall<T>): Promise<T>;
   /**
-   * Like `call`, but stores a call that is given up in a queue, with this payload, as `givenUp` specifies.
+   * Like `call`, but if the call is given up, stores it in a queue with this payload, as `givenUp` specifies.
    *
    * @throws as `call`, if the call is not stored
    */

@@ -1,17 +1,15 @@
 /**
- * The number of retries that one vendor may receive: a fifth of the calls, and a reserve of ten so that a process with few
- * calls can retry. At all times, attempts ≤ 1.2 × calls + 10.
+ * Limits the retries to one vendor: one retry per five calls, and a reserve of ten so that a process with few calls can
+ * retry. At all times, attempts ≤ 1.2 × calls + 10.
  */
 export interface RetryBudget {
   /** Adds a fifth of a retry for a call. */
   earn(): void;
-  /** Uses up one retry of the budget. Returns false if none is left. */
+  /** Uses up one retry of the budget. Returns false if none remains. */
   take(): boolean;
 }
 
-/**
- * The budget that each call adds, for at most 1.2 attempts per call. Counted in fifths of a retry, which are integers.
- */
+/** Budget that each call adds, in fifths of a retry so that it is an integer. Allows at most 1.2 attempts per call. */
 const FIFTHS_PER_CALL = 1;
 const FIFTHS_PER_RETRY = 5;
 const MAX_FIFTHS = 10 * FIFTHS_PER_RETRY;

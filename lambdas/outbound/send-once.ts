@@ -23,7 +23,7 @@ export type SendAnswer =
 export type SendOutcome =
   | SendAnswer
   /**
-   * The request was sent without an answer, and the vendor has no look-up. An operator must decide; the request is
+   * The request was sent but got no response, and the vendor has no look-up. An operator must decide; the request is
    * never sent again.
    */
   | { readonly kind: 'needs_review' }
@@ -57,7 +57,7 @@ export interface SendOnceRequest {
     readonly isStrong?: boolean;
   };
   /**
-   * Handling of a send without an answer. `by_key`: the vendor keeps idempotency keys permanently, so this owner and
+   * Handling of a send that got no response. `by_key`: the vendor keeps idempotency keys permanently, so this owner and
    * later owners may send again.
    */
   readonly withinCall: 'by_lookup' | 'by_key' | 'never';
@@ -147,8 +147,8 @@ async function findBefore(
 }
 
 /**
- * Returns the error to throw after a fault, which proves nothing about an earlier send. Only a fault with a time for
- * the next call is thrown unchanged: the next call may determine the outcome.
+ * Returns the error to throw after a fault, because a fault proves nothing about an earlier send. Only a fault that
+ * names a time for the next call is thrown unchanged: the next call may determine the outcome.
  */
 function afterSend(fault: Fault): Fault {
   const isLater = !(fault instanceof TerminalError) && fault.retryAfterSeconds !== undefined;
@@ -201,8 +201,8 @@ function isKept(outcome: { readonly kind: string }): outcome is DeadLettered {
 }
 
 /**
- * Makes the call; a fault of the call releases the claim. Only errors of the vendor's call determine the outcome;
- * faults of the claims' store do not.
+ * Makes the call, and releases the claim if the call faults. Only errors of the vendor's call determine the outcome;
+ * faults of the claim store do not.
  */
 async function settle<T>(
   claims: SendingClaims,

@@ -40,7 +40,7 @@ export function signedCalls(
 }
 
 /**
- * Sends a secret with every call.
+ * Sends a secret as a bearer token with every call.
  *
  * @param secret reads the current secret, as for {@link signedCalls}
  */

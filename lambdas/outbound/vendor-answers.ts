@@ -6,7 +6,7 @@ import type { HttpAnswer } from './http-call.ts';
 import type { Fault } from './outbound-calls.ts';
 
 /**
- * Returns the fault for an answer that is neither a success nor a readable refusal.
+ * Returns the fault for a response that is neither a success nor a readable refusal.
  *
  * | status          | fault                                                                  |
  * |-----------------|------------------------------------------------------------------------|
@@ -33,7 +33,7 @@ export function standardRetryAfter(answer: HttpAnswer, nowMs: number): number | 
 }
 
 /**
- * Reads the body of an answer.
+ * Reads the body of a response.
  *
  * @throws AmbiguousError `<vendor>_answer_unreadable` if the body does not match: the call may have been applied
  */
@@ -43,7 +43,7 @@ export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAn
   throw new AmbiguousError(`${vendor}_answer_unreadable`, `The ${vendor}'s answer ${answer.status} cannot be read.`);
 }
 
-/** Reads the body of an answer. Returns undefined if the body is not JSON of this schema. */
+/** Reads the body of a response. Returns undefined if the body is not JSON of this schema. */
 export function tryReadJson<T>(schema: z.ZodType<T>, answer: HttpAnswer): T | undefined {
   try {
     const json: unknown = JSON.parse(answer.text);

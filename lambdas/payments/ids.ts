@@ -26,8 +26,8 @@ export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
 }
 
 /**
- * Derives the id of the payment that an event requests, the same over every transport. An HTTP request with the event
- * id as its idempotency key creates a different payment.
+ * Derives the id of the payment that an event requests. The id is the same over every transport. An HTTP request with
+ * the event id as its idempotency key creates a different payment.
  */
 export function paymentOfEvent(
   digest: Digest,
@@ -44,7 +44,7 @@ export function chargeOperation(paymentId: PaymentId): OperationId {
 
 export type ChangeKind = 'capture' | 'cancel' | 'refund';
 
-/** Number of base32 characters from the digest, which contain 130 bits. */
+/** Number of base32 characters taken from the digest (130 bits). */
 const CHANGE_ID_LENGTH = 26;
 
 /**
@@ -105,7 +105,7 @@ export function isRefundOf(refundId: string, paymentId: PaymentId): boolean {
   return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
 }
 
-/** Returns whether Payonce made the refund to return a stray charge. */
+/** Reports whether Payonce made the refund to reverse a stray charge. */
 export function isReturn(refundId: string): boolean {
   return refundId.startsWith(OperationPrefix.return);
 }
@@ -123,7 +123,7 @@ export function inquiryOperation(digest: Digest, asked: OperationId, written: Ui
 }
 
 /**
- * Derives the id of the operation that reports a contradiction between a processor's books and a payment to operators.
+ * Derives the id of the operation that alerts operators to a contradiction between a payment and the processor's books.
  * @param shown what the books show
  */
 export function contradictionOperation(digest: Digest, paymentId: PaymentId, shown: string): OperationId {

@@ -8,8 +8,8 @@ import type { HttpAnswer } from '../outbound/http-call.ts';
 import type { Failure } from '../payments/domain/payment.ts';
 
 /**
- * Parses the JSON body of an answer.
- * @throws AmbiguousError `processor_answer_unreadable` when it does not match the schema
+ * Parses the JSON body of a response.
+ * @throws AmbiguousError `processor_answer_unreadable` when the body does not match the schema
  */
 export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   try {
@@ -55,7 +55,7 @@ export function unreadable({ issues: [first] }: z.ZodError): AmbiguousError {
 
 /**
  * Returns the fault for a charge id that the processor issued but does not know: the API key belongs to another account
- * or mode. Nothing was done, and the answer proves nothing about the change.
+ * or mode. Nothing was done, and the response proves nothing about the change.
  */
 export function chargeUnknown(): RetryableError {
   return new RetryableError(
@@ -64,7 +64,7 @@ export function chargeUnknown(): RetryableError {
   );
 }
 
-/** Faults that do not indicate an outage: the processor is reachable, and only this call failed. */
+/** Faults that do not indicate an outage: the processor is reachable, and only this request failed. */
 const NON_OUTAGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_rate_limited',
   'processor_busy',
@@ -75,8 +75,8 @@ const NON_OUTAGE_FAULTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether an error indicates that the processor, or the access to it, is unavailable. The circuit breaker
- * counts such errors.
+ * Reports whether an error indicates that the processor is unavailable or inaccessible. The circuit breaker counts such
+ * errors.
  */
 export function isProcessorUnhealthy(error: unknown): boolean {
   return (error instanceof RetryableError || error instanceof AmbiguousError) && !NON_OUTAGE_FAULTS.has(error.code);
@@ -97,8 +97,8 @@ export function sanitizedFailure({ code, message }: Failure): Failure {
 }
 
 /**
- * Shortens a text without leaving half of a surrogate pair. A lone surrogate would make the transition unwritable: RFC
- * 8785 requires valid Unicode.
+ * Shortens a text without splitting a surrogate pair. A lone surrogate would make the transition unwritable: RFC 8785
+ * requires valid Unicode.
  */
 function cut(text: string, length: number): string {
   return printable(text.slice(0, length));

@@ -6,7 +6,8 @@ import { createRetryBudget } from '../outbound/retry-budget.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 
 /**
- * Codes of faults after which the same read may succeed: no answer, 5xx, 429, and 409 (another request is in progress).
+ * Codes of transient faults: no response, 5xx, 429, and 409 (another request is in progress). The same read may succeed
+ * later.
  */
 const PASSING: ReadonlySet<string> = new Set([
   'processor_unreachable',
@@ -19,13 +20,10 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
-/** Total wait between the attempts of a read, in addition to the time limits of the attempts. Milliseconds. */
+/** Total wait between the attempts of a read, in milliseconds. The attempts themselves are not included. */
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
-/**
- * Replaces the circuit breaker of charges, which these reads do not use: a job can read for hours, and has a time limit
- * of its own.
- */
+/** Replaces the circuit breaker for charges, because a job can read for hours and has its own time limit. */
 const NO_BREAKER: CallGuard = {
   isClosed: () => true,
   refusal: () => new RetryableError('processor_circuit_open', 'Reads of the books have no circuit breaker.'),
@@ -35,9 +33,9 @@ const NO_BREAKER: CallGuard = {
 };
 
 /**
- * Wraps books so that their reads are retried like calls to vendors: after half a second, two and five seconds, within
- * the retry budget of the processor. Used by jobs, whose reads no client waits for; after the last retry, the next run
- * of the job reads again. Requests and callbacks read only once.
+ * Wraps books so that reads are retried after half a second, two and five seconds, within the processor's retry budget.
+ * Used by jobs, because no client waits for their reads. If the last retry fails, the job's next run reads again.
+ * Requests and callbacks read only once.
  */
 export function retryingBooks(
   books: ProcessorBooks,
@@ -76,7 +74,10 @@ export function retryingBooks(
 
 type Read<T> = { readonly kind: 'read'; readonly value: T } | { readonly kind: 'final'; readonly error: unknown };
 
-/** Reads once. @throws faults after which a retry may succeed; other faults are returned, so that the retries end */
+/**
+ * Reads once.
+ * @throws transient faults, so that the read is retried; other faults are returned, which ends the retries
+ */
 async function passingOnly<T>(read: () => Promise<T>): Promise<Read<T>> {
   try {
     return { kind: 'read', value: await read() };

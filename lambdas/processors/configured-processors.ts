@@ -17,20 +17,20 @@ import type { ReadEvent } from './event-body.ts';
 import type { SignatureScheme } from './signatures/signature.ts';
 import { signatureScheme } from './signatures/verify-callback.ts';
 
-/** A processor that this deployment calls in a mode, with its settings. */
+/** A processor that this deployment uses in a mode, with its settings. */
 export interface ConfiguredProcessor {
   readonly processor: ProcessorDescriptor;
   readonly mode: Mode;
-  /** Settings by name in the processor's contract. */
+  /** Settings, keyed by their names in the processor's contract. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Ids in Secrets Manager, by secret name in the processor's contract. */
+  /** Secret ids in Secrets Manager, keyed by their names in the processor's contract. */
   readonly secretIds: Readonly<Record<string, string>>;
 }
 
 export interface ProcessorsConfig {
   readonly processors: readonly ConfiguredProcessor[];
   readonly routes: readonly RoutingRule[];
-  /** As in `ProcessorAbilities`. */
+  /** True if claims may be lost, as in `ProcessorAbilities`. */
   readonly claimsLost?: boolean | undefined;
 }
 
@@ -51,22 +51,19 @@ export interface ProcessorsPlatform extends Secrets {
 }
 
 export interface ConnectTools extends Pick<ProcessorsPlatform, 'clock' | 'send'> {
-  /** Secrets are read at each use, so a rotated secret takes effect without a deployment. */
+  /** Reads secrets at each use, so that a rotated secret takes effect without a deployment. */
   readonly secrets: Pick<ActiveSecrets, 'active'>;
   /** Called with the processor's name each time its circuit breaker opens. */
   readonly breakerOpened: (processor: string) => void;
 }
 
-/**
- * Connects the processors that the function was deployed with. Secrets are read from Secrets Manager at their first
- * use.
- */
+/** Connects the processors with which the function was deployed. Secrets are read from Secrets Manager at first use. */
 export async function configuredProcessors(
   config: ProcessorsConfig,
   { secretsManager, clock, instruments, send }: ProcessorsPlatform,
 ): Promise<Processors> {
   const telemetry = outboundTelemetry(instruments);
-  // Loaded at the first use, so that a cold start does not load the Secrets Manager client.
+  // Loaded at first use, to keep the Secrets Manager client out of cold starts.
   const known = loadedOnce(async () => {
     const { ActiveSecrets } = await import('../kernel/platform/secrets-manager.ts');
     return new ActiveSecrets(await secretsManager(), clock);
@@ -99,10 +96,10 @@ export async function connectProcessors(
 }
 
 /**
- * Returns a function that selects the processor of a new payment by the first matching rule. There is no default. An
- * existing payment stays at its processor.
+ * Returns a function that selects the processor for a new payment by the first matching rule. There is no default
+ * processor. Existing payments keep their processor.
  *
- * @throws when a rule names a processor that is not called in its mode (from the returned function)
+ * @throws (from the returned function) when a rule names a processor that is not used in the payment's mode
  */
 export function routing(rules: readonly RoutingRule[], clients: readonly Processor[]): ChooseProcessor {
   return (payment) => {
@@ -152,10 +149,10 @@ export interface ConfiguredSource extends CallbackSource {
 }
 
 /**
- * Returns the callback sources whose processors this deployment calls. A callback only names a charge, which is then
- * read from its processor's books.
+ * Returns the callback sources whose processors this deployment uses. A callback only names a charge, which is then
+ * read from the processor's books.
  *
- * @param processors the whole registry: a source may use the signature scheme of another processor
+ * @param processors the whole registry, because a source may use another processor's signature scheme
  */
 export async function configuredSources(
   sources: readonly CallbackSource[],

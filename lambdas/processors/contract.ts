@@ -8,13 +8,13 @@ import type { Processor, SourceForm } from '../payments/use/processor.ts';
  */
 export interface ProcessorContract {
   /**
-   * The processor's name, stored in each payment and part of the callback path `POST /callbacks/<name>/<mode>`.
-   * Lower-case letters, digits, dashes.
+   * The processor's name in lower-case letters, digits and dashes. It is stored in each payment and is part of the
+   * callback path `POST /callbacks/<name>/<mode>`.
    */
   readonly name: string;
-  /** The modes in which the processor can be called. Each mode has its own settings, secrets and callbacks. */
+  /** The supported modes. Each mode has its own settings, secrets and callbacks. */
   readonly modes: readonly Mode[];
-  /** Settings per deployment and mode. A deployment calls a processor in the modes whose settings it has. */
+  /** Settings per deployment and mode. A deployment uses a processor in every mode for which it has settings. */
   readonly settings: Readonly<Record<string, ProcessorSetting>>;
   /**
    * Secrets that the processor's client needs. The operator sets the values in Secrets Manager; no template contains
@@ -22,15 +22,13 @@ export interface ProcessorContract {
    */
   readonly secrets: Readonly<Record<string, ProcessorSecretSetting>>;
   readonly callbacks: ProcessorCallbacks;
-  /** The abilities of the processor. Payonce decides by these values, never by the processor's name. */
+  /** The abilities of the processor. Payonce's decisions depend on these values, never on the processor's name. */
   readonly abilities: Processor['abilities'];
-  /**
-   * The values of `source` that the processor accepts for a new payment, a subset of the values that the API accepts.
-   */
+  /** Format of `source` that the processor accepts for a new payment, a subset of what the API accepts. */
   readonly source: SourceForm;
   /**
-   * Set if Payonce deploys this processor as a stack of its own: the CDK setting that enables the stack. The stack then
-   * provides the processor's settings, so the deployment does not have them.
+   * The CDK setting that enables the processor's stack, if Payonce deploys this processor itself. The stack then
+   * provides the processor's settings, so the deployment has none.
    *
    * @default the processor is an external system
    */
@@ -38,12 +36,21 @@ export interface ProcessorContract {
 }
 
 export interface ProcessorSetting {
-  /** The name of the setting in CDK context, after `payonce:`, in live mode. @see inMode */
+  /**
+   * Name of the setting in the CDK context, without the prefix `payonce:`, in live mode.
+   * @see inMode
+   */
   readonly context: string;
-  /** The functions' environment variable in live mode. @see inMode */
+  /**
+   * Name of the functions' environment variable in live mode.
+   * @see inMode
+   */
   readonly variable: string;
   readonly form: SettingForm;
-  /** Whether the processor can be called without the setting. @default it cannot */
+  /**
+   * True if the processor works without the setting.
+   * @default the setting is required
+   */
   readonly optional?: true;
 }
 
@@ -53,15 +60,18 @@ type SettingForm =
 
 interface ProcessorSecretSetting {
   /**
-   * The construct id in the data stack, in live mode. It must never change: the secret would be replaced, and its value
-   * lost.
+   * Construct id in the data stack, in live mode. Never change it: CloudFormation would replace the secret, and its
+   * value would be lost.
    */
   readonly construct: string;
   readonly description: string;
-  /** The functions' environment variable that holds the secret's id, in live mode. @see inMode */
+  /**
+   * Name of the functions' environment variable with the secret's id, in live mode.
+   * @see inMode
+   */
   readonly variable: string;
   /**
-   * Set when the processor issues the secret, which is then empty until the operator sets it.
+   * True if the processor issues the secret. The secret is then empty until the operator sets it.
    * @default its value is generated
    */
   readonly issued?: true;
@@ -71,13 +81,13 @@ interface ProcessorCallbacks {
   /** The name of the signature scheme: the processor's own, or a general scheme. */
   readonly scheme: string;
   /**
-   * The name in CDK context, after `payonce:`, of the setting that selects a different scheme.
+   * Name of the setting that selects a different scheme, in the CDK context without the prefix `payonce:`.
    * @default the scheme is fixed
    */
   readonly schemeSetting?: string;
   /** The construct id of the signing secret, as in {@link ProcessorSecretSetting}. */
   readonly secret: string;
-  /** As in {@link ProcessorSecretSetting}. */
+  /** True if the processor issues the secret, as in {@link ProcessorSecretSetting}. */
   readonly issued?: true;
 }
 
@@ -86,17 +96,17 @@ export interface CallbackSource {
   /** The processor's name, as stored in payments. */
   readonly name: string;
   readonly mode: Mode;
-  /** The name of its signature scheme. */
+  /** The name of the source's signature scheme. */
   readonly scheme: string;
   /**
-   * The id of the secret in Secrets Manager. Its value is one secret as plain text, or a JSON object in which each
-   * value is an active secret; the property names are not used. To rotate: add the new secret, switch the processor
-   * over, remove the old one.
+   * Id of the secret in Secrets Manager. Its value is either one secret as plain text, or a JSON object whose values
+   * are all active secrets; the property names are ignored. To rotate: add the new secret, switch the processor over,
+   * remove the old one.
    */
   readonly secretId: string;
 }
 
-/** Signature schemes that belong to no processor, and that every processor may use. */
+/** Signature schemes that belong to no processor. Every processor may use them. */
 export const GENERAL_SCHEMES = ['standard-webhooks'] as const;
 
 /** Lists the names of all signature schemes that a callback source may use. */
@@ -110,8 +120,8 @@ export function callbackPath({ name }: Pick<ProcessorContract, 'name'>, mode: Mo
 }
 
 /**
- * Returns the name of a setting, an environment variable or a construct in a mode. The names in a contract are those of
- * live mode; in test mode, these names begin with `test`: `testStripeAccount`, `TEST_STRIPE_ACCOUNT`, `TestStripeKey`.
+ * Returns the name of a setting, an environment variable or a construct in a mode. A contract contains the names for
+ * live mode. In test mode they get the prefix `test`: `testStripeAccount`, `TEST_STRIPE_ACCOUNT`, `TestStripeKey`.
  */
 export function inMode(name: string, mode: Mode): string {
   if (mode === 'live') return name;

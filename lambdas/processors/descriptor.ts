@@ -7,16 +7,16 @@ import type { EventSource, ReadEvent } from './event-body.ts';
 import type { SignatureScheme } from './signatures/signature.ts';
 
 /**
- * A processor's contract and its code. Each part of the code is a dynamic import at its first use, so synthesis can
- * read the registry, and a function does not load code that it does not call.
+ * A processor's contract and its code. Each part of the code is imported dynamically at first use. CDK synthesis can
+ * therefore read the registry, and a function loads only the code that it uses.
  */
 export interface ProcessorDescriptor extends ProcessorContract {
   readonly connect: (configured: Configured) => Promise<ConnectedProcessor>;
   /** The signature scheme that the contract names: the processor's own, or a general scheme. */
   readonly signature: () => Promise<SignatureScheme>;
   /**
-   * Loads the reader of callbacks.
-   * @returns the function that reads a body whose signature was verified with the secret of a mode
+   * Loads the callback parser for a mode.
+   * @returns a function that parses a body whose signature was verified with that mode's secret
    */
   readonly eventReader: (mode: Mode) => Promise<(body: Uint8Array) => ReadEvent>;
 }
@@ -27,9 +27,9 @@ export interface ConnectedProcessor {
 }
 
 interface Configured {
-  /** The mode of the settings and the secrets. */
+  /** The mode to which the settings and the secrets belong. */
   readonly mode: Mode;
-  /** Settings by name in the contract. */
+  /** Settings, keyed by their names in the contract. */
   readonly settings: Readonly<Record<string, string>>;
   /** Functions that read the current values, by secret name in the contract. */
   readonly secrets: Readonly<Record<string, () => Promise<string>>>;
@@ -43,7 +43,6 @@ interface Configured {
 export type Connection<Contract extends ProcessorContract> = SettingValues<Contract['settings']> & {
   readonly [Name in keyof Contract['secrets']]: () => Promise<string>;
 } & Pick<Configured, 'mode' | 'clock' | 'send' | 'onBreakerOpened'> & {
-    /** The processor's name. */
     readonly name: string;
   };
 
@@ -53,7 +52,7 @@ type SettingValues<Settings extends Readonly<Record<string, ProcessorSetting>>> 
   readonly [Name in keyof Settings as Settings[Name] extends { readonly optional: true } ? Name : never]?: string;
 };
 
-/** The parts of a processor's code. Each part is a dynamic import. */
+/** The parts of a processor's code, each loaded by a dynamic import. */
 export interface ProcessorCode<Contract extends ProcessorContract, ClientOptions, BooksOptions> {
   readonly client: () => Promise<(options: ClientOptions) => Processor>;
   readonly books: () => Promise<(options: BooksOptions) => ProcessorBooks>;
@@ -68,9 +67,9 @@ type Unread<Contract extends ProcessorContract, ClientOptions, BooksOptions> = E
 >;
 
 /**
- * Combines a contract with its code. The call compiles only if the contract provides every option of the client and the
- * books, the client or the books use each setting and each secret, and the signature scheme has the name that the
- * contract states.
+ * Combines a contract with its code. The call compiles only if three conditions hold: the contract provides every
+ * option of the client and the books, each setting and each secret is used by one of them, and the signature scheme has
+ * the name that the contract states.
  */
 export function describeProcessor<const Contract extends ProcessorContract, ClientOptions, BooksOptions>(
   contract: Contract,
@@ -82,7 +81,7 @@ export function describeProcessor<const Contract extends ProcessorContract, Clie
     ...contract,
     connect: async ({ settings, secrets, ...tools }) => {
       const [client, books] = await Promise.all([code.client(), code.books()]);
-      // `readPaymentsConfig` has read the settings and the secrets by this contract.
+      // `readPaymentsConfig` has read these settings and secrets according to this contract.
       const connection = { ...settings, ...secrets, ...tools, name: contract.name } as ClientOptions & BooksOptions;
       return { client: { ...client(connection), source: contract.source }, books: books(connection) };
     },

@@ -14,7 +14,7 @@ import type { ConfiguredProcessor, ProcessorsConfig } from './configured-process
 import { type CallbackSource, inMode, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
 import type { ProcessorDescriptor } from './descriptor.ts';
 
-/** The configuration that every function that appends to the Ledger reads. */
+/** Configuration of every function that appends to the Ledger. */
 export interface PaymentsConfig extends ProcessorsConfig {
   /** Table names. */
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
@@ -45,7 +45,7 @@ const paymentsEnvironment = z.object({
 });
 
 /**
- * Reads the payments function's environment, once, at its start.
+ * Reads the payments function's environment. Called once, at startup.
  *
  * @param processors the registry
  * @throws Error that names the missing or invalid variable
@@ -93,7 +93,6 @@ function valueOf({ form }: ProcessorSetting): z.ZodType<string> {
   return form === 'address' ? baseUrl : z.string('is not set').regex(form.pattern, `must be ${form.allowed}`);
 }
 
-/** The configuration of the callbacks function. */
 export interface CallbacksConfig extends PaymentsConfig {
   readonly sources: readonly CallbackSource[];
 }

@@ -1,8 +1,8 @@
-/** Metrics of reconciliation. They are gauges that every run reports, so alarms use the maximum, not the sum. */
+/** Metrics of reconciliation. Every run reports them as gauges, so alarms use the maximum, not the sum. */
 export const BooksMetric = {
   /**
-   * Confirmed mismatches between a processor and the Ledger. Reported at the end of every comparison, at least hourly,
-   * also when zero.
+   * Number of confirmed mismatches between a processor and the Ledger. Reported at the end of every comparison, at
+   * least hourly, including zero.
    */
   mismatches: 'mismatches',
 } as const;

@@ -3,7 +3,7 @@ import type { OperationId, PaymentId } from '../kernel/ids.ts';
 import { changeIdOf } from '../payments/ids.ts';
 
 /**
- * Derives the operation that voids an authorization that was never captured.
+ * Derives the operation id of the void of an authorization that was never captured.
  * @param attempt 1 for the first; the next number is used only after the previous attempt has provably failed
  */
 export function holdExpiryOperation(digest: Digest, paymentId: PaymentId, attempt: number): OperationId {
@@ -11,9 +11,9 @@ export function holdExpiryOperation(digest: Digest, paymentId: PaymentId, attemp
 }
 
 /**
- * Derives the operation that returns a charge which its payment must not have.
+ * Derives the operation id of the return of a stray charge.
  *
- * @param attempt 1 for the first; the next number is used only after the previous attempt has ended
+ * @param attempt 1 for the first; the next number is used only after the previous attempt has completed
  * @param amountMinor the refunded amount in minor units, 0 for a void; part of the key, because a processor refuses a
  * known key with a different body
  */

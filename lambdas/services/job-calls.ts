@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import { verifyJobCredential } from '../jobs/job-credential.ts';
 import { systemClock } from '../kernel/platform/platform.ts';
 
-/** The run of a scheduled job that made the call. */
+/** The scheduled job run that made the request. */
 export interface JobsCaller {
   /** `<job>:<scheduled time>`, which is also the idempotency key. */
   readonly runId: string;
@@ -16,15 +16,15 @@ export interface JobVariables {
 export interface AdmitJobsOptions {
   /** The name of this service in `payonce:jobTargets`. */
   readonly target: string;
-  /** The scope that the credential must have, for example `membership:admin`. */
+  /** Returns the active secrets that the deployment created for this target: more than one during a rotation. */
   readonly scope: string;
   /** Returns the values of the secret that the deployment created for this target: more than one during a rotation. */
   readonly secrets: () => Promise<readonly string[]>;
 }
 
 /**
- * Admits calls of Payonce's scheduled jobs: signed for this target, this path and this run, with the scope. Other calls
- * get 401, and a valid credential without the scope gets 403.
+ * Admits requests of Payonce's scheduled jobs. They must be signed for this target, path and run, and have the scope. A
+ * valid credential without the scope results in 403, any other failure in 401.
  */
 export function admitJobs({
   target,

@@ -17,7 +17,7 @@ import type { Effect as AnyEffect } from './use/run-request.ts';
 
 /*
  * Library for the team's own services: routes, functions and consumers that take effect once. Record and effect are
- * committed in the team's own DynamoDB table in one transaction, by the engine that processes Payonce's payments.
+ * committed in one transaction in the team's own DynamoDB table, by the same engine that processes Payonce's payments.
  *
  * This file is the complete interface. docs/guides/services.md walks through an example.
  */
@@ -38,21 +38,26 @@ export interface OnceVariables {
 }
 
 export interface OnceOptions {
-  /** The table of the records: string partition key `pk`, no sort key, time to live by `expiresAt`. It may hold other rows, too. */
+  /**
+   * Name of the table for the records. Its partition key is `pk`, a string; it has no sort key; its time-to-live
+   * attribute is `expiresAt`. It may also contain other rows.
+   */
   readonly table: string;
   /**
-   * A client that does not retry (`maxAttempts: 1`), because the engine retries. @default a client for the region of
-   * the environment
+   * A client that does not retry (`maxAttempts: 1`), because the engine retries.
+   * @default a client for the environment's region
    */
   readonly client?: DocumentClient;
   /**
-   * Hours for which an answer is replayed, by scope, with `default` for scopes without an entry. `events`, for
-   * consumers, is at least 672. @default 24, events 720
+   * Time for which a response is replayed, in hours, by scope; `default` applies to all other scopes. `events`, for
+   * consumers, must be at least 672.
+   * @default 24, events 720
    */
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**
-   * Time in seconds for which a claim excludes other owners without being renewed, 1 to 3,600. The claim is renewed
-   * while the handler runs, so only the work of a crashed process is taken over after this time. @default 25
+   * Time for which a claim excludes other owners unless it is renewed, in seconds, from 1 to 3,600. The claim is
+   * renewed while the handler runs, so only a crashed process loses its work to another owner.
+   * @default 25
    */
   readonly leaseSeconds?: number;
 }
@@ -62,17 +67,17 @@ export interface IdempotentOptions {
   readonly scope: string;
 }
 
-/** An API Gateway handler that answers in the form of a REST API. */
+/** An API Gateway handler that responds in the REST API format. */
 type LambdaHandler = (event: GatewayEvent) => Promise<GatewayResult>;
 
 export interface Once {
   /**
-   * Creates middleware for a Hono route. The handler finds its effect with `c.get('effect')`. Answers of 2xx to 4xx are
-   * stored and replayed; after 429, 5xx and an exception nothing is written, and the next request with the same
-   * idempotency key runs the handler again.
+   * Creates middleware for a Hono route. The handler gets its effect from `c.get('effect')`. Responses with 2xx to 4xx,
+   * except 429, are stored and replayed. After 429, 5xx or an exception, nothing is written, and the next request with
+   * the same idempotency key runs the handler again.
    *
-   * @param caller the authenticated caller, so that no caller sees another caller's answers @default '' for routes with
-   * one caller
+   * @param caller the authenticated caller, so that no caller gets another caller's response
+   * @default '' for routes with one caller
    */
   idempotent(
     options: IdempotentOptions & { readonly caller?: (c: Context) => string },
@@ -83,9 +88,9 @@ export interface Once {
     handle: (event: GatewayEvent, effect: Effect) => Promise<Answer>,
   ): LambdaHandler;
   /**
-   * Creates the handler of an SQS queue with events of Payonce's bus: the writes of each event and its record are one
-   * transaction. Only a message that failed is delivered again. The function needs `ReportBatchItemFailures`, and the
-   * queue a dead-letter queue.
+   * Creates the handler of an SQS queue with events from Payonce's bus. The writes of each event and its record are one
+   * transaction. Only failed messages are redelivered. The function needs `ReportBatchItemFailures`, and the queue
+   * needs a dead-letter queue.
    */
   createEventHandler(consumer: OwnConsumer<TransactItem>): (event: SQSEvent) => Promise<SQSBatchResponse>;
 }
@@ -94,7 +99,7 @@ const SCOPE = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 const LONGEST_LEASE_SECONDS = 3_600;
 
 /**
- * Creates the operations of a service.
+ * Creates the service's routes, functions and consumers that take effect once.
  *
  * @throws Error when an option is not valid, or when `POWERTOOLS_IDEMPOTENCY_DISABLED` is set
  */
@@ -108,7 +113,7 @@ export function createOnce({
   for (const [scope, hours] of Object.entries(retentionHours)) {
     check(hours >= 1, `retentionHours.${scope}`, hours, 'must be at least 1');
   }
-  // Otherwise an event that is redelivered after its record has expired would take effect again.
+  // With a shorter retention, an event that is redelivered after its record has expired would take effect again.
   const { events = REDELIVERED_HOURS } = retentionHours;
   check(events >= REDELIVERED_HOURS, 'retentionHours.events', events, `must be at least ${REDELIVERED_HOURS}`);
   const pacing = { clock: systemClock, entropy: systemEntropy };
@@ -150,7 +155,7 @@ export function createOnce({
   });
 }
 
-/** Headers that are not stored, because they belong to one transmission of the answer. */
+/** Headers that are not stored, because they belong to one transmission of the response. */
 const TRANSMISSION_HEADERS = new Set(['content-length', 'date', 'connection', 'transfer-encoding', 'set-cookie']);
 
 async function answerOf(response: Response): Promise<Answer> {

@@ -5,12 +5,9 @@ import type { Clock } from '../kernel/world.ts';
 import { type ApiKeyRecord, type ApiKeyRegistry, hasEnded } from './api-key-registry.ts';
 import type { Owner } from './owners.ts';
 
-/** The authenticated tenant and mode. A request can only access the data of this tenant in this mode. */
+/** The authenticated tenant and mode. A request has access only to the data of this tenant in this mode. */
 export interface Caller extends Owner {
-  /**
-   * The API key of the request, or the operator who calls on behalf of the tenant, as recorded with the request's
-   * effects.
-   */
+  /** The request's API key, or the operator who acts on behalf of the tenant. Recorded with the request's effects. */
   readonly by: Omit<RequestCause, 'requestId'> | Omit<OperatorCause, 'requestId'>;
   /** Identifies the operator as a person: the same for all keys of one person. */
   readonly person?: string;
@@ -53,7 +50,7 @@ const API_KEY = /^sk_(?<mode>test|live)_[A-Za-z0-9_-]{22,200}$/;
 /**
  * Parses the token of a request.
  * @param authorization the values of the Authorization header
- * @returns the token; empty if there is no header or more than one header
+ * @returns the token; empty if the header is missing, invalid or repeated
  */
 export function bearerToken([value = '', ...others]: readonly string[]): string {
   return others.length > 0 ? '' : (BEARER.exec(value)?.groups?.['token'] ?? '');
@@ -101,7 +98,7 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
   found.put(hash, record, readAtMs);
   const day = new Date(nowMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
   if (!found.isNoted(hash, day)) {
-    // A failure to store the use does not fail the request. The next process, or the next day, stores it.
+    // If the use cannot be stored, the request still succeeds. Another process or the next day stores it.
     await keys.noteUse(id, day).catch(() => undefined);
     found.noted(hash, day);
   }

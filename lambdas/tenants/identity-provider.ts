@@ -20,8 +20,8 @@ import { bearerToken } from './authenticate.ts';
 import type { IdentifyOperator, Operator } from './operators.ts';
 
 /**
- * The accepted algorithms: only asymmetric algorithms, whatever the header says. This excludes `none`, and HMAC, which
- * would accept a public key as a secret.
+ * Accepted algorithms. Only asymmetric algorithms are allowed, regardless of the token's header. This excludes `none`,
+ * and also HMAC, which would accept a public key as a secret.
  */
 const ALGORITHMS = [
   'RS256',
@@ -36,29 +36,29 @@ const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
-/** Maximum difference between the clocks of the provider and of AWS, in seconds. */
+/** Maximum difference between the provider's and AWS's clocks, in seconds. */
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** Time limit of a call to the provider, in milliseconds. An operator waits for at most two calls. */
+/** Timeout of a request to the provider, in milliseconds. An operator waits for at most two requests. */
 const TIMEOUT_MS = 3_000;
-/** Age up to which cached keys are used without a read, in milliseconds. */
+/** Maximum age at which cached keys are used without rereading, in milliseconds. */
 const FRESH_MS = 10 * 60_000;
-/** Minimum time between two reads of the keys that are caused by tokens with unknown keys, in milliseconds. */
+/** Minimum time between two reads of the keys that tokens with unknown keys cause, in milliseconds. */
 const COOLDOWN_MS = 30_000;
 /**
- * Maximum age of cached keys while the provider does not answer, in milliseconds. It limits how long a removed key is
+ * Maximum age of cached keys while the provider does not respond, in milliseconds. It limits how long a removed key is
  * accepted.
  */
 const STALE_MS = 60 * 60_000;
-/** Time after a failure during which the provider is not called again, in milliseconds. */
+/** Time after a failure during which no request is sent to the provider, in milliseconds. */
 const FAILED_FOR_MS = 5_000;
 /** Maximum time from `iat` to `exp`, in seconds. Access tokens are valid for minutes to hours. */
 const LONGEST_VALIDITY_SECONDS = 24 * 60 * 60;
 /**
- * Types of access and ID tokens (RFC 9068, section 2.1; RFC 8725, section 3.11). Logout tokens have another type, or
- * only `events`.
+ * Types of access and ID tokens (RFC 9068, section 2.1; RFC 8725, section 3.11). Logout tokens have a different type,
+ * or only an `events` claim.
  */
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
-/** A token of three base64url segments. */
+/** Pattern of a token: three base64url segments. */
 const COMPACT_JWS = /^(?=.{1,8000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
 const configuration = z.object({ issuer: z.string(), jwks_uri: z.url() });
@@ -68,9 +68,9 @@ const claims = z.object({
 });
 
 /**
- * Identifies operators by the tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). The
- * provider's keys are cached for ten minutes, and read again for a token with an unknown key. While the provider does
- * not answer, a process continues with the cached keys for an hour, and retries every five seconds.
+ * Identifies operators by tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). The provider's
+ * keys are cached for ten minutes, and reread for a token with an unknown key. While the provider does not respond, a
+ * process keeps using the cached keys for an hour, and retries every five seconds.
  *
  * @throws RetryableError `identity_provider_unavailable`
  */
@@ -122,7 +122,6 @@ function isOfTimes({ iat = 0, exp = 0 }: JWTPayload, nowSeconds: number): boolea
   return iat <= nowSeconds + CLOCK_TOLERANCE_SECONDS && exp - iat <= LONGEST_VALIDITY_SECONDS + CLOCK_TOLERANCE_SECONDS;
 }
 
-/** Times that control the caching of keys, in milliseconds. */
 interface KeyTimes {
   readonly freshMs?: number;
   readonly cooldownMs?: number;
@@ -181,7 +180,7 @@ async function discover(
   });
 }
 
-/** Returns whether the token is invalid. All other errors are caused by the provider. */
+/** Reports whether the error means that the token is invalid. All other errors are caused by the provider. */
 function isOfToken(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&

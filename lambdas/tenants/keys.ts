@@ -7,7 +7,7 @@ import type { OperatorKeyRecord } from './operators.ts';
 interface StoredKey {
   /** Lower-case hexadecimal SHA-256 of the key. The key itself is not stored, so read access to the table does not reveal it. */
   readonly keyHash: string;
-  /** The last characters of the key, to recognize it. */
+  /** The last characters of the key, by which a person recognizes it. */
   readonly hint: string;
   readonly createdAtMs: number;
   /** The key that replaced this key. A key can be replaced only once. */
@@ -15,12 +15,12 @@ interface StoredKey {
 }
 
 export interface StoredApiKey extends StoredKey, ApiKeyRecord {
-  /** The purpose of the key. */
+  /** Purpose of the key. */
   readonly name: string;
 }
 
 export interface NewApiKey extends Pick<ApiKeyRecord, 'tenantId' | 'mode' | 'scopes'> {
-  /** The purpose of the key. */
+  /** Purpose of the key. */
   readonly name: string;
   /**
    * Time from which the key is rejected, in Unix milliseconds.
@@ -34,7 +34,7 @@ export interface StoredOperatorKey extends StoredKey, OperatorKeyRecord {}
 /** The properties of a key without its secret. */
 type Summary<Key> = Key & {
   readonly id: KeyId;
-  /** `YYYY-MM-DD`, in UTC. Absent when the key was never used. */
+  /** Last day of use as `YYYY-MM-DD`, in UTC. Absent when the key was never used. */
   readonly lastUsedOn?: string;
 };
 export type ApiKeySummary = Summary<StoredApiKey>;
@@ -43,7 +43,7 @@ export type OperatorKeySummary = Summary<StoredOperatorKey>;
 export type KeySummary = ApiKeySummary | OperatorKeySummary;
 
 export interface MadeKey {
-  /** The secret key. It cannot be read again, because only its hash is stored. */
+  /** The secret key. It cannot be retrieved later, because only its hash is stored. */
   readonly key: string;
   readonly summary: KeySummary;
 }
@@ -55,27 +55,27 @@ export interface TenantSummary {
 }
 
 export interface Page<Id> {
-  /** The id of the last entry of the previous page. */
+  /** Id of the last entry on the previous page. */
   readonly after?: Id;
   readonly limit: number;
 }
 
-/** Returns the idempotency record of the request that creates a key. The record is written together with the key. */
+/** Returns the idempotency record of the request that creates a key. Both are written in one transaction. */
 export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
 /**
- * Thrown instead of revoking the last key of an owner. Only owners can call the routes of keys, so no key could be
- * created or revoked afterwards.
+ * Thrown instead of revoking the last key with the owner role. Only owners may manage keys, so afterwards no key could
+ * be created or revoked.
  */
 export class LastOwnerKeyError extends Error {
   override readonly name = 'LastOwnerKeyError';
 }
 
-/** Manages tenants, and the keys of tenants and operators, for an operator. */
+/** Manages tenants, and the keys of tenants and operators. Used by operators. */
 export interface KeyAdministration {
   /** Returns a page of all tenants, sorted by id. */
   pageOfTenants(page: Page<TenantId>): Promise<readonly TenantSummary[]>;
-  /** Returns a page of the keys of a tenant or, without a tenant, of operators, sorted by id. */
+  /** Returns a page of a tenant's keys or, without a tenant, of the operators' keys, sorted by id. */
   pageOfKeys(owner: TenantId | undefined, page: Page<KeyId>): Promise<readonly KeySummary[]>;
   summaryOf(id: KeyId): Promise<KeySummary | undefined>;
   /**

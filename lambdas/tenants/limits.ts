@@ -6,8 +6,8 @@ import type { EffectRecord } from '../once/domain/idempotency.ts';
 import type { Owner } from './owners.ts';
 
 /**
- * Kinds of requests with separate limits. Each tenant and mode has its own bucket for each kind, so that reads do not
- * use up the limit of payments.
+ * Kinds of requests with separate limits. Each tenant and mode has a separate bucket for each kind, so that reads do
+ * not use up the limit for payments.
  */
 export const LIMIT_KINDS = ['payments', 'reads', 'processor_reads', 'admin'] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
@@ -17,8 +17,8 @@ export interface Bucket extends Owner {
 }
 
 /**
- * Returns the kind of a request. Safe methods are reads; reads that call the processor are a separate kind. The scope
- * distinguishes payments from administration.
+ * Returns the kind of a request. GET requests are reads; reads that query the processor are a separate kind. For other
+ * methods, the scope distinguishes payments from administration.
  */
 export function limitKindOf(method: string, scope: Scope | undefined, asksProcessor: boolean): LimitKind {
   if (method === 'GET') return asksProcessor ? 'processor_reads' : 'reads';
@@ -34,7 +34,7 @@ export interface TenantLimit {
   readonly own?: RateLimit;
 }
 
-/** Reads and changes the limits of tenants, for an operator. */
+/** Reads and changes the limits of tenants. Used by operators. */
 export interface LimitSettings {
   /**
    * Lists the limits of an owner.
@@ -42,18 +42,18 @@ export interface LimitSettings {
    */
   list(owner: Owner): Promise<readonly TenantLimit[]>;
   /**
-   * Changes a limit. Takes effect when a process next takes tokens.
+   * Changes a limit. A process applies the change when it next takes tokens.
    *
-   * @param own undefined restores the limit of the deployment
-   * @param record the idempotency record of the request, written with the change
+   * @param own undefined restores the deployment's limit
+   * @param record the request's idempotency record, written in the same transaction
    * @default none
-   * @returns false if the tenant does not exist or the request was already recorded; then nothing was written
+   * @returns false if the tenant does not exist or the request was already recorded; nothing was written
    */
   change(bucket: Bucket, own: RateLimit | undefined, record?: EffectRecord): Promise<boolean>;
 }
 
 /**
- * Returns the limit of a tenant that has no limit of its own. Administration and reads that call the processor get a
+ * Returns the limit of a tenant without a limit of its own. Administration, and reads that query the processor, get a
  * tenth of the deployment's limit.
  */
 export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit {
@@ -62,11 +62,10 @@ export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit
   return { rate: Math.max(1, Math.floor(rate / 10)), burst: Math.max(1, Math.floor(burst / 10)) };
 }
 
-/** The stored state of a bucket. */
 export interface BucketState {
   /**
-   * Time at which the bucket is full again, in Unix microseconds. Each token taken moves this time forward by the time
-   * in which the rate produces one token.
+   * Time at which the bucket is full again, in Unix microseconds. Taking a token moves it forward by the time in which
+   * the rate produces one token.
    */
   readonly fullAtUs: number;
   /** The tenant's own limit. @default the limit of the deployment */
@@ -80,12 +79,10 @@ export interface TokenRequest {
    * and its write.
    */
   readonly clock: Pick<Clock, 'nowMs'>;
-  /**
-   * The number of tokens to take while at least half of the burst is left; `scarce` is the number to take otherwise.
-   */
+  /** Number of tokens to take while at least half of the burst remains. Otherwise, `scarce` tokens are taken. */
   readonly ample: number;
   readonly scarce: number;
-  /** The last state of the bucket that the caller has read. */
+  /** The bucket state that the caller has read last. */
   readonly known?: BucketState;
 }
 
@@ -98,7 +95,7 @@ export type TokenGrant = { readonly limit: RateLimit; readonly state: BucketStat
 export interface BucketStore {
   /**
    * Takes tokens from the bucket.
-   * @throws RetryableError if the store does not answer; tokens may then be lost
+   * @throws RetryableError if the store does not respond; tokens may then be lost
    */
   take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant>;
   /**
@@ -113,12 +110,9 @@ export type Admitted =
   | { readonly kind: 'admitted' }
   | { readonly kind: 'limited'; readonly limit: RateLimit; readonly retryAfterMs: number };
 
-/** Maximum number of tokens of one bucket that one process holds. */
+/** Maximum number of tokens that one process holds per bucket. */
 const LARGEST_BATCH = 8;
-/**
- * Limits a batch to the number of tokens that the rate produces in a tenth of a second, so a low limit has batches of
- * one.
- */
+/** Limits a batch to the tokens of a tenth of a second, so at a low limit a batch has one token. */
 const BATCHES_PER_SECOND = 10;
 /** Maximum time for which a process may use tokens that it has taken, in milliseconds. */
 const SCARCE_FOR_MS = 1_000;
@@ -144,8 +138,8 @@ interface Held {
 
 /**
  * Limits the requests of each tenant, mode and kind to `rate` per second with bursts of `burst`, across all processes
- * (docs/design/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that not every request costs a
- * write. Tokens count when they are taken, and are not returned.
+ * (docs/design/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that most requests need no
+ * write. Tokens count when they are taken; unused tokens are not returned.
  */
 export class TenantLimits {
   readonly #store: BucketStore;
@@ -158,8 +152,8 @@ export class TenantLimits {
   }
 
   /**
-   * Admits a request or returns the time to wait.
-   * @throws RetryableError if the store does not answer
+   * Admits a request, or returns the time to wait.
+   * @throws RetryableError if the store does not respond
    */
   async admit(bucket: Bucket): Promise<Admitted> {
     const name = `${bucket.tenantId}#${bucket.mode}#${bucket.kind}`;

@@ -13,7 +13,6 @@ export function readViewsTable(environment: Variables): string {
   return readVariables(views, environment)[Environment.viewsTable];
 }
 
-/** Settings of the projector. */
 export interface ProjectorConfig {
   readonly viewsTable: string;
   readonly parkingQueueUrl: string;

@@ -3,17 +3,17 @@ import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import { type KeyScope, scopeParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/** Derives the id of an endpoint. The same request always has the same id, so it never creates a second endpoint. */
+/** Derives an endpoint's id. The same request always yields the same id, so it never creates a second endpoint. */
 export function deriveEndpointId(digest: Digest, scope: KeyScope): string {
   return `we_${derivedCharacters(digest, ['webhook_endpoint', ...scopeParts(scope)])}`;
 }
 
-/** Derives the id of a replay. The same request always has the same id, so it never creates a second replay. */
+/** Derives a replay's id. The same request always yields the same id, so it never creates a second replay. */
 export function deriveReplayId(digest: Digest, scope: KeyScope): string {
   return `rpl_${derivedCharacters(digest, ['webhook_replay', ...scopeParts(scope)])}`;
 }
 
-/** Returns the operation id of a keyed request to the webhook API. The same request always has the same id. */
+/** Derives the operation id of a keyed request to the webhook API. The same request always yields the same id. */
 export function webhookOperation(digest: Digest, scope: KeyScope): OperationId {
   return `${OperationPrefix.webhookRequest}${derivedCharacters(digest, ['webhook_request', ...scopeParts(scope)])}` as OperationId;
 }

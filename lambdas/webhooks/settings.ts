@@ -19,9 +19,9 @@ const reading = answering.extend({ [Environment.viewsTable]: tableName, [Environ
 
 export interface WebhookConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
-  /** The queue of attempts. */
+  /** URL of the queue of delivery attempts. */
   readonly tasksQueueUrl: string;
-  /** The queue of lane runs and replay pages: few messages, each with a long run. */
+  /** URL of the queue of lane runs and replay pages: few messages, each with a long run. */
   readonly lanesQueueUrl: string;
 }
 

@@ -9,9 +9,9 @@ import { RunbookAlarm } from './runbook-alarm.ts';
 
 /** Either the e-mail address to notify, or an existing SNS topic. */
 export type AlarmTopicProps =
-  /** Create a topic, and subscribe this e-mail address to it. */
+  /** Creates a topic and subscribes this e-mail address to it. */
   | { readonly email: string }
-  /** Use an existing topic. It must allow CloudWatch to publish. */
+  /** Uses an existing topic, which must allow CloudWatch to publish. */
   | { readonly topicArn: string };
 
 /** Notifies a topic when an alarm of the stack begins or ends. */

@@ -14,7 +14,10 @@ export interface AuditApiProps {
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'memoryMb'>;
-  /** @default none; the answer then shows that there is no archive */
+  /**
+   * Bucket of the archive.
+   * @default none; the response then shows that there is no archive
+   */
   readonly bucket?: ArchiveBucket | undefined;
 }
 

@@ -9,9 +9,15 @@ import type { Ledger } from './ledger.ts';
 
 export interface AuditingRoleProps {
   readonly ledger: Ledger;
-  /** @default the declared table is in use */
+  /**
+   * Restored table that is in use.
+   * @default the declared table is in use
+   */
   readonly restored?: RestoredTable | undefined;
-  /** @default the role reads no archive */
+  /**
+   * Archive that the role may read.
+   * @default the role reads no archive
+   */
   readonly archive?: ArchiveBucket | undefined;
   /**
    * The KMS key of the archive.
@@ -26,9 +32,9 @@ export interface AuditingRoleProps {
 const SESSION = Duration.hours(1);
 
 /**
- * The role with which an auditor verifies the Ledger and its archive (`payonce verify`). It may read everything in the
- * Ledger, in restored copies of the Ledger, and in the archive, and may change nothing. A principal of the account
- * assumes the role if its identity policy allows it; no function does.
+ * Role of an auditor who verifies the Ledger and its archive (`payonce verify`). It may read everything in the Ledger,
+ * its restored copies and the archive, but change nothing. A principal of the account can assume the role if its
+ * identity policy allows it; no function does.
  */
 export class AuditingRole extends Construct {
   readonly role: Role;
@@ -48,7 +54,7 @@ export class AuditingRole extends Construct {
         new PolicyStatement({ sid: 'DecryptArchive', actions: ['kms:Decrypt'], resources: [archiveKeyArn] }),
       );
     const tables = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/`;
-    // The name of a copy consists of the name of the original table and a time.
+    // A copy is named after the original table, with a time appended.
     const first = restored?.name.replace(/-r\d{1,10}$/, '');
     const copies = `${first ?? ledger.table.tableName}-r*`;
     const actions = ['dynamodb:Query', 'dynamodb:Scan', 'dynamodb:DescribeTable'];
@@ -74,8 +80,8 @@ export class AuditingRole extends Construct {
 }
 
 /**
- * The role with which an operator restores a row of the Ledger (`payonce tables restore-row`). In addition to an
- * auditor's permissions, the role has the permissions that appends need.
+ * Role of an operator who restores a row of the Ledger (`payonce tables restore-row`). Adds the permissions that
+ * appends need to an auditor's permissions.
  */
 export class RowRestoreRole extends AuditingRole {
   constructor(scope: Construct, id: string, props: AuditingRoleProps) {

@@ -10,9 +10,12 @@ import { tableEncryption } from './data-key.ts';
 
 export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveAttribute'> {
   readonly partitionKey: string;
-  /** @default no sort key */
+  /**
+   * Name of the sort key.
+   * @default no sort key
+   */
   readonly sortKey?: string;
-  /** Keep the table when its stack is deleted, and enable deletion protection. */
+  /** Whether to keep the table when its stack is deleted, and to enable deletion protection. */
   readonly retain: boolean;
   /**
    * A table to use instead of the declared table, which then remains declared but unused.
@@ -26,7 +29,7 @@ export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveA
  * setting `dataKeyArn` or the AWS managed key of DynamoDB. CloudTrail records the use of either key.
  */
 export class DataTable extends Construct {
-  /** The table in use. */
+  /** Table in use: the restored table if there is one, otherwise the declared table. */
   readonly table: ITable;
   readonly #declared: Table;
 
@@ -45,7 +48,7 @@ export class DataTable extends Construct {
       // A protected table cannot be deleted, so the rollback of a failed first deployment leaves it behind.
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
-    // A cast, because CDK's class and its interface differ in an optional property.
+    // The cast is needed because CDK's class and its interface differ in an optional property.
     this.table = restored === undefined ? (this.#declared as unknown as ITable) : adopted(this, restored);
   }
 
@@ -83,8 +86,8 @@ export class DataTable extends Construct {
   }
 
   /**
-   * Allows updates of some attributes only, on rows of one kind. A row that such an update creates has no other
-   * attributes.
+   * Allows updates of certain attributes only, on one kind of row. If such an update creates a row, the row has no
+   * other attributes.
    *
    * @param attributes the attributes in the update and its condition; the keys are added
    */
@@ -96,7 +99,7 @@ export class DataTable extends Construct {
   }
 
   /**
-   * Allows queries of an index in partitions of some kinds.
+   * Allows queries of an index, limited to certain kinds of partitions.
    * @param rows like `rows` of {@link grantRows}, but partition keys of the index
    */
   grantRowsOfIndex(grantee: IGrantable, sid: string, index: string, rows: readonly string[]): void {
@@ -104,7 +107,7 @@ export class DataTable extends Construct {
     allow(grantee, { sid, actions: ['dynamodb:Query'], resources, conditions: rowConditions(sid, rows) });
   }
 
-  /** Allows queries of an index. */
+  /** Allows queries of all partitions of an index. */
   grantIndex(grantee: IGrantable, sid: string, index: string): void {
     allow(grantee, { sid, actions: ['dynamodb:Query'], resources: [`${this.tableArn}/index/${index}`] });
   }
@@ -124,8 +127,8 @@ function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps):
 }
 
 /**
- * Returns the condition on partition keys. Every read and write contains its key, so `ForAllValues` never passes
- * because of a missing value.
+ * Returns an IAM condition that limits the partition keys. Every read and write contains its key, so `ForAllValues`
+ * never passes because of a missing value.
  */
 export function rowConditions(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
   if (rows.length === 0) throw new Error(`${sid} is granted for no rows, but needs at least one kind`);

@@ -5,15 +5,15 @@ import { QUEUE_DAYS } from '../../lambdas/kernel/contract/retention.ts';
 import { queueEncryption } from './data-key.ts';
 
 export interface DeadLetterQueueProps {
-  /** Keep the queue when its stack is deleted. */
+  /** Whether to keep the queue when its stack is deleted. */
   readonly retain: boolean;
 }
 
 export const KEPT = Duration.days(QUEUE_DAYS);
 
 /**
- * The queue of vendor calls that were given up. No function reads it: an operator redrives the calls after fixing the
- * cause.
+ * Dead-letter queue of vendor calls that were given up. No function reads it: an operator redrives the calls after
+ * fixing the cause.
  */
 export class DeadLetterQueue extends Queue {
   constructor(scope: Construct, id: string, props: DeadLetterQueueProps) {

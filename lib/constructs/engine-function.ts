@@ -39,7 +39,7 @@ export class EngineFunction extends PayonceFunction {
   }
 }
 
-/** Returns the variables with the tables that `readPaymentsConfig` needs. */
+/** Returns the environment variables with the tables that `readPaymentsConfig` needs. */
 export function engineTables({ idempotency, ledger, registry }: EngineFunctionProps['data']) {
   return {
     [Environment.idempotencyTable]: idempotency.tableName,

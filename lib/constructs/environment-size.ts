@@ -2,8 +2,8 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnFunction, type Function } from 'aws-cdk-lib/aws-lambda';
 
 /**
- * Lambda's quota for all names and values of a function's variables together, in bytes (AWS Lambda developer guide,
- * "Lambda quotas").
+ * Lambda's quota for a function's environment, names and values together, in bytes (AWS Lambda developer guide, "Lambda
+ * quotas").
  */
 const MAX_BYTES = 4_096;
 /** Maximum length of a queue URL without the queue name, or of an ARN without the resource name. */
@@ -12,9 +12,9 @@ const ADDRESS_BYTES = 60;
 const SUFFIX_BYTES = 14;
 /** The SQS maximum for queue names, which is the largest limit of generated names. */
 const NAME_BYTES = 80;
-/** Size of a value from another stack: a table name, or an ARN. */
+/** Estimated size of a value from another stack (a table name or an ARN), in bytes. */
 const VALUE_BYTES = 110;
-/** Size of an account id, a region or a suffix. */
+/** Estimated size of an account id, a region or a suffix, in bytes. */
 const PSEUDO_BYTES = 16;
 
 /** Rejects a function whose environment Lambda would reject at deployment, because its settings are too long. */
@@ -41,7 +41,7 @@ export function refuseLargeEnvironment({ node }: Function): void {
   });
 }
 
-/** Estimates the size of a deployed value, never too low. */
+/** Returns an upper bound of the size of a deployed value, in bytes. */
 function sizeOf(value: unknown, stackName: number): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (Array.isArray(value)) return value.reduce<number>((sum, part) => sum + sizeOf(part, stackName), 0);

@@ -5,9 +5,9 @@ import { Construct } from 'constructs';
 import { EVENT_SOURCE, REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 
 export interface EventBusProps {
-  /** Keep the bus and the archive when their stack is deleted. */
+  /** Whether to keep the bus and the archive when their stack is deleted. */
   readonly retain: boolean;
-  /** Archive all events, so that they can be replayed. */
+  /** Whether to archive all events, so that they can be replayed. */
   readonly archive: boolean;
 }
 

@@ -14,7 +14,7 @@ import { TaskQueue } from './task-queue.ts';
 
 export interface EventConsumerProps {
   readonly bus: EventBus;
-  /** Created with `createEventHandler`; its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
+  /** Consumer function, created with `createEventHandler`. Its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
   readonly consumer: { readonly function: Function; readonly role: Pick<IPrincipal, 'addToPrincipalPolicy'> };
   /** The events that the consumer receives. Its handler must name the same events. */
   readonly events: readonly EventName[];
@@ -38,7 +38,9 @@ const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
  * know much earlier that the consumer is behind.
  */
 const LONGEST_WAIT = Duration.minutes(30);
-/** Time for which EventBridge retries a delivery: the maximum (Amazon EventBridge user guide, "Retry policy"). */
+/**
+ * Time for which EventBridge retries a delivery, set to the maximum (Amazon EventBridge user guide, "Retry policy").
+ */
 const DELIVER_FOR = Duration.hours(24);
 
 /**
@@ -61,7 +63,7 @@ export class EventConsumer extends Construct {
     const { queue, deadLetters } = this.tasks;
     for (const [ruleId, { detailType, detail }] of Object.entries(patternsOf(events, metadata))) {
       new Rule(this, ruleId, {
-        // A cast, because CDK's class and its interface differ in an optional property.
+        // The cast is needed because CDK's class and its interface differ in an optional property.
         eventBus: bus as unknown as IEventBus,
         eventPattern: { source: [EVENT_SOURCE], detailType, ...defined({ detail }) },
         targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],

@@ -6,7 +6,10 @@ interface GatewayProblem {
   readonly code: string;
   readonly title: string;
   readonly detail: string;
-  /** The value of `Retry-After`. Seconds. @default no header */
+  /**
+   * Value of `Retry-After`, in seconds.
+   * @default no header
+   */
   readonly retryAfterSeconds?: number;
 }
 
@@ -33,8 +36,8 @@ const INTERNAL_ERROR: GatewayProblem = {
 };
 
 /**
- * The answers that API Gateway generates. The two default answers also set the status, because a template cannot read
- * the status that the gateway chose, and the body must match it.
+ * Error responses that API Gateway generates. The two default responses also set the status, because the body must
+ * match it and a template cannot read the status that the gateway chose.
  */
 const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   [
@@ -86,7 +89,7 @@ const bodyOf = ({ status, code, title, detail }: GatewayProblem) => ({
   request_id: '$context.requestId',
 });
 
-/** The bodies of these answers, for the examples of the API documents. */
+/** Bodies of the gateway's error responses, for the examples of the API documents. */
 export const GATEWAY_PROBLEM_BODIES = PROBLEMS.map(([, problem]) => bodyOf(problem));
 
 /** Renders the gateway's errors like the API's errors (RFC 9457), so that a client parses only one format. */

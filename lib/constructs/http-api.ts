@@ -31,9 +31,9 @@ export interface HttpApiProps {
 const COMPRESSED_FROM = Size.kibibytes(8);
 
 /**
- * Paths that are throttled separately: a flood of payments delays neither the processors' callbacks nor the jobs, and a
- * reader of the documents delays no other request. API Gateway throttles each of these methods separately. An `ANY`
- * method is listed by the verbs that it accepts, because API Gateway rejects a setting for `ANY`.
+ * Methods that API Gateway throttles separately. A flood of payments therefore delays neither the processors' callbacks
+ * nor the jobs, and a reader of the documents delays no other request. An `ANY` method is listed by the verbs that it
+ * accepts, because API Gateway rejects a setting for `ANY`.
  */
 const OWN_THROTTLES = [
   '/callbacks/{proxy+}/POST',
@@ -47,7 +47,7 @@ const OWN_THROTTLES = [
   '/v1/openapi.json/GET',
 ];
 
-/** Every path that has no route of its own. */
+/** Route that matches every path without a route of its own. */
 export const OTHER_PATHS = '/{proxy+}';
 
 /** The first segment of every path at the address that AWS assigns. */
@@ -134,11 +134,11 @@ export class HttpApi extends Construct {
   }
 
   /**
-   * Routes paths to a function. Its router answers 404 and 405.
+   * Routes paths to a function, whose router responds with 404 and 405.
    *
-   * @param paths `/v1/orders` matches only this path, `/v1/orders/{proxy+}` everything below it. The most specific path
-   * applies
-   * @param method a method has precedence over `ANY`
+   * @param paths `/v1/orders` matches only this path, `/v1/orders/{proxy+}` matches everything below it; the most
+   * specific path takes precedence
+   * @param method a specific method takes precedence over `ANY`
    */
   route(paths: readonly string[], handler: Function, method: 'ANY' | 'POST' = 'ANY'): void {
     const integration = integrationOf(handler);

@@ -7,13 +7,15 @@ import type { RestoredTable } from '../restored-tables.ts';
 import { DataTable, number } from './data-table.ts';
 
 export interface IdempotencyProps {
-  /** Keep the table when its stack is deleted, and enable deletion protection. */
+  /** Whether to keep the table when its stack is deleted, and to enable deletion protection. */
   readonly retain: boolean;
-  /** @default the declared table is used */
+  /**
+   * Restored table to use instead of the declared table.
+   * @default the declared table is used
+   */
   readonly restored?: RestoredTable | undefined;
 }
 
-/** Kinds of idempotency records. */
 export type RecordKind = keyof typeof OperationPrefix;
 
 const CLAIMED: readonly RecordKind[] = ['charge', 'capture', 'cancel', 'refund', 'return', 'order', 'callback'];

@@ -11,7 +11,7 @@ import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
 
 export interface JobWorkerProps {
-  /** Created with `jobWorker`; its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
+  /** Worker function, created with `jobWorker`. Its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
   readonly worker: Pick<PayonceFunction, 'function' | 'role'>;
   /**
    * Maximum number of job pages that are processed concurrently, each of a different job; 2 to 1000.
@@ -20,7 +20,10 @@ export interface JobWorkerProps {
   readonly concurrency?: number;
 }
 
-/** Each job of a worker can have one page in progress. Messages that must wait use no execution time. */
+/**
+ * Default number of concurrent job pages. Each job of a worker can have one page in progress, and messages that must
+ * wait use no execution time.
+ */
 const DEFAULT_CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 

@@ -73,7 +73,7 @@ export class KafkaTopic extends Construct {
 
   /**
    * Creates an alarm for a topic that is not polled. An event source mapping that cannot reach a broker fails silently.
-   * A working mapping reports its polls, and polls without a record as 0 (AWS Lambda developer guide, "Event source
+   * A working mapping reports all its polls, those without a record as 0 (AWS Lambda developer guide, "Event source
    * mapping metrics"), so missing data raises the alarm.
    */
   #watch({ attrId: EventSourceMappingUUID }: CfnEventSourceMapping, topic: string): void {
@@ -134,8 +134,8 @@ export class KafkaTopic extends Construct {
         'ec2:DescribeSubnets',
         'ec2:DescribeVpcs',
       ],
-      // Lambda creates the network interfaces, and most of these actions support no resource (Service Authorization
-      // Reference).
+      // Lambda creates the network interfaces, and most of these actions do not support resource restrictions (Service
+      // Authorization Reference).
       ['*'],
     );
   }

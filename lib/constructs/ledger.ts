@@ -20,9 +20,12 @@ export const LEDGER_FORBIDDEN_ACTIONS = [
 export type LedgerKind = keyof typeof LedgerRow;
 
 export interface LedgerProps {
-  /** Keep the table when its stack is deleted, and enable deletion protection. */
+  /** Whether to keep the table when its stack is deleted, and to enable deletion protection. */
   readonly retain: boolean;
-  /** @default the declared table is used */
+  /**
+   * Restored table to use instead of the declared table.
+   * @default the declared table is used
+   */
   readonly restored?: RestoredTable | undefined;
 }
 

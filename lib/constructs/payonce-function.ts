@@ -28,10 +28,13 @@ export interface PayonceFunctionProps {
   readonly timeout: Duration;
   /** Memory in MB. Lambda assigns CPU in proportion. */
   readonly memoryMb: number;
-  /** @default no reservation */
+  /**
+   * Number of reserved concurrent executions.
+   * @default no reservation
+   */
   readonly reservedConcurrency?: number;
   readonly logRetentionDays: number;
-  /** Keep the logs when the stack is deleted. */
+  /** Whether to keep the logs when the stack is deleted. */
   readonly retainLogs: boolean;
   readonly environment: Partial<Record<EnvironmentName, string>>;
 }
@@ -87,12 +90,11 @@ export class PayonceFunction extends Construct implements IGrantable {
     this.#acknowledge();
   }
 
-  /** Allows one action on one resource. */
+  /** Allows one action on the given resources. */
   allow(sid: string, action: string, ...resources: string[]): void {
     this.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [action], resources }));
   }
 
-  /** Adds variables to the function's environment. */
   setEnvironment(variables: Readonly<Record<string, string>>): void {
     for (const [name, value] of Object.entries(variables)) this.function.addEnvironment(name, value);
   }

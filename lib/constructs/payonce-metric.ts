@@ -22,8 +22,8 @@ export function metricNamespace(node: Node): string {
 }
 
 /**
- * The namespace, resolved where the metric is used: a metric belongs to no stack, so the alarm or dashboard that shows
- * it determines the environment.
+ * Namespace of the metrics, resolved where a metric is used. A metric belongs to no stack, so the alarm or dashboard
+ * that shows it determines the environment.
  */
 const NAMESPACE = Lazy.uncachedString({ produce: ({ scope }) => metricNamespace(scope.node) });
 

@@ -3,12 +3,12 @@ import { type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 
-/** Number of generated letters and digits: 190 bits. */
+/** Number of generated letters and digits (190 bits). */
 const SECRET_LETTERS = 32;
 
 export interface ProcessorSecretProps {
   readonly description: string;
-  /** Keep the secret when its stack is deleted. */
+  /** Whether to keep the secret when its stack is deleted. */
   readonly retain: boolean;
   /**
    * Whether an external system issues the secret; it then has no value until the operator sets one.
@@ -56,7 +56,6 @@ export class ProcessorSecret extends Secret {
     return (this.node.defaultChild as CfnSecret).attrId;
   }
 
-  /** Allows a function to read the secret. */
   grantReadTo({ grantPrincipal }: IGrantable): void {
     grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [this.arn] }),

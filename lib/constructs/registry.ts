@@ -10,11 +10,14 @@ import { DataTable, number, text } from './data-table.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 
 export interface RegistryProps {
-  /** Keep the table when its stack is deleted, and enable deletion protection. */
+  /** Whether to keep the table when its stack is deleted, and to enable deletion protection. */
   readonly retain: boolean;
-  /** @default the declared table is used */
+  /**
+   * Restored table to use instead of the declared table.
+   * @default the declared table is used
+   */
   readonly restored?: RestoredTable | undefined;
-  /** The limit of payments and reads for each tenant without a limit of its own. */
+  /** Rate limit of payments and reads for every tenant without a limit of its own. */
   readonly tenantLimit: RateLimit;
   /** The provider that authenticates operators. @default operators use keys */
   readonly identityProvider?: IdentityProviderSettings;

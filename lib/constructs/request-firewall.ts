@@ -40,7 +40,7 @@ const REDACTED_HEADERS = [
 ];
 
 /**
- * Blocks requests that are too large or too frequent before they cost an invocation. The functions check the size, too.
+ * Blocks requests that are too large or too frequent before they cost an invocation. The functions also check the size.
  */
 export class RequestFirewall extends Construct {
   constructor(scope: Construct, id: string, props: RequestFirewallProps) {
@@ -149,8 +149,8 @@ function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.S
 }
 
 /**
- * Returns the body of a refusal. The firewall answers before the gateway, has no request id, and does not support the
- * media type of problems.
+ * Returns the response body of a blocked request. The firewall responds before the gateway, without a request id, and
+ * does not support the media type of problems.
  */
 function problem(status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {
   const detail = `${title}. Nothing was done.`;

@@ -8,7 +8,7 @@ export interface RunbookAlarmProps {
   readonly description: string;
   /** The entry in docs/operate/runbook/ with the steps to take: `<page>.md#<heading in lower case, with hyphens>`. */
   readonly entry: string;
-  /** The metric, without a label or metric math, which are for dashboards. */
+  /** Metric of the alarm. Must not have a label or metric math, which are for dashboards. */
   readonly metric: IMetric;
   /** Value at and above which the alarm is raised. */
   readonly threshold: number;
@@ -20,7 +20,7 @@ export interface RunbookAlarmProps {
   /** The number of these periods that must breach the threshold. @default all */
   readonly datapointsToAlarm?: number;
   /**
-   * Raise the alarm below the threshold instead, and when data is missing.
+   * Whether the alarm is raised below the threshold instead, and when data is missing.
    * @default missing data is not breaching
    */
   readonly isHeartbeat?: boolean;

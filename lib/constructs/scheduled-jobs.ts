@@ -14,7 +14,6 @@ import { RunbookAlarm } from './runbook-alarm.ts';
 import { schedulerRole } from './scheduler-role.ts';
 
 export interface ScheduledJobsProps {
-  /** The jobs to schedule. */
   readonly jobs: readonly JobEntry[];
   /** The function that a schedule invokes to request a run. */
   readonly executor: Function;
@@ -22,7 +21,7 @@ export interface ScheduledJobsProps {
 
 /** Maximum age of an invocation. An older invocation is obsolete, because each run processes everything that is due. */
 const LATEST = Duration.hours(1);
-/** The Scheduler's minimum for the maximum event age (EventBridge Scheduler API reference, "RetryPolicy"). */
+/** Shortest maximum event age that the Scheduler accepts (EventBridge Scheduler API reference, "RetryPolicy"). */
 const SOONEST_GIVEN_UP = Duration.minutes(1);
 /**
  * Maximum number of delivery attempts. With the Scheduler's growing waits, fewer attempts fit into an hour, so in
@@ -30,11 +29,11 @@ const SOONEST_GIVEN_UP = Duration.minutes(1);
  */
 const DELIVERY_ATTEMPTS = 20;
 /**
- * Number of retries of a failed execution: the maximum of Lambda, after one and two minutes (AWS Lambda developer
- * guide, "Asynchronous invocation").
+ * Number of retries of a failed execution: Lambda's maximum, after one and two minutes (AWS Lambda developer guide,
+ * "Asynchronous invocation").
  */
 const CALL_RETRIES = 2;
-/** Retention of the messages: the maximum of SQS, so that an operator has time to inspect them. */
+/** Retention of missed invocations: the maximum of SQS, so that an operator has time to inspect them. */
 const KEPT = Duration.days(14);
 
 /**
@@ -43,7 +42,7 @@ const KEPT = Duration.days(14);
  * retries a failed execution. Invocations whose retries are exhausted are sent to one queue, which has an alarm.
  */
 export class ScheduledJobs extends Construct {
-  /** The queue of scheduled invocations that did not request a run. */
+  /** Queue of scheduled invocations that failed to request a run. */
   readonly missed: Queue;
 
   /** @throws Error when an entry is invalid, with all faults */
@@ -108,7 +107,7 @@ export class ScheduledJobs extends Construct {
   }
 }
 
-/** Returns for how long an invocation is useful: until the next one, which does the same work, and at most an hour. */
+/** Returns how long an invocation is useful: until the next one, which does the same work, but at most an hour. */
 function usefulFor({ every }: JobEntry): Duration {
   return Duration.seconds(Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), every)));
 }

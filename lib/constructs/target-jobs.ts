@@ -26,7 +26,7 @@ export interface TargetJobsProps {
   readonly logs: FunctionLogs;
   /** The queue of runs that no target accepted. A message in this queue raises an alarm. */
   readonly missed: Queue;
-  /** Allow targets at loopback addresses, over plain HTTP. */
+  /** Whether targets may have loopback addresses, over plain HTTP. */
   readonly allowLoopback: boolean;
 }
 
@@ -34,8 +34,8 @@ export interface TargetJobsProps {
 const CALLS_AT_ONCE = 10;
 
 /**
- * Schedules for jobs of other services. A schedule enqueues the call. A function makes the call and retries it until
- * the target has accepted the run or the window of the run has ended.
+ * Schedules jobs of other services. A schedule enqueues a call. A function makes the call and retries it until the
+ * target accepts the run or the run's window ends.
  */
 export class TargetJobs extends Construct {
   constructor(scope: Construct, id: string, props: TargetJobsProps) {

@@ -72,15 +72,14 @@ export class Watch extends Construct {
 }
 
 /**
- * Returns the functions that the dashboard shows. Functions of the archive are excluded, because their alarms show
- * their metrics, and functions of exports and audits, because no payment waits for them. A dashboard with more metrics
- * would cost money.
+ * Returns the functions that the dashboard shows. Excludes archive functions, whose alarms already show their metrics,
+ * and export and audit functions, because no payment waits for them. A dashboard with more metrics would cost money.
  */
 function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
   return new Map([...parts].filter(([name]) => !/^(?:Archive|Audit|Exports)/.test(name)));
 }
 
-/** Returns the message queues of the service, by their names for operators. */
+/** Returns the service's message queues by the names that operators see. */
 export function queuesOf(stack: Stack, { deadLetters }: Pick<DataStack, 'deadLetters'>): ReadonlyMap<string, Queue> {
   const queues = named(stack, (node) => node instanceof Queue);
   return deadLetters === undefined ? queues : queues.set('Vendors-DeadLetters', deadLetters);

@@ -9,7 +9,6 @@ interface Resource {
   readonly Properties?: Readonly<Record<string, unknown>>;
 }
 
-/** A CloudFormation template. */
 export interface StackTemplate {
   readonly Resources: Readonly<Record<string, Resource>>;
 }
@@ -23,7 +22,7 @@ const HOUR_SECONDS = 3_600;
 const POLLS = (5 * HOURS * HOUR_SECONDS) / 20;
 /** Number of metrics up to which the first three dashboards of an account are free. */
 const FREE_METRICS = 50;
-/** Size of an event in the archive, with the envelope of EventBridge. Gigabytes, assumed. */
+/** Assumed size of an event in the archive, including EventBridge's envelope, in gigabytes. */
 const EVENT_GB = 2 / 1024 ** 2;
 
 /** Number of runs of all jobs in a month. */
@@ -37,7 +36,10 @@ const JOB_PROCESSES = 2 * JOBS.filter(({ every }) => every === 60).length;
 const JOB_SECRET_READS = (JOB_PROCESSES * HOURS * HOUR_SECONDS) / JOB_SECRET_FRESH_SECONDS;
 /** Minutes of a month. A process reads each of its secrets at most once a minute (`ActiveSecrets`). */
 const MINUTES = HOURS * 60;
-/** Custom metrics that are written at least hourly without requests: the backlog, overdue jobs, and mismatches. */
+/**
+ * Number of custom metrics that are written at least hourly even without requests: the backlog, overdue jobs, and
+ * mismatches.
+ */
 const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 
 /**
@@ -47,13 +49,13 @@ const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
  */
 export const TRAFFIC_METRICS = 9;
 /**
- * Number of KMS requests per table and caller. DynamoDB caches the key of a table for each caller, and asks KMS again
- * after five minutes (Amazon DynamoDB developer guide, "DynamoDB encryption at rest: How it works"). AWS charges for
- * requests to the AWS managed key, but not for the key.
+ * Number of monthly KMS requests per table and caller. DynamoDB caches a table's key for each caller, and requests it
+ * from KMS again after five minutes (Amazon DynamoDB developer guide, "DynamoDB encryption at rest: How it works"). AWS
+ * charges for requests to the AWS managed key, but not for the key.
  */
 export const KEY_READS = (HOURS * 60) / 5;
 
-/** Computes the monthly cost of a deployment that gets no requests. */
+/** Computes the monthly cost of a deployment that receives no requests. */
 export function idleBill(templates: readonly StackTemplate[]): readonly BillLine[] {
   const resources = templates.flatMap(({ Resources }) => Object.values(Resources));
   const of = (type: string): readonly Resource[] => resources.filter(({ Type }) => Type === type);

@@ -9,22 +9,21 @@ export interface Path {
   readonly usage: Usage;
 }
 
-/** The share of one message in a batch of ten. */
+/** Share of an execution that one message of a batch of ten uses. */
 const BATCH_SHARE = 0.1;
 /** Write units per request for the tenant's limit. A process takes tokens for eight requests with one write. */
 const LIMIT_UNITS = 1 / 8;
 const KILOBYTES_IN_GB = 1024 ** 2;
 const BYTES_IN_GB = 1024 ** 3;
 /**
- * Size of the log lines of Lambda and the function about one execution, and of the gateway about one request.
- * Kilobytes.
+ * Assumed log volumes in kilobytes: of one execution, by Lambda and the function, and of one request, by the gateway.
  */
 const EXECUTION_LOG = 1.5;
 const ACCESS_LOG = 0.4;
 
 /**
- * Seconds of process starts per execution. A start is charged like an execution (AWS Lambda, pricing). Assumed: half a
- * second, for one execution in a hundred.
+ * Assumed start time of processes per execution, in seconds: half a second for one execution in a hundred. A start is
+ * charged like an execution (AWS Lambda, pricing).
  */
 const START_SECONDS = 0.5 / 100;
 
@@ -82,7 +81,7 @@ function eventPath(
 
 /**
  * Computes the cost of a webhook.
- * @param share the share of an execution, and of a request to receive or delete
+ * @param share the share of an execution, and of a queue request to receive or delete, that one webhook uses
  */
 function webhookPath(title: string, share: number): Path {
   const queueRequest = 1 + 2 * share;
@@ -112,13 +111,13 @@ const COMMISSION_PATH: Path = {
 
 /** Settings on which the paths depend, in addition to the counts. */
 export interface PathSettings {
-  /** Memory of the payments function. */
+  /** Memory of the payments function, in MB. */
   readonly memoryMb: number;
   /** Number of queues that the event of every captured payment reaches. */
   readonly consumers: number;
 }
 
-/** Computes the paths from the counts of the tests and the settings of a deployment. */
+/** Computes the cost paths from the counts of the tests and the settings of a deployment. */
 export function pathsOf({ memoryMb, consumers }: PathSettings) {
   const { event, eventWithReference } = counted;
   return {
@@ -190,7 +189,7 @@ function reconcilingPath(memoryMb: number): Path {
   };
 }
 
-/** Computes the logs of a path. The sizes for an execution and a request are assumed. */
+/** Computes the log volume of a path, from assumed sizes per execution and per request. */
 export function logsOf({ usage: { execution = 0, gatewayRequest = 0 } }: Path): Usage {
   return { loggedGb: (execution * EXECUTION_LOG + gatewayRequest * ACCESS_LOG) / KILOBYTES_IN_GB };
 }
@@ -207,7 +206,7 @@ export function growthOf(): Readonly<Record<string, number>> {
   return Object.fromEntries(grown);
 }
 
-/** Computes the storage that payments add. Gigabytes. */
+/** Computes the storage that payments add, in gigabytes. */
 export function grownGb(payments: number): number {
   return (Object.values(growthOf()).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;
 }

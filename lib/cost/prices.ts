@@ -8,10 +8,10 @@
 export const PRICES_AS_OF = '2025-11';
 
 interface Price {
-  /** The unit that is charged, as named in documents. */
+  /** Charged unit, as named in the documentation. */
   readonly what: string;
   readonly usd: number;
-  /** Number of units for `usd`. */
+  /** Number of units that cost `usd`. */
   readonly per: number;
   /** The AWS page that states the price. */
   readonly page: string;
@@ -56,10 +56,9 @@ export const PRICES = {
 
 export type PriceName = keyof typeof PRICES;
 
-/** Numbers of charged units. */
+/** Numbers of charged units, by price name. */
 export type Usage = Readonly<Partial<Record<PriceName, number>>>;
 
-/** One line of a bill. */
 export interface BillLine {
   readonly what: string;
   readonly number: number;

@@ -39,7 +39,7 @@ interface Rule {
 
 const IN_TRANSACTION = '"ForAnyValue:StringEquals":{"dynamodb:EnclosingOperation":["TransactWriteItems"]}';
 
-/** Rules for guarantees of this system that a template could break and that no rule pack checks. */
+/** Rules for Payonce's own guarantees, which no rule pack checks. */
 const RULES: readonly Rule[] = [
   {
     name: 'LedgerIsAppendOnly',
@@ -69,7 +69,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** The project's own rules. They check the synthesized templates, so they apply to all constructs. */
+/** The project's own rules. They check the synthesized templates and therefore cover all constructs. */
 export class PayonceRules implements IPolicyValidationPlugin {
   readonly name = 'Payonce';
 
@@ -107,7 +107,7 @@ function statementsOf({ Properties = {} }: Resource): readonly Statement[] {
 function allowsLedgerChange(statement: Statement): boolean {
   if (statement.Effect !== 'Allow' || !mayCoverLedger(statement)) return false;
   const actions = listOf(statement.Action);
-  // `NotAction` allows all other actions.
+  // A statement with `NotAction` allows all other actions.
   if (statement.NotAction !== undefined) return true;
   if (actions.some((action) => LEDGER_FORBIDDEN_ACTIONS.includes(action) || isWildcardOnData(action))) return true;
   return actions.includes('dynamodb:PutItem') && !JSON.stringify(statement.Condition ?? {}).includes(IN_TRANSACTION);

@@ -2,7 +2,7 @@ import { flag, matching, PREFIX, type Rule, whole } from './rules.ts';
 
 export interface ArchiveSettings {
   /**
-   * Archive every row of the Ledger in a bucket whose objects cannot be changed or removed. The objects stay locked for
+   * Archives every Ledger row in a bucket whose objects cannot be changed or removed. The objects stay locked for
    * `archiveYears`, even when the stacks are deleted.
    * @default false
    */
@@ -13,8 +13,8 @@ export interface ArchiveSettings {
    */
   readonly archiveBucket?: string;
   /**
-   * The account whose archiver writes. With this setting, only the stack `PayonceArchive` is created, for a logging
-   * account.
+   * The account whose archiver writes to the bucket. Set it in a logging account, where only the stack `PayonceArchive`
+   * is then created.
    * @default this account
    */
   readonly archiveWriter?: string;
@@ -45,7 +45,7 @@ export interface ArchiveSettings {
    */
   readonly archiveColdAfterDays?: number;
   /**
-   * Time for which the archiver collects records, so that it writes few objects; 0 to 300 seconds.
+   * Batching window of the archiver, 0 to 300 seconds. A long window produces few objects.
    * @default 300
    */
   readonly archiveBatchSeconds: number;

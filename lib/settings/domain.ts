@@ -1,6 +1,5 @@
 import { matching, PREFIX } from './rules.ts';
 
-/** The settings of a custom domain. */
 export interface DomainSettings {
   /**
    * A custom domain name of the API in addition to the address that AWS assigns, for example `pay.shop.example`. The

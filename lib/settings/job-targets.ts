@@ -7,8 +7,9 @@ import { objectOf, PREFIX } from './rules.ts';
 /** The settings of other services whose jobs Payonce calls on schedule. */
 export interface JobTargetSettings {
   /**
-   * Services with scheduled jobs: JSON, an object of names, each with `{ "url", "jobs": [{ "id", "why", "schedule", "every", "path",
-   * "scopes", "timeZone"?, "window"? }] }` (docs/guides/jobs.md, "Jobs of other services"). @default none
+   * Services with scheduled jobs: a JSON object that maps each name to `{ "url", "jobs": [{ "id", "why", "schedule",
+   * "every", "path", "scopes", "timeZone"?, "window"? }] }` (docs/guides/jobs.md, "Jobs of other services").
+   * @default none
    */
   readonly jobTargets?: JobTargets;
 }
@@ -27,7 +28,7 @@ export const JOB_TARGET_RULES = {
   },
 };
 
-/** The form of a target's name, which is part of credentials and must not contain a space. */
+/** Pattern of a target's name. The name is part of credentials, so it must not contain a space. */
 const NAME = /^[a-z](?:-?[a-z0-9]){1,29}$/;
 const PATH = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 const SCOPE = /^[a-z][a-z0-9_:.-]{0,59}$/;
@@ -44,7 +45,8 @@ const MAX_CHARACTERS = 2_000;
 /**
  * Checks the job targets.
  * @param allowLoopback whether the deployment may call this machine, over plain HTTP
- * @throws Error with a line for each fault: the target, the job, the field, the given value and the allowed values
+ * @throws Error with one line per fault, which contains the target, the job, the field, the given value and the allowed
+ * values
  */
 export function refuseBadTargets({ jobTargets = {} }: JobTargetSettings, allowLoopback: boolean): void {
   const ids = new Set<string>(JOBS.map(({ id }) => id));

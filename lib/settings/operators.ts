@@ -4,29 +4,31 @@ import { matching, objectOf, PREFIX, readUrl, whole } from './rules.ts';
 /** The settings of operators and of approvals by a second person. */
 export interface OperatorSettings {
   /**
-   * The issuer of an OpenID Connect provider whose tokens identify operators, an https address.
+   * The https issuer address of the OpenID Connect provider whose tokens identify operators.
    * @default operators use keys
    */
   readonly operatorIssuer?: string;
-  /** The audience of these tokens; required with `operatorIssuer`. */
+  /** The audience of the operators' tokens; required with `operatorIssuer`. */
   readonly operatorAudience?: string;
-  /** The client id of the console at this provider. @default the operator pastes a token into the console */
+  /**
+   * The console's client id at the OpenID Connect provider.
+   * @default the operator pastes a token into the console
+   */
   readonly operatorClientId?: string;
   /**
-   * The claim of these tokens that contains the role, or a list with the role.
+   * The token claim that contains the operator's role, or a list with the role.
    * @default roles
    */
   readonly operatorRoleClaim: string;
   /**
-   * The roles that correspond to values of this claim, for example to the groups of a company: JSON, an object from
-   * values to roles. All other values then have no role.
-   * @default the values are the names of roles
+   * The roles by values of the role claim, for example by a company's groups: a JSON object. All other values have no
+   * role.
+   * @default the values are role names
    */
   readonly operatorRoles?: Readonly<Record<string, Role>>;
   /**
-   * Amounts above which corrections and decisions of operators wait for a second person: JSON, an object from
-   * currencies to amounts in minor units, with `*` for all other currencies. Without `*`, all amounts in other
-   * currencies wait.
+   * Amounts above which operators' corrections and decisions wait for a second person: a JSON object from currencies to
+   * amounts in minor units, with `*` for all other currencies. Without `*`, every amount in another currency waits.
    * @default no correction or decision waits
    */
   readonly approvalAbove?: Readonly<Record<string, number>>;

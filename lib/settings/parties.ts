@@ -1,15 +1,16 @@
 import { address, email, matching, PREFIX, whole } from './rules.ts';
 
-/** The settings of the parties of orders. */
+/** The settings of the external services for orders. */
 export interface PartySettings {
   /**
-   * Base URL of the shop's API for stock and referrals of orders (lambdas/orders/parties/shop-api.ts). Allowed only
-   * without the sandbox.
+   * Base URL of the shop's API for stock and order referrals (lambdas/orders/parties/shop-api.ts). Allowed only without
+   * the sandbox.
    * @default the sandbox simulates the shop; without the sandbox, there is no orders API
    */
   readonly shopUrl?: string;
   /**
-   * The kind of shop. `bigcommerce`: the inventory of a BigCommerce store is the stock, and there are no referrals.
+   * The kind of shop. With `bigcommerce`, the stock is the inventory of a BigCommerce store, and there are no
+   * referrals.
    * @default own: a service at `shopUrl`
    */
   readonly shop?: Shop;
@@ -26,8 +27,7 @@ export interface PartySettings {
    */
   readonly emailSender?: string;
   /**
-   * Maximum number of e-mails to one recipient from one tenant in one mode on one day (UTC), 1 to 999. Further e-mails
-   * are not sent.
+   * Maximum number of e-mails to one recipient per tenant, mode and day (UTC), 1 to 999. Further e-mails are not sent.
    * @default 20
    */
   readonly emailsPerRecipient: number;
@@ -58,7 +58,10 @@ export function bigcommerceUrl({ shop, bigcommerceStore }: PartySettings): strin
   return shop === 'bigcommerce' ? `https://api.bigcommerce.com/stores/${bigcommerceStore}` : undefined;
 }
 
-/** Refuses settings with only some parties of orders. Without parties, there is no orders API. */
+/**
+ * Refuses settings that configure only some of the external services for orders. If none is configured, there is no
+ * orders API.
+ */
 export function refusePartyConflicts(settings: PartySettings & { readonly sandbox: boolean }): void {
   const { sandbox, shopUrl, shop, bigcommerceStore, bigcommerceLocation, emailSender } = settings;
   const isBigCommerce = shop === 'bigcommerce';

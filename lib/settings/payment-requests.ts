@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { REQUESTS_SOURCE } from '../../lambdas/intake/contract.ts';
 import { PREFIX, parsedJson, type Rule } from './rules.ts';
 
-/** The settings of payment requests over events. */
+/** The settings of payment requests by event. */
 export interface PaymentRequestSettings {
   /**
-   * The senders of payment requests over events, with their tenants: JSON (docs/guides/transports.md).
+   * The senders that may request payments by event, with their tenants: JSON (docs/guides/transports.md).
    * @default none: events cannot request payments
    */
   readonly paymentRequests?: PaymentRequests;
@@ -56,8 +56,8 @@ const bySubject = z.strictObject({
 });
 
 /**
- * Discriminates the transport, so that validation errors name the right field. A sender without any of these fields is
- * on the bus.
+ * The fields that identify a sender's transport. They let validation errors name the right field. A sender without any
+ * of these fields uses the bus.
  */
 const KINDS = { source: bySource, queue: byQueue, topic: byTopic, subject: bySubject };
 const sender = z.looseObject({}, 'must be an object').transform((given, context) => {
@@ -71,7 +71,6 @@ const sender = z.looseObject({}, 'must be an object').transform((given, context)
 const secret = z.string().regex(/^arn:aws[a-z-]*:secretsmanager:\S+$/, 'must be the ARN of a secret');
 const startAt = z.enum(['earliest', 'latest'], 'must be earliest or latest').default('earliest');
 const managed = z.strictObject({
-  /** The ARN of an Amazon MSK cluster. */
   cluster: z
     .string()
     .regex(/^arn:aws[a-z-]*:kafka:[^\s:]+:[^\s:]+:cluster\/\S+$/, 'must be the ARN of an Amazon MSK cluster'),
@@ -89,17 +88,17 @@ const selfManaged = z.strictObject({
     .max(10),
   /**
    * A secret with user name and password, or a client certificate.
-   * @default the brokers require no authentication, in a network of your own
+   * @default no authentication, for brokers in a network of your own
    */
   secret: secret.optional(),
   authentication: z.enum(['scram-512', 'scram-256', 'basic', 'client-certificate']).default('scram-512'),
   /**
    * A secret with the root certificate of the brokers.
-   * @default a public authority has signed the certificates of the brokers
+   * @default the brokers' certificates are signed by a public authority
    */
   rootCertificate: secret.optional(),
   /**
-   * The network of the brokers.
+   * Subnets of the brokers' network.
    * @default the brokers are reached over the internet
    */
   subnets: z
@@ -137,7 +136,7 @@ const paymentRequests = z
     if (twice >= 0) issue(['senders', twice], 'is given twice');
   });
 
-/** Returns whether the field is the address of a sender. Each address belongs to one tenant and mode. */
+/** Reports whether a field belongs to a sender's address. Each address belongs to one tenant and mode. */
 function isAddress([field]: readonly [string, unknown]): boolean {
   return field in KINDS || field === 'account';
 }

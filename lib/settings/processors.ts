@@ -13,14 +13,13 @@ export type Mode = RoutingRule['mode'];
 /** The settings of processors and of routes, by their names in CDK context. */
 export interface ProcessorProps {
   /**
-   * The URL of a processor of your own for live mode (docs/guides/processor-protocol.md), an https address without a trailing
-   * slash.
+   * The https URL of your own processor for live mode (docs/guides/processor-protocol.md), without a trailing slash.
    */
   readonly processorUrl?: string;
   /** Same as `processorUrl`, in test mode. */
   readonly testProcessorUrl?: string;
   /**
-   * The signature scheme of this processor's callbacks: `sandbox`, `stripe` or `standard-webhooks`.
+   * The signature scheme of your own processor's callbacks: `sandbox`, `stripe` or `standard-webhooks`.
    * @default sandbox
    */
   readonly callbackScheme?: string;
@@ -48,7 +47,9 @@ export interface ProcessorProps {
 export interface CalledProcessor {
   readonly processor: ProcessorContract;
   readonly mode: Mode;
-  /** Setting values by their names in the processor's contract, without those that a stack of this app provides. */
+  /**
+   * Setting values by their names in the processor's contract. Settings that a stack of this app provides are excluded.
+   */
   readonly settings: Readonly<Record<string, string>>;
   /** The signature scheme of the processor's callbacks. */
   readonly scheme: string;
@@ -138,9 +139,10 @@ interface GivenRule extends Omit<RoutingRule, 'mode'> {
 }
 
 /**
- * Reads the routing rules, each with its mode. In a mode without a rule, all payments are sent to its only processor.
+ * Reads the routing rules, each with its mode. In a mode without rules, all payments are sent to the mode's only
+ * processor.
  *
- * @throws Error when a rule leads to a processor that is not called, or a mode has several processors and no rule
+ * @throws Error when a rule names a processor that is not called, or a mode has several processors and no rule
  */
 export function readRoutes(
   node: Node,
@@ -195,7 +197,7 @@ function routes(processors: readonly ProcessorContract[]): Rule<readonly GivenRu
   };
 }
 
-/** Returns the names of the settings of processors and of the routing rules, without the prefix. */
+/** Returns the names of the processor settings and the routing setting, without the prefix. */
 export function processorSettings(processors: readonly ProcessorContract[]): readonly string[] {
   const ofProcessors = processors
     .filter(({ deployedBy }) => deployedBy === undefined)

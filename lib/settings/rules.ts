@@ -13,7 +13,7 @@ export interface Rule<Value> {
   readonly read: (given: unknown) => Value | undefined;
 }
 
-/** The values that rules allow, by setting name. Settings that are not given are absent. */
+/** Parsed values by setting name. Settings that are not given are absent. */
 export type Given<Rules extends Readonly<Record<string, Rule<unknown>>>> = {
   readonly [Name in keyof Rules]?: Rules[Name] extends Rule<infer Value> ? Value : never;
 };
@@ -55,7 +55,9 @@ export function address(): Rule<string> {
   return { allowed: 'an https address without a trailing slash', read: readUrl };
 }
 
-/** Reads an https address. An address of another stack is a token that only CloudFormation can resolve. */
+/**
+ * Reads an https address. Also accepts a token for an address of another stack, which only CloudFormation can resolve.
+ */
 export function readUrl(given: unknown): string | undefined {
   if (typeof given === 'string' && Token.isUnresolved(given) && given.startsWith('https://') && !given.endsWith('/'))
     return given;
@@ -71,7 +73,7 @@ export function matching(form: RegExp): Rule<string>['read'] {
   return (given) => (typeof given === 'string' && form.test(given) ? given : undefined);
 }
 
-/** Returns a reader for a JSON object that must not be empty. */
+/** Returns a reader for a non-empty JSON object whose values pass the check. */
 export function objectOf<Value>(isValue: (value: unknown) => value is Value) {
   return (given: unknown): Readonly<Record<string, Value>> | undefined => {
     const object: unknown = typeof given === 'string' ? parsedJson(given) : given;

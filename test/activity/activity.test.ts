@@ -51,7 +51,7 @@ const draft = (chain: ActivityChain, about: string): ActivityDraft => ({
   occurredAtMs: clock.nowMs(),
 });
 
-/** Returns a client on which a rival appends an entry to the chain before each of the first `times` transactions. */
+/** Returns a client with a rival, which appends an entry to the chain before each of the first `times` transactions. */
 function overtaken(chain: ActivityChain, times: number) {
   let left = times;
   return database.clientWith(async (call, apply) => {
@@ -63,7 +63,7 @@ function overtaken(chain: ActivityChain, times: number) {
   });
 }
 
-/** Actions recorded by three rivals. */
+/** Actions of three entries that rivals append. */
 const RIVALS = Array<string>(3).fill('correction.made');
 
 const actions = async (chain: ActivityChain) => (await log.listActivity(chain, ALL)).map(({ action }) => action);
@@ -75,7 +75,7 @@ describe('a chain of the activity log', () => {
   );
   const [first, second, third] = entries as [ActivityEntry, ActivityEntry, ActivityEntry];
 
-  test('verifies as written, from its start and from its middle', () => {
+  test('verifies from its start and from its middle if unchanged', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
     expect(firstBrokenEntry(systemDigest, [second, third], first)).toBeUndefined();
   });
@@ -91,7 +91,7 @@ describe('a chain of the activity log', () => {
     expect(firstBrokenEntry(systemDigest, tampered)).toBe(sequence);
   });
 
-  test('is verified from the table up to the first changed row, at any length', async () => {
+  test('is verified in the table up to the first changed row, at any length', async () => {
     for (let index = 0; index < 230; index += 1) await log.record(draft(SHOP, String(index)));
     expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 230 });
     await database.client.send(
@@ -106,7 +106,7 @@ describe('a chain of the activity log', () => {
     expect(await verifyActivity({ log, digest: systemDigest }, OTHER)).toEqual({ entries: 0 });
   });
 
-  test('is verified and listed in full although DynamoDB ends a page early', async () => {
+  test('is verified and listed in full even when DynamoDB returns short pages', async () => {
     database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs(), pageBytes: 2_000 });
     log = new DynamoDbActivity(database.client, TABLES, pacing);
     for (let index = 0; index < 60; index += 1) await log.record(draft(SHOP, String(index)));
@@ -115,7 +115,7 @@ describe('a chain of the activity log', () => {
     expect(page.kind === 'found' && [page.entries.length, page.hasMore]).toEqual([50, true]);
   });
 
-  test('is listed page by page, newest first, and rejects an entry of another tenant as a cursor', async () => {
+  test('lists its entries page by page, newest first, and rejects a cursor of another tenant', async () => {
     for (const about of ['a', 'b', 'c']) await log.record(draft(SHOP, about));
     await log.record(draft(OTHER, 'other'));
     const page = await pageOfActivity(log, SHOP, { limit: 2 });
@@ -129,12 +129,12 @@ describe('a chain of the activity log', () => {
     expect(await pageOfActivity(log, OTHER, { limit: 2, after: newest ?? '' })).toEqual({ kind: 'unknown_cursor' });
   });
 
-  test('appends the entries of concurrent writers one after the other', async () => {
+  test('contains all entries of concurrent writers in sequence', async () => {
     await Promise.all(Array.from({ length: 5 }, (_, index) => log.record(draft(SHOP, String(index)))));
     expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 5 });
   });
 
-  test('refuses the action and writes nothing when every transaction conflicts', async () => {
+  test('refuses an action and writes nothing when every transaction conflicts', async () => {
     const administration = new TenantAdministration(overtaken('deployment', 99), TABLES, 'ada');
     await expect(administration.createTenant('Shop')).rejects.toMatchObject({ code: 'contention' });
     expect(new Set(await actions('deployment'))).toEqual(new Set(['correction.made']));
@@ -142,8 +142,8 @@ describe('a chain of the activity log', () => {
   });
 });
 
-describe('tenants and API keys', () => {
-  test('records each change once, with the name of the operator', async () => {
+describe('the administration of tenants and API keys', () => {
+  test('records each change once, with the operator name', async () => {
     const administration = new TenantAdministration(database.client, TABLES, 'ada');
     const shop = await administration.createTenant('Shop');
     const key = await administration.createApiKey({
@@ -177,7 +177,7 @@ describe('tenants and API keys', () => {
     expect(database.items(TABLES.registry)).toEqual([]);
   });
 
-  test('are written once, with their entry, when rivals write first', async () => {
+  test('writes a tenant once, with its entry, after conflicts with rivals', async () => {
     const administration = new TenantAdministration(overtaken('deployment', 3), TABLES, 'ada');
     await administration.createTenant('Shop');
     expect(await actions('deployment')).toEqual([...RIVALS, 'tenant.created']);
@@ -205,7 +205,7 @@ describe('a job run', () => {
       { ...request, ...changes },
     );
 
-  test('is recorded once when an operator requests it, and never when the schedule starts it', async () => {
+  test('is recorded once when an operator requests it, but not when the schedule starts it', async () => {
     await accept();
     expect(database.items(TABLES.ledger)).toEqual([]);
 
@@ -217,7 +217,7 @@ describe('a job run', () => {
     ]);
   });
 
-  test('is accepted once, with its entry, when rivals write first', async () => {
+  test('is accepted once, with its entry, after conflicts with rivals', async () => {
     const outcome = await accept({ requestedBy: BY_OPERATOR }, overtaken('deployment', 3));
     expect(outcome).toMatchObject({ kind: 'first' });
     expect(await actions('deployment')).toEqual([...RIVALS, 'job.run_requested']);
@@ -228,7 +228,7 @@ describe('a job run', () => {
   });
 });
 
-test('a replay of webhooks is recorded in the transaction that requests it', async () => {
+test('the transaction that requests a webhook replay also records it', async () => {
   const client = overtaken(SHOP, 2);
   const webhooks = new DynamoDbWebhooks(client, TABLES, pacing);
   const endpoint = endpointNamed('shop');
@@ -261,7 +261,7 @@ test('a replay of webhooks is recorded in the transaction that requests it', asy
 describe('the settings', () => {
   const settings = { sandbox: 'true', memoryMb: '512' };
 
-  test('are recorded when they change, not at every start', async () => {
+  test('are recorded only when they change', async () => {
     await log.recordSettings(settings);
     await log.recordSettings({ memoryMb: '512', sandbox: 'true' });
     await log.recordSettings({ ...settings, memoryMb: '1024' });

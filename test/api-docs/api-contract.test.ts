@@ -15,8 +15,7 @@ interface Sent {
 }
 
 /**
- * Problem codes for malformed requests. All other codes depend on state, on the rules below or on the meaning of the
- * body.
+ * Problem codes for malformed requests. All other codes depend on state, on the rules below, or on what the body means.
  */
 const REFUSED_FORM = new Set([
   'invalid_request',
@@ -29,7 +28,7 @@ const REFUSED_FORM = new Set([
   'body_too_large',
 ]);
 
-/** Operations whose bodies are validated. A callback is checked by its signature over the whole body instead. */
+/** Operations whose bodies are validated. Callbacks are not: only the signature over the whole body is checked. */
 const checked = operations.filter(({ operationId }) => operationId !== 'receiveCallback');
 
 // ------------------------------------------------------------------------------------- rules beyond the schemas
@@ -149,7 +148,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   startJobRun: [PAST],
   setLimit: [BOTH_NULL],
 };
-/** Cursor parameters: each names an existing object, and a request may have only one of them. */
+/** Cursor parameters. Each must name an existing object, and a request may have only one of them. */
 const CURSORS = new Set(['starting_after', 'ending_before']);
 
 // ------------------------------------------------------------------------------------------- generated requests
@@ -314,7 +313,7 @@ describe.each(named)('%s', (operationId, operation) => {
     );
   });
 
-  test('answers 400 to requests that the document forbids', async () => {
+  test('responds with 400 to requests that the document forbids', async () => {
     const [sample] = fc.sample(requestOf(operation), { numRuns: 1, seed: 7 });
     if (sample === undefined) throw new Error('no sample');
     const valid = kept(operation, sample);
@@ -323,7 +322,7 @@ describe.each(named)('%s', (operationId, operation) => {
     }
   });
 
-  test('describes each rule that a schema cannot express', () => {
+  test('documents each rule that a schema cannot express', () => {
     for (const { described } of RULES[operationId] ?? []) expect(JSON.stringify(operation)).toMatch(described);
   });
 });
@@ -354,14 +353,14 @@ function* faultsIn(operation: DescribedOperation, valid: Sent): Generator<readon
   }
 }
 
-/** Removes the dry-run flag: a dry run needs no idempotency key. */
+/** Removes the dry-run flag, because a dry run needs no idempotency key. */
 function withoutDryRun(sent: Sent): Sent {
   if (sent.body === undefined) return sent;
   const { dry_run: _dry, ...body } = sent.body as Body;
   return { ...sent, body };
 }
 
-/** Returns texts that violate a schema: just outside its bounds, and in a wrong form. */
+/** Returns texts that violate a schema: just outside its bounds, or malformed. */
 function wrongTexts(schema: Node): readonly (string | number)[] {
   const { type, minimum, maximum, maxLength } = schema as Readonly<Record<string, number | string | undefined>>;
   if (type === 'integer') return [Number(minimum) - 1, Number(maximum) + 1, 'x', '1.5', '', '01'];
@@ -369,7 +368,7 @@ function wrongTexts(schema: Node): readonly (string | number)[] {
   return ['', '!', 'é', 'no such thing', '2026-02-30', ...long].filter((text) => mismatch(schema, text) !== undefined);
 }
 
-test('counts lengths in code points', async () => {
+test('text lengths are counted in code points', async () => {
   const operation = checked.find((each) => each.operationId === 'createPayment');
   if (operation === undefined) throw new Error('no such operation');
   const texts = { reference: '😀'.repeat(255), description: '😀'.repeat(500) };

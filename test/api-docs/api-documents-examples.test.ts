@@ -7,14 +7,14 @@ import { captureExamples } from './capture-examples.ts';
 const captured = readFileSync(new URL('../../generated/api-examples.json', import.meta.url), 'utf8');
 
 describe('the examples in the documents', () => {
-  test('equal the current answers of the handlers: if not, run npm run generate', async () => {
+  test('equal the current responses of the handlers (otherwise, run npm run generate)', async () => {
     const now = await captureExamples();
 
     expect(JSON.parse(now)).toEqual(JSON.parse(captured));
     expect(now).toBe(captured);
   });
 
-  test('of problems from the gateway equal the configured gateway responses', async () => {
+  test('show the configured gateway responses for gateway problems', async () => {
     const responses = (await synthesize()).service?.findResources('AWS::ApiGateway::GatewayResponse') ?? {};
     const bodies = Object.values(responses).map((each) => JSON.parse(templateOf(each)) as unknown);
 

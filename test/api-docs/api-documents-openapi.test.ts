@@ -32,7 +32,7 @@ describe('the API description', () => {
     expect(problems.map(({ ruleId, message }) => [ruleId, message])).toEqual([]);
   });
 
-  test('uses only schemas of JSON Schema 2020-12', () => {
+  test('contains only valid JSON Schema 2020-12', () => {
     const ajv = new Ajv2020.default({ strict: false, validateFormats: false });
     const schemas = [
       ...Object.values(document.components.schemas),
@@ -49,7 +49,7 @@ describe('the API description', () => {
   test.each([
     ['the API', document],
     ['a processor of your own', JSON.parse(processorProtocol()) as Node],
-  ])('gives each number of %s a format that fits its range, and amounts and times 64 bits', (_of, described) => {
+  ])('gives each number of %s a format that fits its range, with 64 bits for amounts and times', (_of, described) => {
     const numbers = numbersIn(described);
     expect(numbers.length).toBeGreaterThan(15);
     const small = numbers.flatMap(([place, { format, minimum, maximum, const: only }]) => {
@@ -82,7 +82,7 @@ describe('the API description', () => {
     }
   });
 
-  test('gives every retryable answer a header with the retry delay', () => {
+  test('declares a header with the retry delay for every retryable response', () => {
     const limited = operations.flatMap(({ operationId, responses }) =>
       ['429', '503'].flatMap((status) =>
         status in responses ? [[operationId, status, responses[status]] as const] : [],
@@ -112,7 +112,7 @@ describe('the API description', () => {
     const owner = { tenantId: tenantId('ten_a'), mode: 'test' } as const;
     const runs = JOBS.map(({ id }) => `${id}:9999-12-31T23:59:59Z`);
     const longest: Readonly<Record<string, readonly string[]>> = {
-      // Ids at processors have at most 255 characters (lambdas/processors/event-body.ts).
+      // Ids assigned by processors have at most 255 characters (lambdas/processors/event-body.ts).
       listDisputes: [partId('dispute', paymentId, '~'.repeat(255))],
       listLedgerEntries: [entryId(systemDigest, owner, latest)],
       listJobRuns: runs,
@@ -158,7 +158,7 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-describe('every body in the description', () => {
+describe('every body in the API description', () => {
   const schemas: Readonly<Record<string, z.ZodType>> = {
     ...DECLARED,
     Problem: problem.strict(),
@@ -177,16 +177,19 @@ describe('every body in the description', () => {
     ];
   });
 
-  test.each(contents)('of %s has an example, which matches its schema', (_where, { schema, examples }) => {
-    const name = schema.$ref.replace('#/components/schemas/', '');
+  test.each(contents)(
+    'has at least one example, and all examples match its schema: %s',
+    (_where, { schema, examples }) => {
+      const name = schema.$ref.replace('#/components/schemas/', '');
 
-    expect(Object.keys(examples)).not.toEqual([]);
-    for (const { value } of Object.values(resolved(examples) as typeof examples)) {
-      expect(schemas[name]?.parse(value)).toEqual(value);
-    }
-  });
+      expect(Object.keys(examples)).not.toEqual([]);
+      for (const { value } of Object.values(resolved(examples) as typeof examples)) {
+        expect(schemas[name]?.parse(value)).toEqual(value);
+      }
+    },
+  );
 
-  test('of a problem has examples under the right code and status', () => {
+  test('shows each problem example under the right code and status', () => {
     for (const { responses } of operations) {
       for (const [status, response] of Object.entries(responses)) {
         for (const [code, { value }] of Object.entries(response.content['application/problem+json']?.examples ?? {})) {
@@ -197,11 +200,11 @@ describe('every body in the description', () => {
   });
 });
 
-describe('the captured answers', () => {
+describe('the captured responses', () => {
   const inside = { payment: payment.strict(), refund: refund.strict(), order: order.strict() };
   const problems: Readonly<Record<string, Readonly<Record<string, unknown>>>> = captured.problems;
 
-  test.each(Object.keys(problems))('to %s contain only described fields', (code) => {
+  test.each(Object.keys(problems))('contain only documented fields: %s', (code) => {
     const body = problems[code] ?? {};
 
     expect(problem.strict().parse(body)).toEqual(body);
@@ -216,7 +219,7 @@ describe('the captured answers', () => {
     ['volumes', volumeList.strict(), getVolumes[200].day],
     ['mismatches', mismatchList.strict(), listMismatches[200].open],
     ['activity', activityList.strict(), listActivity[200].correction],
-  ] as const)('of the list of %s have every field that is described', (_what, schema, { value }) => {
+  ] as const)('contain all documented fields in the list of %s', (_what, schema, { value }) => {
     expect(value.data.map((each) => Object.keys(each))).toEqual(
       value.data.map(() => Object.keys(schema.shape.data.element.shape)),
     );

@@ -21,7 +21,7 @@ describe('the API documents', () => {
   });
 
   test.each(['/docs', '/docs/'])(
-    'every address on the page %s resolves to a document, whatever the prefix',
+    'every address on the page %s resolves to a document under any prefix',
     async (path) => {
       const result = await api({ ...gatewayEvent('GET', path), pathParameters: null });
       const addresses = [...result.body.matchAll(/(?:href|src|data-description)="(?!data:)([^"]+)"/g)].map(
@@ -47,7 +47,7 @@ describe('the API documents', () => {
     expect(String(headers?.['Content-Security-Policy'])).toMatch(/^default-src 'none'; script-src 'self';/);
   });
 
-  test('contain the unmodified renderer of the package', async () => {
+  test('contain the unmodified Swagger UI renderer', async () => {
     const { body, headers } = await api(gatewayEvent('GET', '/docs/swagger-ui-bundle.js'));
 
     expect(body).toBe(await readFile(new URL('swagger-ui-bundle.js', SWAGGER), 'utf8'));
@@ -64,14 +64,14 @@ describe('the API documents', () => {
     },
   );
 
-  test('refuse unsupported methods with the list of allowed methods', async () => {
+  test('reject unsupported methods and list the allowed methods', async () => {
     const result = await api(gatewayEvent('POST', '/docs'));
 
     expect(result.statusCode).toBe(405);
     expect(result.headers).toMatchObject({ Allow: 'GET, HEAD' });
   });
 
-  test('answer HEAD with the headers of GET and no body', async () => {
+  test('return the headers of GET and no body for HEAD', async () => {
     const head = await api(gatewayEvent('HEAD', '/v1/openapi.json'));
     const get = await api(gatewayEvent('GET', '/v1/openapi.json'));
 
@@ -80,7 +80,7 @@ describe('the API documents', () => {
 
   const DOCUMENTS = ['/v1/openapi.json', '/docs', '/docs/', '/docs/start.js', '/docs/swagger-ui-bundle.js'];
 
-  test.each(DOCUMENTS)('%s is cached, and answered 304 without a body while its content is unchanged', async (path) => {
+  test.each(DOCUMENTS)('%s is cacheable, and returns 304 without a body while it is unchanged', async (path) => {
     const first = await api(gatewayEvent('GET', path));
     expect(first.headers).toMatchObject({ 'Cache-Control': 'public, max-age=3600', Vary: 'Accept-Encoding' });
     const tag = String(first.headers?.['Etag']);

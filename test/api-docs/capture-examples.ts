@@ -47,8 +47,8 @@ const CAPTURES = [
 ];
 
 /**
- * @returns the text of generated/api-examples.json: the current answers of the handlers, on in-memory stores and a
- * simulated clock
+ * @returns the text of generated/api-examples.json: the handlers' current responses, captured with in-memory stores and
+ * a simulated clock
  */
 export async function captureExamples(): Promise<string> {
   const examples = new CapturedExamples();
@@ -56,7 +56,7 @@ export async function captureExamples(): Promise<string> {
   const problems: Record<string, unknown> = {};
   for (const code of Object.keys(PROBLEMS)) problems[code] = await problemOf(code as ProblemCode);
   const text = JSON.stringify({ operations: examples.operations, problems }, undefined, 2);
-  // The process counter depends on other tests that share these modules, so normalize it.
+  // The process counter depends on other tests that share these modules, so it is normalized.
   return `${text.replaceAll(/\bprocess-\d+-/g, 'process-1-')}\n`;
 }
 

@@ -7,7 +7,7 @@ interface Example {
   readonly value: unknown;
 }
 
-/** The shown fields of an answer. */
+/** The fields of a response that an example shows. */
 interface Answered {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ function hidden(secret: string): string {
   return `${/^(?:sk_)?[a-z]+_/.exec(secret)?.[0] ?? ''}…`;
 }
 
-/** Collects captured requests and answers, by operation and status. */
+/** Collects captured requests and responses, by operation and status. */
 export class CapturedExamples {
   readonly operations: Record<string, Record<string, Record<string, Example>>> = {};
 
@@ -28,7 +28,7 @@ export class CapturedExamples {
         this.request(docs.operationId, name, summary, value);
   }
 
-  /** @returns the body of the example with this name in the declaration of the endpoint */
+  /** @returns the body of the named example in the endpoint's declaration */
   declared(operation: string, name: string) {
     const docs = ENDPOINTS.find((each) => each.docs.operationId === operation)?.docs;
     const example = docs === undefined ? undefined : requestsOf(docs)[name];
@@ -42,7 +42,7 @@ export class CapturedExamples {
     return body;
   }
 
-  /** @returns the same answer */
+  /** @returns the same response */
   answer<Given extends Answered>(operation: string, name: string, summary: string, answered: Given): Given {
     const { secret, ...rest } = answered.body;
     const value = typeof secret === 'string' ? { ...rest, secret: hidden(secret) } : answered.body;

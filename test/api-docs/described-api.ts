@@ -39,7 +39,7 @@ export const document = JSON.parse(JSON.stringify(openApiDocument)) as Node & {
   readonly components: { readonly schemas: Readonly<Record<string, Node>> };
 };
 
-/** Resolved references, cached: the document uses some of them a hundred times. */
+/** Cache of resolved references, because the document uses some of them a hundred times. */
 const parts = new Map<string, unknown>();
 const references = new WeakMap<object, string>();
 
@@ -101,13 +101,13 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Headers of every answer, which the document does not repeat. */
+/** Headers of every response, which the document does not repeat. */
 const COMMON_HEADERS = new Set(['content-type', 'cache-control', 'x-content-type-options']);
 /** A header that the gateway renames, so that no client receives it. */
 const RENAMED_HEADER = 'www-authenticate';
 
 /**
- * Compares an answer with the document.
+ * Compares a response with the document.
  * @returns a description of the first undocumented element; undefined when everything is documented
  */
 export function undescribed(method: string, address: string, { status, headers, body }: Answer): string | undefined {
@@ -136,7 +136,7 @@ export function undescribed(method: string, address: string, { status, headers, 
   return fault === undefined ? undefined : `${place}: ${fault}`;
 }
 
-/** Returns whether the location resolves to an object, under a stage or a base path. */
+/** Reports whether the location resolves to an object, both under a stage and under a base path. */
 function leadsToAnObject(path: string, location: string): boolean {
   const base = 'https://api.example/base';
   const { href } = new URL(location, `${base}${path}`);

@@ -29,7 +29,7 @@ export async function payRefundAndList(client: ReturnType<typeof createClient<pa
     params: { header: { 'Idempotency-Key': 'order-6736' } },
     body: { amount: 1000, currency: 'EUR', source: 'tok_declined' },
   });
-  // The code is one of those of the document.
+  // The type of the code allows only the document's codes.
   const declined: boolean = failed.error?.code === 'payment_failed';
   const left: number = (refunded.data?.amount ?? 0) + (listed.data?.data[0]?.amount_refunded ?? 0);
   return { id, left, declined, hasMore: listed.data?.has_more };
@@ -58,7 +58,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe('a client generated from the document', () => {
-  test('compiles, with types that reject what the API rejects', () => {
+  test('compiles, with types that reject the same requests as the API', () => {
     const program = ts.createProgram([join(directory, 'program.ts')], {
       strict: true,
       noEmit: true,
@@ -77,7 +77,7 @@ describe('a client generated from the document', () => {
     expect(messages).toEqual([]);
   });
 
-  test('pays, refunds and lists', async () => {
+  test('pays, refunds and lists payments', async () => {
     const { fetch } = new Api();
     const client = createClient({
       baseUrl: 'https://api.example',

@@ -13,7 +13,7 @@ const links = operations.flatMap(({ operationId, responses }) =>
   ),
 );
 
-/** @returns the value of an OpenAPI runtime expression; undefined for an expression on the request */
+/** @returns the value of an OpenAPI runtime expression; undefined for an expression that refers to the request */
 function valueOf(expression: string, body: unknown): unknown {
   const [, pointer] = /^\$response\.body#\/(.+)$/.exec(expression) ?? [];
   return pointer?.split('/').reduce<unknown>((found, piece) => (found as Node | undefined)?.[piece], body);
@@ -23,15 +23,15 @@ const parameterOf = (id: string, name: string) =>
   operations.find(({ operationId }) => operationId === id)?.parameters.find((each) => each.name === name);
 
 describe('the links between operations', () => {
-  test('reach every operation that takes an object id, except ids that no answer contains', () => {
+  test('reach every operation with an object id, unless no response contains this id', () => {
     const taking = operations.filter(({ parameters }) => parameters.some(({ in: where }) => where === 'path'));
     const linked = new Set(links.map(({ link }) => link.operationId));
     expect(taking.map(({ operationId }) => operationId).filter((each) => !linked.has(each))).toEqual([
       'receiveCallback',
-      // The id was chosen by the sender of the event.
+      // The sender of the event chooses the id.
       'getPaymentRequest',
       'getIdempotencyRecord',
-      // A redrive applies to some queues only.
+      // Only some queues can be redriven.
       'redriveQueue',
     ]);
     for (const { operationId, parameters } of taking)
@@ -44,7 +44,7 @@ describe('the links between operations', () => {
           ]);
   });
 
-  test('lead to operations with the same kind of API key', () => {
+  test('lead to operations that accept the same kind of API key', () => {
     const kindsOf = (id: string) =>
       (operations.find(({ operationId }) => operationId === id)?.security ?? []).flatMap((each) => Object.keys(each));
     const others = links.filter(({ from, link }) => {
@@ -69,7 +69,7 @@ describe('the links between operations', () => {
   });
 });
 
-test('the queues that cannot be redriven are not among the ids of a redrive', () => {
+test('the redrive operation accepts no id of a queue that cannot be redriven', () => {
   const id = (operation: string) => parameterOf(operation, 'id')?.schema ?? {};
   for (const name of Object.keys(QUEUES)) {
     expect(mismatch(id('listQueueEntries'), name)).toBeUndefined();

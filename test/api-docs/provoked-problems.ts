@@ -16,7 +16,7 @@ import type { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
-/** Problems that the gateway answers without calling the function. */
+/** Problems that the gateway returns without invoking the function. */
 export const GATEWAY_CODES = ['forbidden', 'rate_limited', 'timeout'] as const;
 type GatewayCode = (typeof GATEWAY_CODES)[number];
 type Provoked = Pick<Reply, 'body'>;
@@ -59,7 +59,7 @@ const leg = (account: string, direction: string, amount: number) => ({ account, 
 
 const BEN = 'ok_benbenbenbenbenbenbenben00';
 
-/** Requests a correction of 20.00 EUR where amounts above 10.00 EUR need a second operator's approval (Ben's). */
+/** Requests a correction of 20.00 EUR. Amounts above 10.00 EUR need the approval of a second operator, Ben. */
 export async function waitingApproval() {
   const api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 72 * 60 * MINUTE } });
   api.registerOperator(BEN, { operator: 'Ben Example', role: 'approver' });
@@ -75,10 +75,9 @@ export async function waitingApproval() {
   };
 }
 
-/** The fields of an API key of a web shop. */
 const WEB_SHOP = { mode: 'live', name: 'Web shop', scopes: ['payments:read', 'payments:write'] };
 
-/** Creates a tenant and an API key of the tenant, as an operator. @param wanted the other fields of the key */
+/** Creates, as an operator, a tenant and its API key. @param wanted the other fields of the key */
 export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WEB_SHOP) {
   const api = new Api();
   const { client } = api.store.database;
@@ -91,7 +90,7 @@ export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WE
 const failingLedger = (fault: Error) =>
   new Api({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
 
-/** Crashes the owner before its commit, and expires the authorization at the processor. */
+/** Crashes the claim's owner before its commit, then expires the authorization at the processor. */
 async function letGo(): Promise<Reply> {
   const harness = new Api();
   const processor = { ...harness.processor, name: 'sandbox' };
@@ -115,7 +114,6 @@ const MINUTE = 60_000;
 
 const GONE = { items: [{ sku: 'sku_none', quantity: 2 }] };
 
-/** Provokes each problem that only orders have. */
 const PROVOKED_ORDERS = {
   out_of_stock: () => new Api().order('k', GONE),
   testmode_not_available: () => new Api({ ordersOf: 'live' }).order('k'),
@@ -123,7 +121,7 @@ const PROVOKED_ORDERS = {
   order_canceled: givenUp,
 } as const;
 
-/** Claims without sending, then repeats the request after the send window has closed. */
+/** Claims without sending, then retries the request after the send window has closed. */
 async function notAttempted(): Promise<Reply> {
   const api = new Api();
   await api.order('k', { source: 'tok_unauthorized' });
@@ -132,8 +130,8 @@ async function notAttempted(): Promise<Reply> {
 }
 
 /**
- * Crashes the owner after the payment, leaves the order without an answer of the stock service for an hour, and
- * retries.
+ * Crashes the claim's owner after the payment, leaves the order without a response from the stock service for an hour,
+ * and retries.
  */
 async function givenUp(): Promise<Reply> {
   const harness = new World();
@@ -159,7 +157,6 @@ async function givenUp(): Promise<Reply> {
   return new Api({}, harness).order('k');
 }
 
-/** Provokes the problems that only these routes have. */
 const PROVOKED_WEBHOOKS = {
   url_not_allowed: () => new Api().create('k', { url: 'https://169.254.169.254/latest' }),
   webhook_endpoint_limit: async () => {

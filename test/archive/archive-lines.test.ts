@@ -14,7 +14,7 @@ import { type Fields, someLedger } from './verify-world.ts';
 
 const AT_SECONDS = Date.UTC(2026, 10, 23, 14, 59, 58) / 1_000;
 
-/** Returns a stream record of this hour, with changed fields. */
+/** Returns a stream record of this hour with the given changes applied. */
 function recordOf(item: Fields, index = 1, change: Fields = {}): Fields {
   const record = streamRecord(item, index);
   const time = { ApproximateCreationDateTime: AT_SECONDS + index };
@@ -47,19 +47,19 @@ describe('a line of the archive', () => {
     }
   });
 
-  test('is the same for equal rows, whatever the order of their attributes', () => {
+  test('does not depend on the attribute order of its row', () => {
     const [row = {}] = ledger;
     const turned = Object.fromEntries(Object.entries(row).toReversed());
     expect(lineText(systemDigest, lineOf(recordOf(turned)))).toBe(lineText(systemDigest, lineOf(recordOf(row))));
   });
 
-  test('contains no personal text, which only the details rows outside the Ledger contain', async () => {
+  test('contains no personal text, which is stored only outside the Ledger', async () => {
     const text = ledger.map((row) => lineText(systemDigest, lineOf(recordOf(row)))).join('\n');
     expect(text).not.toContain('Returned');
     expect(text).not.toContain('@');
   });
 
-  test.each(['MODIFY', 'REMOVE'])('for a %s record contains the previous row', (eventName) => {
+  test.each(['MODIFY', 'REMOVE'])('contains the previous row for a %s record', (eventName) => {
     const [row = {}] = ledger;
     const { NewImage } = recordOf(row)['dynamodb'] as Fields;
     const record = recordOf(row, 1, { eventName, dynamodb: { OldImage: NewImage } });
@@ -74,7 +74,7 @@ describe('a line of the archive', () => {
     ['no time', { dynamodb: { ApproximateCreationDateTime: 'noon' } }, 'dynamodb.ApproximateCreationDateTime'],
     ['no key', { dynamodb: { Keys: {} } }, 'dynamodb.Keys.pk'],
     ['an unknown change', { eventName: 'UPSERT' }, 'eventName'],
-  ])('a record with %s is stored whole and not as a line', (_name, change, path) => {
+  ])('a record with %s is stored whole instead of as a line', (_name, change, path) => {
     const [row = {}] = ledger;
     const record = recordOf(row, 1, change);
     const read = readStreamLine(systemDigest, record);

@@ -33,7 +33,7 @@ async function findings(archive: MemoryArchive, ledger?: LedgerRows, bounds: Bou
 const kinds = (found: readonly RowFinding[]) => found.map(({ kind }) => kind).sort();
 
 describe('the Ledger and its archive', () => {
-  test('agree for objects of one row or many, even with repeated lines', async () => {
+  test('agree for objects of any size, even with repeated lines', async () => {
     for (const size of [1, 3, rows.length]) {
       const archive = await archiveOfRows(rows, size);
       await archive.take(rows.slice(2, 5));
@@ -42,7 +42,7 @@ describe('the Ledger and its archive', () => {
     }
   });
 
-  test('differ for each row changed in the Ledger, with the changed field', async () => {
+  test('differ in each row and field that was changed in the Ledger', async () => {
     const archive = await archiveOfRows(rows, 4);
     const place = rows.findIndex(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000002');
     const row = rows[place] ?? {};
@@ -54,7 +54,7 @@ describe('the Ledger and its archive', () => {
     );
   });
 
-  test('differ for each row that only one of them has', async () => {
+  test('differ in each row that only one of them contains', async () => {
     for (const [index, row] of rows.entries()) {
       const archive = await archiveOfRows(rows, 4);
       const gone = await findings(archive, ledgerOf(rows.toSpliced(index, 1)));
@@ -66,7 +66,7 @@ describe('the Ledger and its archive', () => {
     }
   });
 
-  test('ignore a row that is too young to be archived', async () => {
+  test('agree even if a row is too new to be archived', async () => {
     const archive = await archiveOfRows(rows.slice(0, -1), 4);
     const parts = rowFiles();
     const tools = { archive: archivedLines(archive), ledger: ledgerOf(rows), parts, save: () => undefined };
@@ -75,7 +75,7 @@ describe('the Ledger and its archive', () => {
     expect(found).toEqual([]);
   });
 
-  test('a line that records a manual change does not count as the archived row, before or after the row is put back', async () => {
+  test('a line about a manual change never counts as the archived row, even after the row is put back', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [row = {}] = rows;
     const forged = { ...row, tenantId: 'ten_other' };
@@ -86,7 +86,7 @@ describe('the Ledger and its archive', () => {
     expect(kinds(await findings(archive, ledgerOf(rows.with(0, forged))))).toContain('row_differs');
   });
 
-  test('a line that records a manual change is reported, and a row that was not put back is found in the archive alone', async () => {
+  test('manual changes are reported, and the archive alone reveals rows that were not put back', async () => {
     const [row = {}] = rows;
     const place = { chain: row['pk'], sort: row['sk'] };
     const forged = { ...row, tenantId: 'ten_other' };
@@ -117,7 +117,7 @@ describe('the Ledger and its archive', () => {
 });
 
 describe('an archive object', () => {
-  test('with any changed byte is reported', async () => {
+  test('is reported after a change of any byte', async () => {
     const archive = await archiveOfRows(rows, rows.length);
     const [[name, object] = ['', undefined]] = archive.objects;
     const text = object?.text ?? '';
@@ -135,20 +135,20 @@ describe('an archive object', () => {
     }
   });
 
-  test('that was removed leaves its rows unarchived', async () => {
+  test('leaves its rows unarchived after its removal', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [name = ''] = archive.objects.keys();
     archive.objects.delete(name);
     expect((await findings(archive, ledgerOf(rows))).filter(({ kind }) => kind === 'not_archived')).toHaveLength(4);
   });
 
-  test('with a matching name and an invalid line is reported', async () => {
+  test('is reported if a line is invalid although the name matches', async () => {
     const archive = await archiveOfRows(rows, rows.length);
     await archive.takeText('{"v":2}\n');
     expect(await findings(archive, ledgerOf(rows))).toMatchObject([{ kind: 'line_unreadable', line: 0 }]);
   });
 
-  test('outside the requested time is not read', async () => {
+  test('is not read outside the requested period', async () => {
     const archive = await archiveOfRows(rows, 1);
     const times = [...archive.objects.values()].map(({ text }) =>
       Date.parse((JSON.parse(text) as Fields)['at'] as string),
@@ -162,7 +162,7 @@ describe('an archive object', () => {
   });
 });
 
-test('each row of a chain is found once, in whatever object the row is', async () => {
+test('a search by chain finds each row once, in any object', async () => {
   const archive = await archiveOfRows(rows, 2);
   await archive.take(rows);
   for (const chain of new Set(rows.map(({ pk }) => String(pk)))) {
@@ -172,7 +172,7 @@ test('each row of a chain is found once, in whatever object the row is', async (
   }
 });
 
-test('for one payment, older objects are not read, and each removed row is found', async () => {
+test('verification of one payment reads no older objects and finds each removed row', async () => {
   const first = rows.find(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000001') ?? {};
   const chain = String(first['pk']);
   const old = Number(first['occurredAtMs']) - 40 * 3_600_000;
@@ -228,7 +228,7 @@ test('every single change, cut, swap, removal or forgery of an object is reporte
         expected = within.map(keyOf);
       }
       if (how === 'forge') {
-        // The forged object has a valid name; this needs permission to write to the bucket.
+        // The forged object has a valid name. Creating it needs permission to write to the bucket.
         const [row = {}] = within;
         await archive.take([{ ...row, tenantId: `ten_${other}` }]);
         expected = [keyOf(row)];
@@ -243,7 +243,7 @@ test('every single change, cut, swap, removal or forgery of an object is reporte
       const kindsFound = new Set(found.map(({ kind }) => kind));
       // Rows of an unreadable object count as not archived.
       kindsFound.delete('not_archived');
-      // Of two lines that differ, one equals the row in the Ledger.
+      // One of the two differing lines equals the row in the Ledger.
       if (how === 'forge') kindsFound.delete('row_differs');
       expect(kindsFound.size).toBe(how === 'remove' || expected.length === 0 ? 0 : 1);
     }),

@@ -105,7 +105,7 @@ async function untilArchived(payments: readonly string[]): Promise<void> {
   }
 }
 
-test('every row of a payment is archived, even when the archiver is killed during its work', async () => {
+test('every row of a payment is archived, even if the archiver is killed', async () => {
   const run = crypto.randomUUID().slice(0, 8);
   const paid = async (name: string) =>
     String((await api.payUntilAnswered({ key: `archive-${run}-${name}` })).json['id']);
@@ -188,7 +188,7 @@ test('the auditor lists every existing object in one valid manifest of the hour'
   expect(json['manifests']).toContainEqual(expect.objectContaining({ number, hash, failure: null }));
 });
 
-test('an operator puts the rows of a parked batch back as late objects, with lines equal to the existing ones', async () => {
+test('an operator puts a parked batch back as late objects, whose lines equal the existing ones', async () => {
   const QueueUrl = await stackOutput('service', 'parkedArchiveQueue');
   const FunctionName = await stackOutput('service', 'archiverFunction');
   const payment = String((await api.payUntilAnswered({ key: `late-${crypto.randomUUID()}` })).json['id']);

@@ -86,7 +86,7 @@ describe('a stopped archiver', () => {
 });
 
 describe('the verified periods', () => {
-  test('cover each day in the following night, and in each month everything before that month', () => {
+  test('cover each day in the following night, and once a month everything before that month', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);
@@ -108,7 +108,7 @@ describe('the verified periods', () => {
     );
   });
 
-  test('start at the first listed object, although it was removed', async () => {
+  test('start at the first listed object, even if it was removed', async () => {
     const archive = await archiveOfRows(rows, 4);
     const manifests = new StoredManifests(archive);
     const beginMs = await firstHourMs({ manifests, digest: systemDigest });
@@ -120,7 +120,7 @@ describe('the verified periods', () => {
     expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(0);
   });
 
-  test('start before the first object, although it was removed, when the first manifest was empty', async () => {
+  test('start before a removed first object, even if the first manifest was empty', async () => {
     const archive = new MemoryArchive();
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs - HOUR_MS);
@@ -136,7 +136,7 @@ describe('the verified periods', () => {
   test.each([
     ['was removed', () => undefined],
     ['was moved in time', (text: string) => text.replace(/"at":"2026/, '"at":"2027')],
-  ])('start at the earliest time when the first manifest %s', async (_how, change) => {
+  ])('start at time zero if the first manifest %s', async (_how, change) => {
     const archive = await archiveOfRows(rows, 4);
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs + 1_000);

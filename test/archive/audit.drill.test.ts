@@ -19,18 +19,18 @@ beforeAll(() => {
 });
 async function command(...words: readonly string[]): Promise<{ code: number; document: Record<string, unknown> }> {
   const { code, said } = await payonce(local, ...words, '--json', '--operator', 'Ada Example');
-  // On failure the command prints a sentence after the document.
+  // On failure, the command prints a sentence after the JSON document.
   const document: unknown = JSON.parse(said.slice(0, said.lastIndexOf('}') + 1));
   return { code, document: document as Record<string, unknown> };
 }
 
-test('one row changed by hand is reported, put back and explained, and then all chains verify', async () => {
+test('a manually changed row is reported, put back and explained, and then all chains verify', async () => {
   const from = Math.floor(Date.now() / 1000);
   const api = new ApiClient(local, local.apiKey);
   const keys = Array.from({ length: whole(100, { slice: 10 }) }, (_, index) => `audit-${index}`);
   const payments = await pMap(keys, (key) => api.payUntilSucceeded({ key }), { concurrency: 5 });
   const payment = String(payments[3]?.json['id']);
-  // Other tests on the same stack change rows by hand, too.
+  // Other tests on the same stack also change rows by hand.
   const own = new Set(payments.map(({ json }) => `PAY#${String(json['id'])}`));
   const findingsOf = async (...words: readonly string[]) => {
     const { document } = await command('verify', ...words);

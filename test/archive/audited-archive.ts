@@ -16,7 +16,7 @@ export const BEGIN_MS = Date.UTC(2026, 1, 26);
 export const NOON_MS = Date.UTC(2026, 2, 1, 12);
 const COUNTS = { rows: 120, lines: 124, chains: 31, objects: 9, manifests: 26 };
 
-/** An archive in memory, with the records of an auditor. */
+/** An in-memory archive with an auditor's records. */
 export class AuditedArchive implements ReadableArchive {
   readonly bucket = 'payonce-archive-of-shop';
   readonly digest = systemDigest;
@@ -53,7 +53,8 @@ export class AuditedArchive implements ReadableArchive {
 }
 
 /**
- * Builds some days of an archive until noon: two nights, three partial runs and a verification of a requested period.
+ * Builds an archive of a few days that ends at noon. It contains the verifications of two nights, of three partial runs
+ * and of a requested period.
  * @param finding a finding of the first night
  */
 export async function auditedArchive(

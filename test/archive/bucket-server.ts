@@ -9,7 +9,7 @@ type Configuration = 'versioning' | 'object-lock' | 'publicAccessBlock' | 'lifec
 const BLOCKS = ['BlockPublicAcls', 'BlockPublicPolicy', 'IgnorePublicAcls', 'RestrictPublicBuckets'];
 const error = (status: number, code: string): Answer => [status, `<Error><Code>${code}</Code></Error>`];
 
-/** S3's answers to requests for the bucket configuration. */
+/** S3's responses to requests for the bucket configuration. */
 const ANSWERS: Readonly<Record<Configuration, (value: string) => string>> = {
   versioning: (status) => `<VersioningConfiguration><Status>${status}</Status></VersioningConfiguration>`,
   'object-lock': (days) =>
@@ -23,7 +23,7 @@ const ANSWERS: Readonly<Record<Configuration, (value: string) => string>> = {
 /** A simulated S3 bucket with configurable protections. */
 export class BucketServer {
   policy: readonly object[];
-  /** Names in the order of S3, each with whether its newest version is a delete marker. */
+  /** Object versions in S3's order. `isMarker` is true for a delete marker. */
   versions: readonly (readonly [name: string, isMarker: boolean])[] = [];
   readonly #bucket: string;
   readonly #refused = new Set<string>();

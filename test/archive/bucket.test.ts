@@ -35,7 +35,7 @@ describe('the check of the archive bucket', () => {
     expect(await findingsOf(() => undefined, { mode: 'governance', days: 7 * 365 })).toEqual([]);
   });
 
-  test('compares the lock with the required lock', async () => {
+  test('reports a lock that differs from the required lock', async () => {
     expect(await findingsOf(() => undefined, { mode: 'compliance', days: 8 * 365 })).toMatchObject([
       { what: 'lock', because: 'the mode is governance, but compliance is required' },
       { what: 'lock', because: 'objects are locked for 2555 days instead of 2920' },
@@ -50,7 +50,7 @@ describe('the check of the archive bucket', () => {
         (action) => `no statement denies ${action} to every principal`,
       ),
     ],
-  ])('reports a policy without its statement %s, also when the statement has a loophole', async (sid, because) => {
+  ])('reports a policy without its statement %s, or with a loophole in this statement', async (sid, because) => {
     const reasonsIn = (found: readonly { readonly because: string }[]) => found.map((each) => each.because);
     const others = policy.filter(({ Sid }) => Sid !== sid);
     const [statement = {}] = policy.filter(({ Sid }) => Sid === sid);
@@ -91,7 +91,7 @@ describe('the check of the archive bucket', () => {
   });
 });
 
-test('reports, on any page, a name with two versions or with a delete marker', async () => {
+test('reports a name with two versions or a delete marker, on any page', async () => {
   const server = new BucketServer(BUCKET, policy);
   server.versions = [
     ['ledger/2026/11/23/14/1-aa.ndjson', false],
@@ -114,7 +114,7 @@ test('reports, on any page, a name with two versions or with a delete marker', a
     for (const time of [NO_BOUNDS, bounds]) expect(await server.doubled(page, time)).toEqual(wanted);
 });
 
-test('distinguishes facts that were read from facts that could not be read', () => {
+test('reports a bucket setting that cannot be read', () => {
   const facts: BucketFacts = {
     keepsVersions: read(true),
     lock: { kind: 'refused', because: 'AccessDenied' },

@@ -25,7 +25,7 @@ async function contentOf({ client, table }: ReturnType<typeof emptyLedger>): Pro
 
 const wanted = () => rows.map((row) => valueText(row) ?? '').sort();
 
-test('rebuilds a Ledger from the archive alone, equal row by row; a repeated copy writes nothing', async () => {
+test('rebuilds an equal Ledger from the archive alone, and writes nothing when repeated', async () => {
   const archive = await archiveOfRows(rows, 2);
   await archive.take(rows);
   const ledger = emptyLedger();
@@ -50,7 +50,7 @@ test('continues an interrupted copy after any page', async () => {
   expect(await contentOf(ledger)).toEqual(wanted());
 });
 
-test('reports a row that differs, or an unreadable object, and leaves the row unchanged', async () => {
+test('reports unreadable objects and differing rows, and leaves these rows unchanged', async () => {
   const archive = await archiveOfRows(rows, 4);
   const [first = {}] = rows;
   await archive.take([{ ...first, tenantId: 'ten_other' }]);

@@ -53,7 +53,7 @@ class Behind {
     }
   }
 
-  /** Writes an object for each of these rows, in the preceding hours. */
+  /** Writes one object per row, each in an earlier hour than the one before. */
   async arrive(rows: readonly Fields[]): Promise<void> {
     for (const [index, row] of rows.entries()) {
       const line = { ...streamLine(streamRecord(row, index)), atMs: this.clock.nowMs() - index * HOUR_MS };
@@ -105,7 +105,7 @@ class Behind {
 }
 
 describe('rows of a parked batch', () => {
-  test('are archived days later, with equal bytes, and the next manifest lists them once', async () => {
+  test('are archived days later with equal bytes, and the next manifest lists them once', async () => {
     const lost = ledger.slice(2, 5);
     const behind = await Behind.lacking(lost);
     await behind.hours(50);
@@ -118,14 +118,14 @@ describe('rows of a parked batch', () => {
     behind.clock.advance(HOUR_MS);
     expect(await behind.list()).toMatchObject([{ objects: [{ name: names[0], lines: lost.length }] }]);
     expect(await behind.findings()).toEqual([]);
-    // They stay listed once when later manifests no longer cover that hour.
+    // They remain listed once, even when later manifests no longer cover that hour.
     await behind.hours(60);
     const written = [...behind.archive.objects.values()].filter(({ name }) => name.startsWith('manifests/'));
     expect(written.filter(({ text }) => text.includes(LATE_PREFIX))).toHaveLength(1);
     expect(await behind.findings()).toEqual([]);
   });
 
-  test('are found by a verification of their own period, and of no earlier period', async () => {
+  test('are found when their own period is verified, and are not read for later periods', async () => {
     const behind = await Behind.lacking(ledger.slice(0, 3));
     await behind.hours(80);
     // More than a page of objects lies between that period and the late objects.
@@ -141,7 +141,7 @@ describe('rows of a parked batch', () => {
     expect((await archivedLines(behind.archive).page(undefined, afterwards)).lines).toEqual([]);
   });
 
-  test('are archived twice, without a finding, when the operator repeats the redrive before its message is processed', async () => {
+  test('are archived twice without a finding if the redrive is repeated before its message is processed', async () => {
     const behind = await Behind.lacking(ledger.slice(1, 4));
     await behind.hours(30);
     const [once, again] = [await behind.missing(), await behind.missing()];
@@ -156,7 +156,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.findings()).toEqual([]);
   });
 
-  test('are refused when their chain does not verify, so that forged rows are not archived', async () => {
+  test('are refused as possible forgeries if their chain does not verify', async () => {
     const [row = {}, ...others] = ledger.filter(({ pk }) => pk === ledger[0]?.['pk']);
     const behind = await Behind.lacking([row, ...others]);
     await behind.hours(30);
@@ -179,7 +179,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.findings()).toEqual([{ kind: 'object_unlisted', object: foreign }]);
   });
 
-  test('are listed when the hour has more objects than a manifest holds, and after a pause of days', async () => {
+  test('are listed once after a pause of days, even if a manifest cannot hold all objects', async () => {
     const behind = await Behind.lacking(ledger.slice(2, 6));
     await behind.hours(26);
     behind.clock.advance(2 * DAY_MS);

@@ -25,7 +25,7 @@ async function keysOf(ledger: LedgerRows): Promise<ReadonlySet<string>> {
 
 const keyOf = ({ pk, sk }: Record<string, unknown>): string => `${String(pk)} ${String(sk)}`;
 
-test('all rows are read by a scan, and the rows of a period by the outcomes of the period', async () => {
+test('a scan reads all rows, and the outcomes of a period lead to the rows of this period', async () => {
   const api = new Api();
   const { client } = api.world.store.database;
   const pacing = { clock: api.clock, entropy: countingEntropy() };
@@ -56,7 +56,7 @@ test('all rows are read by a scan, and the rows of a period by the outcomes of t
   for (const row of last) expect(read).not.toContain(keyOf(row));
 });
 
-test('a row that a function overwrites without a request is reported', async () => {
+test('a row overwritten directly in the table is reported', async () => {
   const api = new Api();
   const payment = await api.paid('p-1');
   const { client } = api.world.store.database;

@@ -117,7 +117,7 @@ describe('a manifest', () => {
     expect(await archive.verified()).toEqual({ manifests: 11, objects: 64, findings: [] });
   });
 
-  test('continues in the next hour when the time was too short', async () => {
+  test('is continued in the next hour if the time runs out', async () => {
     const archive = new Archive();
     for (let index = 0; index < 5; index += 1) await archive.arrives();
     const slow = { nowMs: () => (archive.clock.advance(HOUR_MS / 8), archive.clock.nowMs()) };
@@ -127,7 +127,7 @@ describe('a manifest', () => {
   });
 });
 
-/** Returns objects whose client crashes at one call, before or after the call takes effect. */
+/** Returns an object store whose client crashes at one call, before or after the call takes effect. */
 function killedAt(call: number, isAfter: boolean, objects: StoredObjects & ArchiveObjects) {
   let calls = 0;
   const through = async <Answer>(act: () => Promise<Answer>): Promise<Answer> => {
@@ -162,7 +162,7 @@ describe('manifest writers', () => {
     },
   );
 
-  test('write one list when two run concurrently, in any order of their calls', async () => {
+  test('write one list when two of them run concurrently, in any order of their calls', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), async (scheduler) => {
         const archive = new Archive();
@@ -184,7 +184,7 @@ describe('manifest writers', () => {
     );
   });
 
-  test('write nothing after being overtaken for hours', async () => {
+  test('write nothing if rivals have already written for hours', async () => {
     const archive = new Archive();
     await archive.hours(2);
     archive.clock.advance(HOUR_MS);
@@ -206,7 +206,7 @@ describe('manifest writers', () => {
     expect(await archive.verified()).toEqual({ manifests: 5, objects: 11, findings: [] });
   });
 
-  test('do not continue a manifest that was tampered with', async () => {
+  test('refuse to continue after a tampered manifest', async () => {
     const archive = new Archive();
     await archive.hours(2);
     archive.set(manifestName(2), '{}\n');
@@ -216,7 +216,7 @@ describe('manifest writers', () => {
 });
 
 describe('verification', () => {
-  test('detects a cut tail by the time, and an archive without manifests', async () => {
+  test('detects missing newest manifests by the time, and an archive without manifests', async () => {
     const archive = new Archive();
     expect(await archive.findings()).toEqual([]);
     await archive.hours(6);
@@ -229,7 +229,7 @@ describe('verification', () => {
     expect(await archive.findings()).toEqual([{ kind: 'manifest_missing', object: manifestName(1) }]);
   });
 
-  test('of a period reads the manifests that can list its objects, and finds what is missing from them', async () => {
+  test('reads only manifests that can list objects of the period, and reports missing objects', async () => {
     const archive = new Archive();
     await archive.hours(100, 1);
     const removed = [...archive.memory.objects.keys()].filter((name) => name.startsWith('ledger/'))[50] ?? '';
@@ -253,7 +253,7 @@ describe('verification', () => {
     expect(await archive.findings()).toEqual([{ kind: 'object_unlisted', object: foreign }]);
   });
 
-  test('reports a manifest without a signature by the key', async () => {
+  test('reports a manifest that the required key did not sign', async () => {
     const archive = new Archive();
     const [key, other] = [
       generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -311,7 +311,7 @@ test('reports every single change, cut, swap or removal of a manifest or object,
       const [text, rivalText] = [archive.textOf(name), archive.textOf(rival)];
       const place = other % text.length;
       let expected = new Set([name]);
-      // The verification of lines compares an object's content with its name.
+      // Objects are only removed here. The verification of lines compares their content with their names.
       if (how === 'remove' || what === 'object') archive.memory.objects.delete(name);
       else if (how === 'byte')
         archive.set(name, `${text.slice(0, place)}${text[place] === '7' ? '8' : '7'}${text.slice(place + 1)}`);
@@ -321,7 +321,7 @@ test('reports every single change, cut, swap or removal of a manifest or object,
         archive.set(rival, text);
         expected = new Set(name === rival ? [] : [name, rival]);
       } else {
-        // The newest manifests are excluded: within the allowed delay a missing manifest is not a cut tail.
+        // The newest manifests are excluded, because they may be missing within the allowed delay.
         const cut = 4 + (other % (HOURS - 4));
         for (const each of names.slice(-cut)) archive.memory.objects.delete(each);
         expected = new Set([names.at(-cut - 1) ?? '']);
@@ -343,7 +343,6 @@ const forgery = fc.record({
   other: fc.nat({ max: 1_000 }),
 });
 
-/** Applies one change to the manifests. */
 async function forge(archive: Archive, { how, at, other }: { how: string; at: number; other: number }): Promise<void> {
   const names = [...archive.memory.objects.keys()].filter((name) => name.startsWith('manifests/')).sort();
   const name = names[at % names.length] ?? '';
@@ -370,8 +369,8 @@ function probed(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Moves manifests back in time and empties them. @param isHashed recomputes their hashes and links, so that only
- * signatures differ
+ * Moves manifests back in time and empties them. @param isHashed whether to recompute their hashes and links, so that
+ * only signatures differ
  */
 async function moveBack(
   archive: Archive,

@@ -8,10 +8,10 @@ import { hex } from '../../lambdas/kernel/hash-chain.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Fields } from './verify-world.ts';
 
-/** Sequence of the record with index 0. */
+/** Sequence number of the record with index 0. */
 export const FIRST_SEQUENCE = 1000;
 
-/** A bucket in memory: objects are written once and never changed. */
+/** An in-memory bucket. Objects are written once and never changed. */
 export class MemoryArchive implements ArchiveObjects, StoredObjects {
   readonly objects = new Map<string, ArchiveObject>();
   readonly asked: string[] = [];

@@ -7,7 +7,7 @@ export function refused(name: string, status: number): Error {
   return new S3ServiceException({ name, message: 'refused', $fault: 'client', $metadata: { httpStatusCode: status } });
 }
 
-/** Answers a write after the checks of the bucket policy and of S3 itself. */
+/** Handles a write, with the checks of the bucket policy and of S3 itself. */
 export async function answerPut(archive: MemoryArchive, command: object): Promise<unknown> {
   if (!(command instanceof PutObjectCommand)) throw new Error(`unsupported command ${command.constructor.name}`);
   const { Key: name = '', Body, ChecksumSHA256, IfNoneMatch } = command.input;
@@ -19,7 +19,6 @@ export async function answerPut(archive: MemoryArchive, command: object): Promis
   return {};
 }
 
-/** Returns an S3 client that writes into this archive. */
 export function memoryS3(archive: MemoryArchive): S3Client {
   return { send: (command: object) => answerPut(archive, command) } as unknown as S3Client;
 }

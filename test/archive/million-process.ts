@@ -14,12 +14,12 @@ import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/
 import { FIRST_SEQUENCE, streamLine, streamRecord } from './memory-archive.ts';
 
 /**
- * Verifies generated payments of two transitions against their archive in a separate process, so that its memory can be
- * measured.
+ * Verifies generated payments, each with two transitions, against their archive. Runs as a separate process, so that
+ * its memory can be measured.
  */
 
 const PAGE = 500;
-/** Lines in an object: the largest batch size of the archiver. */
+/** Number of lines in an object: the archiver's largest batch size. */
 const OBJECT = 5_000;
 const transitions = Number(process.argv[2]);
 /** Index of the payment with a row that differs from its archived line. */

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { whole } from '../support/slice.ts';
 
-/** Heap limits. Without them, garbage stays until the machine's memory is used up. Megabytes. */
+/** Heap limits, in megabytes. Without them, garbage accumulates until the machine's memory is used up. */
 const HEAP = ['--max-old-space-size=128', '--max-semi-space-size=8'];
 
 test('verifies a million transitions against their archive in less than 300 MB of memory', async () => {

@@ -55,7 +55,7 @@ function putBack(sequence: number, source: readonly Fields[] = originals, ledger
 const entries = () => activity().listActivity('deployment', { order: 'oldest_first', limit: 10 });
 
 describe('a Ledger row', () => {
-  test('that was overwritten is reported and put back with an entry in the activity log, and then everything verifies', async () => {
+  test('is reported when overwritten, and is put back with an entry in the activity log', async () => {
     await overwrite({ ...original(2), postings: [] });
     expect(await verified()).toEqual([['changed', 2]]);
 
@@ -75,20 +75,20 @@ describe('a Ledger row', () => {
     ]);
   });
 
-  test.each([2, 4])('that was removed is put back: %d of 4', async (sequence) => {
+  test.each([2, 4])('is put back when removed: %d of 4', async (sequence) => {
     await remove(original(sequence));
     expect(await putBack(sequence)).toBe('put');
     expect(await verified()).toEqual([]);
     expect(await rowsOf(api)).toHaveLength(originals.length + 1);
   });
 
-  test('that is unchanged is left alone, and nothing is recorded', async () => {
+  test('is left alone when unchanged, without an entry in the activity log', async () => {
     expect(await putBack(2)).toBe('is_there');
     expect(await putBack(9)).toBe('no_original');
     expect(await entries()).toEqual([]);
   });
 
-  test('is not replaced by a row that is not the original', async () => {
+  test('is replaced only by the original row', async () => {
     await overwrite({ ...original(2), postings: [] });
     const forged = [{ ...original(2), type: 'payment.failed' }, { ...original(3), sk: 'T#000002' }, original(1)];
     for (const other of forged) expect(await putBack(2, [{ ...other, sk: 'T#000002' }])).toBe('does_not_fit');
@@ -96,7 +96,7 @@ describe('a Ledger row', () => {
     expect(await verified()).toEqual([['changed', 2]]);
   });
 
-  test('is put back although the next row was overwritten, too', async () => {
+  test('is put back even if the next row was overwritten too', async () => {
     await overwrite({ ...original(2), postings: [] });
     await overwrite({ ...original(3), occurredAtMs: 1 });
     expect(await putBack(2)).toBe('put');
@@ -105,7 +105,7 @@ describe('a Ledger row', () => {
     expect(await verified()).toEqual([]);
   });
 
-  test('that a rival changes repeatedly is left alone after several attempts', async () => {
+  test('is left alone after several attempts if a rival keeps changing it', async () => {
     await overwrite({ ...original(2), occurredAtMs: 0 });
     let changes = 0;
     const contested: LedgerRows = {

@@ -86,7 +86,7 @@ describe('the record of a verification', () => {
     expect(many).toMatchObject({ found: 30, first: kinds.slice(0, 20) });
   });
 
-  test('states the reason of a failure without a verdict, and the error is rethrown so that the run is retried', async () => {
+  test('states why a run failed, and the error is rethrown for a retry', async () => {
     const away = new Error('S3 is away');
     const bucket = () => Promise.reject(away);
     const { recorded, reported, error } = await verified(rows, { bucket });
@@ -97,14 +97,14 @@ describe('the record of a verification', () => {
     expect(await verified(rows, { bucket }, noRecord)).toMatchObject({ recorded: undefined, error: away });
   });
 
-  test('rethrows a failed write although there are findings, so that the run is retried', async () => {
+  test('a failed write of the record is rethrown for a retry, even if there are findings', async () => {
     const lost = new Error('no record');
     const { reported, error } = await verified(rows.slice(1), {}, { write: () => Promise.reject(lost) });
     expect(error).toBe(lost);
     expect(reported).toMatchObject([{ verdict: 'differs' }]);
   });
 
-  test('is one object for each run, and a repeated run overwrites nothing', async () => {
+  test('is one object per run, which a repeated run does not overwrite', async () => {
     const archive = new AuditedArchive();
     for (let time = 0; time < 2; time += 1) await archive.verified(NOON_MS);
     await archive.verified(NOON_MS, { verdict: 'differs', found: 1, first: [FINDING] });
@@ -124,7 +124,7 @@ describe('the last verifications', () => {
     return verified.find(({ kind }) => kind === 'day');
   };
 
-  test('are listed for each kind, newest first, with the hour in which a verification was due', async () => {
+  test('are listed by kind, newest first, with the last due hour of each kind', async () => {
     const { verified, areManifestsOverdue } = await readAudit(await auditedArchive(FINDING), NOON_MS);
     const reported = verified.map(({ verifications, ...kind }) => ({
       ...kind,
@@ -144,7 +144,7 @@ describe('the last verifications', () => {
     expect(areManifestsOverdue).toBe(false);
   });
 
-  test('are overdue when none has ended since a due time', async () => {
+  test('are overdue if none has completed since the due time', async () => {
     const archive = await auditedArchive(FINDING);
     expect(await dayOf(archive, NOON_MS + 14 * HOUR_MS)).toMatchObject({ isOverdue: false });
     // The run of the second hour can be retried until the third hour begins.
@@ -153,7 +153,7 @@ describe('the last verifications', () => {
     expect(await readAudit(archive, NOON_MS + 3 * HOUR_MS)).toMatchObject({ areManifestsOverdue: true });
   });
 
-  test('are never overdue in an empty or young archive, and overdue in an old archive without any verification', async () => {
+  test('are overdue in an old archive without any verification, but not in an empty or young archive', async () => {
     const archive = new AuditedArchive();
     expect(await readAudit(archive, NOON_MS)).toMatchObject({ manifests: [], areManifestsOverdue: false });
     await archive.manifest(NOON_MS);
@@ -162,7 +162,7 @@ describe('the last verifications', () => {
     expect(await dayOf(archive, NOON_MS + DAY_MS)).toMatchObject({ verifications: [], isOverdue: true });
   });
 
-  test('keep findings visible behind many newer verifications without findings', async () => {
+  test('include a verification with findings, even behind many newer ones without findings', async () => {
     const archive = new AuditedArchive();
     await archive.verified(NOON_MS, { kind: 'part', verdict: 'differs', found: 1, first: [FINDING] });
     for (let hour = 1; hour < 60; hour += 1) await archive.verified(NOON_MS + hour * HOUR_MS, { kind: 'part' });
@@ -171,7 +171,7 @@ describe('the last verifications', () => {
     expect(verifications.at(-1)).toMatchObject({ first: [FINDING] });
   });
 
-  test('contain only records of the auditor: any other text under a matching name is counted, but not trusted', async () => {
+  test('contain only records of the auditor, and only the number of other texts under matching names', async () => {
     const archive = await auditedArchive(FINDING);
     const held: Verification = {
       kind: 'day',
@@ -191,7 +191,7 @@ describe('the last verifications', () => {
     expect(await dayOf(archive)).toMatchObject({ unreadable: 3, verifications: [{ verdict: 'holds' }, { found: 1 }] });
   });
 
-  test('of partial runs are due in the first hours of a month, if the archive existed before that month', () => {
+  test('are due in the first hours of a month for partial runs, if the archive existed before that month', () => {
     const due = (nowMs: number) => lastDueMs('part', nowMs, BEGIN_MS, BEGIN_MS);
     expect(due(BEGIN_MS + DAY_MS)).toBeUndefined();
     expect([3, 20 * 24].map((hours) => due(MIDNIGHT_MS + hours * HOUR_MS))).toEqual(
@@ -201,7 +201,7 @@ describe('the last verifications', () => {
 });
 
 describe('the newest manifests', () => {
-  test('are shown as stored in the bucket, and a missing or changed manifest is reported', async () => {
+  test('are shown as stored in the bucket, and missing or changed ones are reported', async () => {
     const archive = await auditedArchive(FINDING);
     for (let hour = 0; hour < 30; hour += 1) await archive.manifest(NOON_MS + hour * HOUR_MS);
     const second = manifestName(32);
@@ -232,7 +232,7 @@ describe('the newest manifests', () => {
   });
 });
 
-test('the route reports a missing archive, and for an empty archive that nothing was verified', async () => {
+test('the route reports a missing archive, or an empty archive without verifications', async () => {
   const off = await new Api().get('/v1/admin/audit');
   expect(off.body).toMatchObject({ archive: null, verified: [], manifests: [], manifests_overdue: false });
   const empty = await new Api({ archive: new AuditedArchive() }).get('/v1/admin/audit');

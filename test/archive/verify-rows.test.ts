@@ -53,7 +53,7 @@ const without = (rows: readonly Fields[], row: Fields | undefined) => rows.filte
 const instead = (rows: readonly Fields[], row: Fields, by: Fields) => rows.map((each) => (each === row ? by : each));
 
 describe('verification of rows', () => {
-  test('finds nothing in written rows, in any order, and with lines that are archived twice', async () => {
+  test('finds nothing in intact rows, in any order and with lines that are archived twice', async () => {
     expect(ledger.length).toBeGreaterThan(15);
     expect(await verified(ledger, objectsOf(ledger))).toEqual([]);
     expect(await verified(ledger.toReversed(), objectsOf(ledger).toReversed())).toEqual([]);
@@ -101,7 +101,7 @@ describe('verification of rows', () => {
     expect(kindsOf(await verified([...ledger, foreign], objectsOf(ledger)))).toEqual(['chain_broken', 'not_archived']);
   });
 
-  test('reports archived lines that differ from each other', async () => {
+  test('reports archived lines of one row that differ from each other', async () => {
     const objects = objectsOf(ledger);
     const [first] = objects[0] ?? [];
     const last = objects[2] ?? [];
@@ -111,7 +111,7 @@ describe('verification of rows', () => {
     expect(kindsOf(await verified(ledger, objects))).toEqual(['lines_differ']);
   });
 
-  test('does not report rows that are written during the run', async () => {
+  test('does not report rows written during the run', async () => {
     const last = longest().at(-1);
     const early = ledgerOf(without(ledger, last));
     const late = ledgerOf(ledger);
@@ -148,7 +148,7 @@ describe('verification of rows', () => {
     }
   });
 
-  test('that continues much later does not expect archived lines of rows written after it read the archive', async () => {
+  test('expects no archived lines of rows written after it read the archive, even if it continues much later', async () => {
     const last = longest().at(-1) ?? {};
     const lastMs = Number(last['occurredAtMs']);
     const early = without(ledger, last);
@@ -166,7 +166,7 @@ describe('verification of rows', () => {
     expect((await verifyRows(tools, later, JSON.parse(JSON.stringify(saved)) as RowsState)).findings).toEqual([]);
   });
 
-  test('of the archive alone checks its chains', async () => {
+  test('checks the chains of the archive when it runs without a Ledger', async () => {
     const run = async (objects: readonly (readonly Fields[])[]) => {
       parts.close();
       parts = rowFiles(4);
@@ -180,15 +180,16 @@ describe('verification of rows', () => {
     ]);
   });
 
-  test('of the archive alone does not report rows that may still be in transit', async () => {
-    // Page with the second row not yet written ── its object, and a page with the third ── page with the third.
+  test('does not report rows in transit when it runs without a Ledger', async () => {
+    // The run reads past the place of the second row before its object is written, and then reads a page with the third
+    // row.
     const [, second = {}] = longest();
     const tools = { archive: archiveOf(objectsOf(without(ledger, second))), parts, save: () => undefined };
     const request = { bounds: NO_BOUNDS, archivedUntilMs: Number(second['occurredAtMs']) };
     expect((await verifyRows(tools, request)).findings).toEqual([]);
   });
 
-  test('of the archive alone for a period reports nothing when the clocks of adjacent rows differ', async () => {
+  test('reports nothing for a period of the archive alone when the clocks of adjacent rows differ', async () => {
     const times = [10, 30, 20, 40];
     const rows = longest().slice(0, times.length);
     expect(rows).toHaveLength(times.length);

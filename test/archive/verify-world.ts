@@ -61,7 +61,7 @@ export function ledgerOf(items: readonly Fields[]): LedgerRows {
   };
 }
 
-/** Returns an archive of these objects, each with the rows of its lines. */
+/** Returns an archive of these objects, each given as the rows of its lines. */
 export function archiveOf(objects: readonly (readonly Fields[])[]): ArchiveLines {
   return {
     page: async (after, _bounds: Bounds) => {

@@ -11,7 +11,9 @@ import type { EventUnits } from './bench-event-units.ts';
 import { PartitionMeter } from './bench-partition-meter.ts';
 import { typicalPayment, typicalTools } from './bench-typical-payment.ts';
 
-/** Pays, projects, fans out and delivers: every write of a payment with a reference and one webhook endpoint. */
+/**
+ * Meters every write of payments with a reference and one webhook endpoint: payment, projection, fan-out and delivery.
+ */
 export async function paidCapacity(payments: number): Promise<PartitionMeter> {
   const clock = new SimulatedClock();
   const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
@@ -38,7 +40,8 @@ export async function paidCapacity(payments: number): Promise<PartitionMeter> {
 }
 
 /**
- * Returns the units of the busiest partition in these places: tables or indexes, optionally with a partition prefix.
+ * Returns the units of the busiest partition in these tables or indexes, each optionally followed by a partition
+ * prefix.
  */
 const busiestOf = (meter: PartitionMeter, ...places: readonly string[]): number =>
   Math.max(

@@ -32,18 +32,19 @@ import { typicalPayment, typicalProcessor, typicalTools } from './bench-typical-
 export interface CountedPath {
   /** Write units, indexes included. */
   readonly writeUnits: number;
-  /** Number of reading calls. Each reads at most four kilobytes, so it costs at most one read unit. */
+  /** Number of read requests. Each reads at most four kilobytes, so it costs at most one read unit. */
   readonly reads: number;
   /** Bytes stored in each table and its indexes until they expire. */
   readonly storedBytes: Readonly<Record<string, number>>;
 }
 
 /**
- * Storage overhead that DynamoDB adds to each item (Amazon DynamoDB developer guide, "Item sizes and formats"). Bytes.
+ * Storage overhead that DynamoDB adds to each item, in bytes (Amazon DynamoDB developer guide, "Item sizes and
+ * formats").
  */
 const OVERHEAD_BYTES = 100;
 
-/** The product's stores over an in-memory DynamoDB that counts all calls. */
+/** The production stores over an in-memory DynamoDB that counts all requests. */
 class CountedWorld {
   readonly clock = new SimulatedClock();
   readonly #meter = new PartitionMeter(TABLE_SHAPES);
@@ -166,16 +167,15 @@ async function runPath(): Promise<CountedPath> {
 const SETTLED_MS = 5 * 60_000;
 
 /**
- * Returns the read units of a run that finds no work, as the deployed functions query: the mean over the runs of a
- * month.
+ * Returns the mean read units of a run that finds no work, over the runs of a month. The queries are those of the
+ * deployed functions.
  */
 async function idleReads(): Promise<number> {
   const system = await SimulatedSystem.begin(1);
   let units = 0;
   const { database } = system.account;
   const isVoid = database.isVoid.bind(database);
-  // This function is called for each query. A query of an empty partition costs half a unit, or one unit when
-  // consistent.
+  // Called for each query. A query of an empty partition costs half a unit, or one unit when consistent.
   database.isVoid = (query) => {
     units += query.ConsistentRead === true ? 1 : 0.5;
     return isVoid(query);

@@ -18,7 +18,7 @@ export function engineProcess(
     store: new DynamoDbStore(documentClient(client), tables, { clock: systemClock, entropy: systemEntropy }),
     processor,
     runner: idempotentRunner,
-    // Each process has its own cache, because processes cache different answers.
+    // Each process has its own cache, because processes cache different responses.
     replays: new ProcessReplayCache(),
     clock: systemClock,
     entropy: systemEntropy,

@@ -18,7 +18,6 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { emptyTables, Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** The settings of a batch function. */
 interface BatchSettings {
   readonly memoryMb: number;
   readonly batch: number;
@@ -26,7 +25,7 @@ interface BatchSettings {
   readonly atOnce: number;
 }
 
-/** Number of calls for one event. */
+/** Number of calls per event, by service. */
 interface EventCalls {
   readonly dynamodb: number;
   readonly bus: number;
@@ -87,8 +86,8 @@ function paid(number: number, nowMs: number): readonly Transition[] {
 }
 
 /**
- * Memory size that gives a function one whole CPU (AWS Lambda developer guide, "Configure Lambda function memory").
- * Megabytes.
+ * Memory size that gives a function one whole CPU, in megabytes (AWS Lambda developer guide, "Configure Lambda function
+ * memory").
  */
 const MB_OF_A_PROCESSOR = 1_769;
 /** CPU time of an SDK call, in milliseconds: 0.3 on a desktop CPU, times two and a half on Lambda. */

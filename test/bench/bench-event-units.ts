@@ -18,7 +18,7 @@ import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { PartitionMeter } from './bench-partition-meter.ts';
 import { typicalPayment } from './bench-typical-payment.ts';
 
-/** The cost of the last event of a history in the Views. Write units, indexes included. */
+/** Cost of a history's last event in the Views, in write units including indexes. */
 export interface EventUnits {
   /** The event type, and for a dispute its outcome. */
   readonly event: string;
@@ -29,7 +29,10 @@ export interface EventUnits {
 const MAX_OF_ORDER = 6;
 const MAX_OF_DISPUTE = 9;
 
-/** Projects the histories with the Views store over an in-memory DynamoDB, and counts the last event of each. */
+/**
+ * Projects the histories with the Views store over an in-memory DynamoDB, and counts the write units of the last event
+ * of each.
+ */
 export async function eventUnits(): Promise<readonly EventUnits[]> {
   const histories = [...ORDERS.map(orderHistory), ...DISPUTES.map(disputeHistory)];
   return Promise.all(histories.map(counted));

@@ -4,8 +4,8 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 const CONTAINER_BYTES = 3;
 
 /**
- * Returns the size of an item as DynamoDB counts it: names and values in UTF-8 (Amazon DynamoDB developer guide,
- * "DynamoDB item sizes and formats"). Bytes.
+ * Returns the size of an item in bytes, as DynamoDB counts it: names and values in UTF-8 (Amazon DynamoDB developer
+ * guide, "DynamoDB item sizes and formats").
  */
 export function itemSizeBytes(item: Readonly<Record<string, AttributeValue>>): number {
   return sum(Object.entries(item).map(([name, value]) => utf8(name) + valueBytes(value)));
@@ -21,10 +21,7 @@ function valueBytes(value: AttributeValue): number {
   throw new Error(`unknown size of ${JSON.stringify(Object.keys(value))}`);
 }
 
-/**
- * Returns the size of a number: one byte for every two significant digits, one additional byte, and one for a minus
- * sign.
- */
+/** Returns the size of a number in bytes: one for every two significant digits, one more, and one for a minus sign. */
 function numberBytes(text: string): number {
   const digits = text.replace(/^-/, '').replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
   return Math.ceil(digits.length / 2) + 1 + (text.startsWith('-') ? 1 : 0);

@@ -7,7 +7,7 @@ export interface MeteredCall {
   /** Operation name, for example `TransactWriteItems`. */
   readonly name: string;
   readonly kind: 'read' | 'write';
-  /** False if a condition refused the call or it failed. */
+  /** False if the call failed or a condition refused it. */
   readonly applied: boolean;
   /** Request units, indexes included. A refused call reports none. */
   readonly units: number;

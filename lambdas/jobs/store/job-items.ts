@@ -39,7 +39,7 @@ export function runsPartition(jobId: string): string {
 /**
  * Returns the sort key of a run. Runs sort by their scheduled times.
  *
- * @param scheduledForMs Unix milliseconds, whole seconds
+ * @param scheduledForMs Unix milliseconds; must be a whole second
  */
 export function runSortKey(jobId: string, scheduledForMs: number): string {
   return sortKeyOf(jobId, runIdOf(jobId, scheduledForMs));
@@ -54,11 +54,10 @@ function sortKeyOf(jobId: string, runId: RunId): string {
 }
 
 /**
- * Builds the row of a run. A run that never began or never ended expires, too: the retention is far longer than the day
- * that a run may take plus the 14 days that its message may stay in the dead-letter queue.
+ * Builds a run's row. Runs that never began or never ended expire too: the retention far exceeds the one day that a run
+ * may take plus the 14 days that its message may stay in the dead-letter queue.
  *
- * @param writtenUnder the lock and token of the writer, by which the writer recognizes its own write; absent for an
- * accepted run
+ * @param writtenUnder lock and token by which the writer recognizes its own write; absent for an accepted run
  */
 export function runRow(run: JobRun, writtenUnder?: string): Item {
   return {
@@ -73,7 +72,7 @@ export function parseRun(item: Item): JobRun {
   return runItem.parse(item);
 }
 
-/** Returns a text that is unique for each acquisition of each lock. */
+/** Returns an identifier that is unique to one acquisition of one lock. */
 export function takingOf({ name, token }: JobLock): string {
   return `${name}#${token}`;
 }

@@ -7,8 +7,8 @@ import { jobMessageText } from '../use/job-message.ts';
 import type { JobTasks } from '../use/job-runs.ts';
 
 /**
- * Sends one message for a run to the queue of its job's worker. A send that failed may have been applied; a second
- * message of a run has no effect after the run has continued.
+ * Creates `JobTasks` that send a run's message to the queue of its job's worker. A failed send may still have delivered
+ * the message; a duplicate has no effect once the run has continued.
  *
  * @param queueUrls the queues that this function may write to
  */
@@ -34,7 +34,7 @@ export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWork
   };
 }
 
-/** Creates the `JobTasks` with the queues of the function's settings. */
+/** Creates `JobTasks` with the function's SQS client and queue URLs. */
 export function configuredJobTasks({ sqs }: Queues, queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
   return sqsJobTasks(sqs(), queueUrls);
 }

@@ -23,37 +23,37 @@ export interface AcceptRunTools {
 }
 
 export interface AcceptRun {
-  /** For the executor, derived from the run-id; for an operator, from the idempotency key and its scope. */
+  /** Derived from the run-id for the executor, or from the idempotency key and its scope for an operator. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
   /** The id of an existing job. */
   readonly jobId: string;
   /** The scheduled time, in Unix milliseconds. @default now; a retry keeps the time of the first request */
   readonly scheduledForMs?: number;
-  /** The operator's request, for the activity log. @default the schedule requests the run */
+  /** The operator's request, recorded in the activity log. @default none: the schedule requested the run */
   readonly requestedBy?: OperatorCause;
 }
 
 /** The result of accepting a run, in order of precedence. */
 export type AcceptRunOutcome =
   | { readonly kind: 'first'; readonly runId: RunId; readonly answer: Answer }
-  /** The stored answer, verbatim. */
+  /** The stored response, verbatim. */
   | { readonly kind: 'replay'; readonly runId: RunId; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
-  /** The time is older than the retention of runs, so it is not known whether the job ran then. */
+  /** The scheduled time is older than the retention of runs, so Payonce cannot know whether the job ran then. */
   | { readonly kind: 'too_old' }
   | { readonly kind: 'in_the_future' };
 
 /**
- * Maximum time by which the Scheduler's clock may be ahead, in milliseconds: two clocks may each be wrong by five
- * minutes. A refused run would never be executed.
+ * Maximum time by which a scheduled time may be in the future, in milliseconds. The Scheduler's clock and this clock
+ * may each be wrong by five minutes, and a refused run would never be executed.
  */
 const AHEAD_MS = 600_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Accepts a run, once for each scheduled time, for any number of callers, idempotency keys and requests. Each request
- * also enqueues the run for its worker, unless the run has ended. The worker does the work.
+ * Accepts one run per scheduled time, however many callers, idempotency keys and requests ask for it. Each request also
+ * enqueues the run for its worker, unless the run has ended. The worker does the work.
  *
  *   A (clock)    ── record A + run T ✓ ── enqueue ✓
  *   B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run in progress)
@@ -75,7 +75,7 @@ export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Prom
 type Prepared = { readonly kind: 'accept'; readonly run: JobRun; readonly answer: Answer } | Refused;
 type Refused = Extract<AcceptRunOutcome, { kind: 'too_old' | 'in_the_future' }>;
 
-/** Accepts a run without a claim, because record and run are one write. */
+/** Accepts a run without a claim, because one write stores both the record and the run. */
 class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
   readonly operationId: OperationId;
   readonly #tools: AcceptRunTools;
@@ -104,8 +104,8 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
   }
 
   /**
-   * Writes the record and the run. Of two concurrent deliveries of one request, the second finds the record of the
-   * first and returns its answer.
+   * Writes the record and the run. If two deliveries of one request overlap, the second finds the record of the first
+   * and returns its stored response.
    */
   async write(prepared: Prepared): Promise<Written<Prepared, AcceptRunOutcome>> {
     if (prepared.kind !== 'accept') return { kind: 'done', outcome: prepared };
@@ -140,7 +140,10 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
     return judged.kind === 'replay' ? { ...judged, runId: this.#runIdIn(judged.answer) } : judged;
   }
 
-  /** Returns the run-id of the stored answer. For a request without a time, this is the run-id of the first request. */
+  /**
+   * Returns the run-id for a stored response. If the request has no scheduled time, this is the run-id of the first
+   * request.
+   */
   #runIdIn({ body }: Answer): RunId {
     const { jobId, scheduledForMs } = this.#request;
     if (scheduledForMs !== undefined) return runIdOf(jobId, scheduledForMs);

@@ -3,18 +3,18 @@ import type { RunId } from '../domain/job-run.ts';
 
 interface RunRequest {
   readonly runId: RunId;
-  /** The job's admin route. */
+  /** Path of the job's admin route. */
   readonly path: string;
-  /** The scopes of the credential. */
+  /** Scopes of the executor's credential for this request. */
   readonly scopes: readonly string[];
-  /** Unix milliseconds, whole seconds. */
+  /** Scheduled time in Unix milliseconds, a whole second. */
   readonly scheduledForMs: number;
 }
 
-/** The admin routes of jobs, as the executor sees them. */
+/** Client with which the executor calls the jobs' admin routes. */
 export interface JobRoutes {
   /**
-   * Requests a run with one call, with the run-id as the idempotency key. Does not retry.
+   * Sends one request for a run, with the run-id as the idempotency key. Does not retry.
    *
    * @throws RetryableError, AmbiguousError or TerminalError when the run was not accepted, or its acceptance is unknown
    */

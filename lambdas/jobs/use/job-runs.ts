@@ -3,13 +3,14 @@ import type { OperationId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { JobRun, RunId } from '../domain/job-run.ts';
 
-/** The lock that permits one run of a job to work. Its token grows with every acquisition and fences earlier owners. */
+/**
+ * Lock that lets one run of a job execute at a time. Its token grows with every acquisition and fences earlier owners.
+ */
 export interface JobLock {
-  /** The job's id, or the run's id where runs may overlap. */
+  /** The job's id, or the run's id for a job whose runs may overlap. */
   readonly name: string;
   /** The run that has acquired the lock. */
   readonly runId: RunId;
-  /** The fencing token. */
   readonly token: number;
   readonly leaseExpiresAtMs: number;
 }
@@ -30,12 +31,12 @@ export interface RunsPage {
   readonly beforeMs?: number;
 }
 
-/** Stores the runs of jobs, and the job locks. */
+/** Stores job runs and job locks. */
 export interface JobRunStore {
   /**
-   * Writes the effect record, the run and the entry of the activity log in one transaction. An existing run stays unchanged.
+   * Writes the effect record, the run and the activity log entry in one transaction. An existing run stays unchanged.
    *
-   * @param activity the entry, when an operator requested the run
+   * @param activity the activity log entry; set only when an operator requested the run
    */
   accept(record: EffectRecord, run: JobRun, activity?: ActivityDraft): Promise<AcceptOutcome>;
   readAccepted(operationId: OperationId): Promise<EffectRecord | undefined>;
@@ -44,10 +45,10 @@ export interface JobRunStore {
   /** Lists runs, newest scheduled time first. */
   listRuns(jobId: string, page: RunsPage): Promise<readonly JobRun[]>;
   /**
-   * Acquires the lock when it is free, when its lease has ended, or when the same run has it. The token is always new,
-   * so that the later of two workers of one run continues.
+   * Acquires the lock if it is free, its lease has expired, or the same run already holds it. Every acquisition issues
+   * a new token, so the later of two workers on one run continues.
    *
-   * @returns undefined when another run has the lock
+   * @returns undefined when another run holds the lock
    */
   lock(
     name: string,
@@ -55,10 +56,10 @@ export interface JobRunStore {
     times: { readonly nowMs: number; readonly leaseExpiresAtMs: number },
   ): Promise<JobLock | undefined>;
   /**
-   * Replaces version `version - 1` of the run, only while the lock has this token. Extends the lease, or releases the lock
-   * when the run has ended.
+   * Replaces version `run.version - 1` of the run if the lock still has this token. Extends the lease, or releases the
+   * lock when the run has ended.
    *
-   * @returns false when a rival has the lock, or the run has changed
+   * @returns false when a rival holds the lock, or the run has changed
    */
   save(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): Promise<boolean>;
 }

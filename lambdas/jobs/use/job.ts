@@ -1,11 +1,11 @@
 import type { RunId } from '../domain/job-run.ts';
 
-/** The results of a job's items. Each item counts once. */
+/** Number of a job's items by result. Each item counts once. */
 export interface JobCounts {
   readonly done: number;
-  /** Items that are not due or not possible yet. A later run processes them again. */
+  /** Items that are not due or cannot be processed yet. A later run tries them again. */
   readonly left: number;
-  /** Items that failed and were reported. A later run processes them again. */
+  /** Items that failed and were reported. A later run tries them again. */
   readonly failed: number;
 }
 
@@ -32,19 +32,22 @@ export interface JobRunContext {
 }
 
 /**
- * Work that a run processes item by item. After a crash, a worker reads the page again and repeats items; a repeated
- * item has no further effect.
+ * Work that a run processes item by item. After a crash, a worker reads the page again and may process an item twice;
+ * the second time must have no further effect.
  */
 export interface Job<Thing = unknown> {
-  /** Maximum number of items that are processed concurrently. They begin in order and end in any order. @default 1 */
+  /**
+   * Maximum number of items that are processed concurrently. Items begin in order but may finish in any order. @default
+   * 1
+   */
   readonly atOnce?: number;
-  /** Reads the next items, at most `limit`, and changes nothing. @param cursor undefined at the beginning */
+  /** Reads at most `limit` items from the cursor on, and changes nothing. @param cursor undefined at the beginning */
   page(cursor: string | undefined, limit: number, run: JobRunContext): Promise<JobPage<Thing>>;
   /**
-   * Processes one item. Repeated calls take effect once.
+   * Processes one item. Must be idempotent.
    *
-   * @param deadlineMs the time, in Unix milliseconds, at which an item with several parts stops and counts the rest as
-   * left
+   * @param deadlineMs time, in Unix milliseconds, at which an item with several parts stops and counts the remaining
+   * parts as left
    * @throws when the item failed; it counts as failed, and the run continues
    */
   handle(thing: Thing, run: JobRunContext & { readonly deadlineMs: number }): Promise<JobCounts>;

@@ -15,8 +15,8 @@ type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
 type Watched = Timed & Pick<JobEntry, 'id'>;
 
 /**
- * Returns the longest permitted time without a successful run, in seconds. For a frequent job: the maximum duration of
- * a run plus one period of five minutes. For any other job: the time from one run to the end of the next run, plus one
+ * Returns the longest permitted time without a successful run, in seconds. For a frequent job, this is a run's maximum
+ * duration plus one period of five minutes. For any other job, it is one interval plus the maximum duration plus one
  * hour.
  */
 export function longestSilenceSeconds({ every, maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Timed): number {
@@ -32,8 +32,8 @@ interface OverdueTools {
 }
 
 /**
- * Returns the jobs without a successful run in time. For a job that never ran, the time counts from the first check
- * that found no run and set a mark, so that a new job is not overdue before its first scheduled time.
+ * Returns the ids of the jobs whose last successful run is too long ago. If a job never ran, the time counts from the
+ * first check that found no run and set a mark, so that a new job is not overdue before its first scheduled time.
  */
 export async function overdueJobs(
   { runs, marks, listed }: OverdueTools,
@@ -43,12 +43,12 @@ export async function overdueJobs(
   const overdue: string[] = [];
   for (const job of [...own, ...listed]) {
     const sinceMs = nowMs - longestSilenceSeconds(job) * 1_000;
-    // A run that was scheduled earlier may have ended since then.
+    // A run that was scheduled before `sinceMs` may have ended after it.
     const fromMs = sinceMs - (job.maxDuration ?? JOB_DEFAULT_MAX_DURATION_SECONDS) * 1_000;
     const found = await runs.listRuns(job.id, { limit: MAX_RUNS, fromMs });
     if (found.some(({ status, endedAtMs = 0 }) => status === 'succeeded' && endedAtMs >= sinceMs)) continue;
     const [earlier] = await runs.listRuns(job.id, { limit: 1, beforeMs: sinceMs });
-    // The mark of a silent job still exists after the job's last row has expired.
+    // Called for every silent job, so that its mark still exists after its last row has expired.
     const missedSinceMs = await firstMissed(marks, job.id, nowMs);
     if (earlier !== undefined || missedSinceMs <= sinceMs) overdue.push(job.id);
   }
@@ -56,8 +56,8 @@ export async function overdueJobs(
 }
 
 /**
- * Returns the time at which a check first found no run, and stores it as a mark if there is none. The mark's name
- * differs from the mark of any job, because ids contain no colon.
+ * Returns the time at which a check first found no run, and stores it as a mark unless one exists. Job ids contain no
+ * colon, so this name never equals the name of a job's own mark.
  */
 async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promise<number> {
   const name = `missed:${jobId}`;
@@ -70,14 +70,13 @@ async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promi
 export interface WatchJobsTools extends OverdueTools {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly reportOverdue: (overdue: readonly string[]) => void;
-  /** Receives the error when the runs cannot be read. The job itself continues. */
+  /** Called when the runs cannot be read. The job itself continues. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * Adds the report of overdue jobs to a job that runs every minute: the first run of every five minutes starts with the
- * report. The job's scheduled times may differ from whole minutes: `rate(1 minute)` counts from the creation of the
- * schedule.
+ * Wraps a job that runs every minute, so that its first run in every five minutes begins by reporting overdue jobs. The
+ * scheduled times need not be whole minutes, because `rate(1 minute)` counts from the creation of the schedule.
  */
 export function watchingJobs<Thing>(job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
   const { clock, reportOverdue, report } = tools;

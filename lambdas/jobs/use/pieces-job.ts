@@ -5,8 +5,8 @@ import type { Job, JobCounts, JobRunContext } from './job.ts';
 export type Piece = (run: JobRunContext & { readonly deadlineMs: number }) => Promise<JobCounts>;
 
 /**
- * Creates a job of a few sweeps, in sequence. Each sweep reads a different queue, so that an unavailable queue does not
- * block the other queues. A sweep can be repeated safely.
+ * Creates a job that runs several sweeps in sequence. Each sweep reads a different queue, so an unavailable queue does
+ * not block the others. A sweep can be repeated safely.
  *
  * @param pieces the sweeps by name; the names are also the cursors
  */

@@ -18,12 +18,12 @@ export interface RequestRunTools {
 }
 
 /**
- * Time limit of the call, in milliseconds. Longer than the route takes with a cold start, and much shorter than the
- * executor's timeout.
+ * Timeout of the request to the route, in milliseconds. It exceeds the route's duration with a cold start, and is much
+ * shorter than the executor's timeout.
  */
 const ASK_TIMEOUT_MS = 10_000;
 
-/** Returns whether the run of a scheduled time was requested and accepted. */
+/** Reports whether the run for a scheduled time has been requested and accepted. */
 export async function isRequested(
   { records, digest }: Pick<RequestRunTools, 'records' | 'digest'>,
   jobId: string,
@@ -34,14 +34,14 @@ export async function isRequested(
 
 export interface RequestedRun {
   readonly runId: RunId;
-  /** `asked_before`: an earlier invocation requested the run, and no call was made. */
+  /** `asked_before`: an earlier invocation requested the run, so this one sent no request. */
   readonly kind: 'asked' | 'asked_before';
 }
 
 /**
- * Requests the run of a scheduled time. This needs no claim: the route accepts a run once, however often it is
- * requested, so another invocation can replace an executor that crashed before or after its call. The record only
- * avoids further calls.
+ * Requests the run for a scheduled time. No claim is needed: the route accepts a run once, however often it is
+ * requested, so another invocation can replace an executor that crashed before or after its request. The record only
+ * avoids further requests.
  *
  *   A ── find ── ask ✓ ── (dies)
  *   B ──────────────────── find ── ask ✓ (the same run-id: a replay) ── record ✓

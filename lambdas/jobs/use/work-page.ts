@@ -49,7 +49,7 @@ export async function workPage(
   return { counts, items, failures, ...defined({ cursor }) };
 }
 
-/** Returns the name of the item to skip, and the cursor after it. The name is absent when no item is left. */
+/** Returns the name of the item to skip, and the cursor after it. The name is absent when no item remains. */
 export async function itemToSkip(job: Job, run: JobRun): Promise<{ readonly name?: string; readonly cursor?: string }> {
   const { items, next } = await readPage(job, run, 1);
   const [item] = items;

@@ -43,14 +43,13 @@ export interface JobObserver {
 export interface WorkRunTools {
   readonly runs: Pick<JobRunStore, 'readRun' | 'lock' | 'save'>;
   readonly tasks: JobTasks;
-  /** The jobs of this worker. */
   readonly jobs: Partial<Record<JobId, Job>>;
   readonly observer: JobObserver;
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** The result of a message. */
+/** Result of processing a message. */
 export type Worked =
   /** A page is done, and the message for the next page was sent. */
   | 'continued'
@@ -65,7 +64,6 @@ export type Worked =
   /** The run has ended, does not exist, or was continued by another message. */
   | 'nothing_to_do';
 
-/** The job of one message, and the tools for it. */
 interface Work {
   readonly tools: WorkRunTools;
   readonly job: Job;
@@ -126,7 +124,7 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
   const { tools, entry } = work;
   const { runs, clock } = tools;
   const { id: jobId } = entry;
-  // Checked before the lock: late messages of an ended run must not block other runs.
+  // Checked before acquiring the lock, so that late messages of an ended run do not block other runs.
   const found = await runs.readRun(jobId, runId);
   if (found === undefined || isEnded(found)) return 'nothing_to_do';
   const livesMs = workerLivesMs(found, clock.nowMs());
@@ -142,10 +140,10 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
 }
 
 /**
- * Handles a message of a run that has continued since. The worker that continued the run has sent its own message, so
- * this message ends here. Otherwise each duplicate would cause further messages until the run ends, and their number
+ * Handles a message of a run that has since continued. The worker that continued the run has sent its own message, so
+ * this message is dropped. Otherwise, each duplicate would cause further messages until the run ends, and their number
  * would double whenever the result of a send is unknown. Only a redelivered message, or one whose page a worker began
- * but did not finish, may be the last message of the run:
+ * but did not finish, may be the run's last message and is replaced by a new one:
  *
  *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
  */
@@ -167,7 +165,7 @@ async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<Claime
 }
 
 /**
- * Works on the claimed page.
+ * Processes the claimed page.
  *
  * @returns the run to write; nothing is written yet
  */
@@ -204,11 +202,12 @@ async function skipItem({ job, entry, tools }: Work, run: JobRun): Promise<JobRu
 }
 
 /**
- * Delays a second message of the run until the worker of the page has certainly ended. The message is not discarded, because
- * it may be the message of a worker that has just crashed.
+ * Delays a duplicate message of the run until the page's worker has certainly stopped. The message is not discarded,
+ * because it may belong to a worker that has just crashed.
  */
 async function waitForWorker({ tools }: Work, run: JobRun, livesMs: number): Promise<Worked> {
-  // If a fast clock wrote `begunAtMs`, the difference is too large. No worker runs longer than its timeout.
+  // If a fast clock wrote `begunAtMs`, `livesMs` is too large, so the delay is capped at the timeout, which no worker
+  // exceeds.
   await tools.tasks.enqueue(run, Math.min(JOB_WORKER_TIMEOUT_SECONDS, Math.ceil(livesMs / 1000)));
   return 'waiting';
 }
@@ -224,8 +223,8 @@ async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPag
 }
 
 /**
- * Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. Each
- * time, the version grows, so that only one of several messages of the run keeps waiting, and the others are dropped.
+ * Sends the message again with a delay until the other run has ended, for at most the run's maximum duration. Each send
+ * increases the version, so that only one of the run's messages keeps waiting and the others are dropped.
  */
 async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
   const { tools, entry } = work;
@@ -250,8 +249,8 @@ async function fail(work: Work, run: JobRun, lock: JobLock, reason: string): Pro
 }
 
 /**
- * Handles a write that a rival fenced. A worker of the same run has increased the version and continues the run. If
- * another run has the lock, the version is unchanged and the message is sent again with a delay.
+ * Handles a write that was fenced. If a worker of the same run increased the version, that worker continues the run. If
+ * another run holds the lock, the version is unchanged and the message is sent again with a delay.
  *
  * @param run the run as this worker last read or wrote it
  */
@@ -265,8 +264,8 @@ async function fenced(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
 }
 
 /**
- * Releases the lock of a run that ended before this worker acquired the lock: writing the run again releases it, if
- * this worker still has it.
+ * Releases the lock of a run that had ended before this worker acquired the lock. Writing the run again releases the
+ * lock if this worker still holds it.
  */
 async function releaseLock({ tools }: Work, run: JobRun | undefined, lock: JobLock): Promise<Worked> {
   if (run !== undefined) await save(tools, { ...run, version: run.version + 1 }, lock);

@@ -30,7 +30,7 @@ export function includesRole(given: Role, needed: Role): boolean {
   return ROLES.indexOf(given) >= ROLES.indexOf(needed);
 }
 
-/** Names of the outputs that the stacks print and that the local start, the operator's commands and the tests read. */
+/** Names of the stack outputs that the local start, the operator commands and the tests read. */
 export const StackOutput = {
   apiUrl: 'ApiUrl',
   sandboxUrl: 'SandboxUrl',

@@ -10,42 +10,43 @@ export const Environment = {
   registryTable: 'REGISTRY_TABLE',
   viewsTable: 'VIEWS_TABLE',
   /**
-   * JSON, `IdentityProviderSettings`: the provider that authenticates operators. Absent when operators use API keys.
+   * JSON, `IdentityProviderSettings`: the identity provider that authenticates operators. Absent when operators use API
+   * keys.
    */
   identityProvider: 'IDENTITY_PROVIDER',
   /**
-   * JSON, `ConsoleSignIn`: how operators sign in to the console with a provider. Absent when operators use API keys.
+   * JSON, `ConsoleSignIn`: settings of operators' console sign-in with an identity provider. Absent when operators use
+   * API keys.
    */
   consoleSignIn: 'CONSOLE_SIGN_IN',
   /**
-   * JSON, `ApprovalRules`: which requests of operators wait for a second person. Absent when every request takes effect
-   * immediately.
+   * JSON, `ApprovalRules`: selects the operators' requests that need a second person's approval. When absent, every
+   * request takes effect immediately.
    */
   approvals: 'APPROVALS',
-  /** JSON, `RateLimit`: the limit of payments and reads for each tenant without a limit of its own. */
+  /** JSON, `RateLimit`: the limit on payments and reads for each tenant without a limit of its own. */
   tenantLimit: 'TENANT_LIMIT',
-  /** JSON, `Retention`: hours of the scopes that deviate from RETENTION_HOURS. */
+  /** JSON, `Retention`: hours for the scopes that override RETENTION_HOURS. */
   retention: 'RETENTION',
   /**
    * JSON, an object of strings: the deployment's settings for the activity log, without secrets and personal addresses.
    */
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
   /**
-   * JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies, and a payment without a
-   * match is refused.
+   * JSON, `RoutingRule[]`: selects the processor of each new payment. The first matching rule applies; a payment
+   * without a match is refused.
    */
   processorRoutes: 'PROCESSOR_ROUTES',
   /** Set after a table was lost together with records of claims. Absent otherwise. */
   claimsLost: 'CLAIMS_LOST',
   /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how their callbacks are verified. */
   callbackSources: 'CALLBACK_SOURCES',
-  /** The name of the bus that events are put on. */
+  /** Name of the event bus to which events are published. */
   eventBus: 'EVENT_BUS',
   /** Time after which an event that the projector has not processed is republished, in seconds. */
   lostAfterSeconds: 'LOST_AFTER_SECONDS',
-  /** The queue in which a function parks a record that it cannot read, complete and with the reason. */
+  /** The queue in which a function parks unreadable records, complete and with the reason. */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
-  /** The bucket of the archive. */
   archiveBucket: 'ARCHIVE_BUCKET',
   /** The ARN of the KMS key that signs manifests of the archive. */
   archiveSigningKey: 'ARCHIVE_SIGNING_KEY',
@@ -56,7 +57,7 @@ export const Environment = {
   webhookRootSecretId: 'WEBHOOK_ROOT_SECRET_ID',
   /** The secret with the keys for hashing e-mail addresses. Payments and orders are found by these hashes. */
   emailKeysSecretId: 'EMAIL_KEYS_SECRET_ID',
-  /** `true` lets webhooks go to loopback addresses, over plain HTTP too. */
+  /** `true` permits webhooks to loopback addresses, including over plain HTTP. */
   webhookLoopback: 'WEBHOOK_LOOPBACK',
   /** The secret with which the executor signs its credentials. */
   jobCredentialSecretId: 'JOB_CREDENTIAL_SECRET_ID',
@@ -83,13 +84,13 @@ export const SandboxEnvironment = {
   callbackAddressParameter: 'CALLBACK_ADDRESS_PARAMETER',
 } as const;
 
-/** An OpenID Connect provider whose tokens name operators. */
+/** OpenID Connect provider whose tokens identify operators. */
 export interface IdentityProviderSettings {
   readonly issuer: string;
   readonly audience: string;
   /** The token claim that contains the role, or a list that contains the role. */
   readonly roleClaim: string;
-  /** The role for each value of the claim. @default the values are the names of roles */
+  /** The role for each value of the claim. @default the claim's values are role names */
   readonly roles?: Readonly<Record<string, Role>>;
 }
 
@@ -109,7 +110,7 @@ export interface RoutingRule {
   readonly processor: string;
 }
 
-/** Read by Node.js: the number of threads for blocking work such as DNS look-ups. */
+/** Node.js setting: number of threads for blocking work such as DNS look-ups. */
 export const NODE_THREADS = 'UV_THREADPOOL_SIZE';
 
 /** Set when functions record spans (setting `tracing`). */

@@ -1,14 +1,14 @@
 /** Names on the event bus that functions and stacks share. */
 
 /**
- * The `source` of everything that Payonce puts on the bus; the `detail-type` is the event's name, the `detail` a
+ * The `source` of every Payonce event on the bus. The `detail-type` is the event's name, and the `detail` is a
  * PayonceEvent as JSON.
  */
 export const EVENT_SOURCE = 'payonce';
 
-/** Metrics of the relay and of the consumers, as the functions count them and the stacks watch them. */
+/** Metrics of the relay and the consumers, which functions count and stacks monitor. */
 export const EventMetric = {
-  /** Events put on the bus. */
+  /** Events published to the bus. */
   published: 'event_published',
   /** Events that could not be published; the Stream redelivers them. */
   publishFailed: 'event_publish_failed',
@@ -16,10 +16,10 @@ export const EventMetric = {
   consumed: 'event_consumed',
   /** Redelivered events that had already taken effect. */
   consumedBefore: 'event_consumed_before',
-  /** Deliveries at which a consumer failed or was busy; the queue redelivers the event. */
+  /** Deliveries for which a consumer failed or was busy; the queue redelivers the event. */
   consumeFailed: 'event_consume_failed',
   /**
-   * Records that were parked, complete and with the reason, because they cannot be read or the bus refuses them. Raises
+   * Records that were parked, complete and with the reason, because they are unreadable or the bus refused them. Raises
    * an alarm.
    */
   parked: 'event_parked',
@@ -29,7 +29,7 @@ export const EventMetric = {
   toReview: 'payment_to_review',
   /** Minutes whose events were not republished, because consumers no longer keep their records of events that old. */
   beyondReach: 'event_minutes_beyond_reach',
-  /** Age of the oldest event in a batch since its transition, in milliseconds. */
+  /** Age of the oldest event in a batch, in milliseconds since its transition. */
   age: 'event_age',
 } as const;
 
@@ -43,15 +43,15 @@ export const CONSUMER_TIMEOUT_SECONDS = 30;
 export const CONSUMER_LEASE_SECONDS = 35;
 
 /**
- * Number of a consumer's failures, three minutes apart, after which the event is parked. Outages, throttled functions
- * and rivals' claims do not count as failures: the event waits.
+ * Number of consumer failures, three minutes apart, after which an event is parked. Outages, throttled functions and
+ * rivals' claims do not count as failures; the event waits.
  */
 export const CONSUMER_TRIES = 5;
 
 /** The delay before a failed message is retried, in seconds; equal to the visibility timeout of its queue. */
 export const RETRY_DELAY_SECONDS = 180;
 
-/** Message attribute: how many times the processing of the message has failed. */
+/** Message attribute with the number of failed attempts to process the message. */
 export const FAILURES_ATTRIBUTE = 'failures';
 
 /**

@@ -7,7 +7,7 @@ export const MAX_BODY_BYTES = 32 * 1024;
  */
 export const MAX_CALLBACK_BYTES = 256 * 1024;
 
-/** The limit of requests of one kind from one tenant in one mode. */
+/** Limit on requests of one kind, per tenant and mode. */
 export interface RateLimit {
   /** Requests per second, a positive whole number. */
   readonly rate: number;
@@ -19,6 +19,6 @@ export interface RateLimit {
 export const HIGHEST_LIMIT = 10_000;
 
 /**
- * Maximum number of requests of one tenant and mode that wait for another request at the same time (`Prefer: wait`).
+ * Maximum number of requests per tenant and mode that may wait for another request at the same time (`Prefer: wait`).
  */
 export const MAX_WAITS = 10;

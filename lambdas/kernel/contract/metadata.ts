@@ -1,4 +1,4 @@
-/** Names in a payment's metadata that Payonce reads. Rules of the bus match them, too. */
+/** Payment metadata names that Payonce reads. Event bus rules match them, too. */
 export const MetadataName = {
   /** The address to which a receipt is sent. */
   receiptEmail: 'receipt_email',

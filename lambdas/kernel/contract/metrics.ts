@@ -8,18 +8,18 @@ export interface AlarmEntry {
   readonly description: string;
   /** The entry in docs/operate/runbook/ with the steps to take: `<page>.md#<heading in lower case, with hyphens>`. */
   readonly entry: string;
-  /** Whether the alarm exists only in deployments that accept orders. @default it exists in all deployments */
+  /** True if the alarm exists only in deployments that accept orders. @default the alarm exists in all deployments */
   readonly ofOrders?: true;
 }
 
 /** Events that should not happen. Each has an alarm. */
 export const ALARMS = {
-  /** The charge is recorded and queued for its return. */
+  /** The charge is recorded and queued to be refunded or voided. */
   late_success: {
     description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
     entry: 'payments.md#late-success',
   },
-  /** The fact was not posted. Exception: a success is posted if Payonce had given up the refund before. */
+  /** The fact was not posted, unless it is the success of a refund that Payonce had given up. */
   contradiction: {
     description: 'A processor reported a fact that contradicts the payment.',
     entry: 'payments.md#contradiction',
@@ -61,26 +61,26 @@ export type OutboundMetric =
   | 'outbound_capped'
   | 'outbound_breaker_opened'
   | 'outbound_dead_lettered'
-  /** A call that failed in its process; a delayed message repeats it one last time. */
+  /** A call that failed in its process; a delayed message retries it one last time. */
   | 'outbound_delayed'
   /** A dead letter that could not be stored; its fault was thrown instead. */
   | 'outbound_dead_letter_failed';
 
 /** Metrics of the archive. */
 export type ArchiveMetric =
-  /** A manifest was written that lists every object that arrived. */
+  /** A manifest that lists every object that arrived was written. */
   | 'archive_listed'
   /** Events were published, but nothing was archived for an hour. */
   | 'archive_stopped'
   /** Differences that a verification found. */
   | 'archive_differs';
 
-/** The dimension that names the vendor. All functions that call this vendor count together, under one service name. */
+/** Dimension that names the vendor. All functions that call a vendor count under one service name. */
 export const VENDOR_DIMENSION = 'vendor';
 export const OUTBOUND_SERVICE = 'vendors';
 
 /**
- * Requests beyond the limit of their tenant: counted once for all functions together, and once with the tenant as a
+ * Requests beyond their tenant's limit. Each is counted twice: in the total of all functions, and with the tenant as a
  * dimension.
  */
 export const TENANT_LIMITED = 'tenant_limited';
@@ -88,7 +88,7 @@ export const LIMITS_SERVICE = 'limits';
 export const TENANT_DIMENSION = 'tenant';
 
 /**
- * Executions of all functions that ended with an error, a crash or a timeout, counted from the lines that Lambda writes
- * to their logs.
+ * Executions that ended with an error, a crash or a timeout, counted across all functions from the lines that Lambda
+ * writes to their logs.
  */
 export const FUNCTION_FAILED = 'function_failed';

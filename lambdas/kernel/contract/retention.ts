@@ -11,14 +11,15 @@ export const RETENTION_HOURS = {
   /** Scopes named by the team's own services (`idempotent`). */
   default: 24,
   /**
-   * Payments, changes of payments, and orders, over HTTP or by an event: the time for which their answers are replayed.
+   * Time for which responses to payments, payment changes and orders are replayed, whether requested over HTTP or by an
+   * event.
    */
   payments: 7 * 24,
-  /** Work that is redelivered or repeated: events, callbacks, and administrative requests. */
+  /** Work that may be redelivered or retried: events, callbacks, and administrative requests. */
   events: 30 * 24,
 } as const;
 
-/** Hours of the scopes that deviate from {@link RETENTION_HOURS}. */
+/** Retention in hours of the scopes that override {@link RETENTION_HOURS}. */
 export type Retention = Readonly<Partial<Record<string, number>>>;
 
 /** Returns the retention of a scope, in hours. */
@@ -37,6 +38,6 @@ export const QUEUE_DAYS = 14;
 export const REDELIVERED_HOURS = (REPLAY_HORIZON_DAYS + QUEUE_DAYS) * 24;
 
 /**
- * Maximum share by which a retention is extended, so that records that were created together do not expire together.
+ * Maximum fraction by which a retention is extended, so that records that were created together do not expire together.
  */
 export const RETENTION_JITTER = 0.1;

@@ -14,7 +14,7 @@ export const OperationPrefix = {
   capture: 'cap_',
   cancel: 'can_',
   refund: 'ref_',
-  /** The return (a refund or a void) of a charge that its payment must not have. */
+  /** A refund or void of a charge that its payment must not have. */
   return: 'rtn_',
   order: 'ord_',
   /** The result of an inquiry at a processor. */
@@ -24,11 +24,11 @@ export const OperationPrefix = {
   correction: 'cor_',
   decision: 'dec_',
   annotation: 'ann_',
-  /** The verdict of a second person on a request of an operator. */
+  /** A second person's verdict on an operator's request. */
   approval: 'apr_',
   /** A request that creates or rotates an API key. */
   keyRequest: 'mkr_',
-  /** A request that changes a limit of a tenant. */
+  /** A request that changes a tenant's limit. */
   limitRequest: 'lim_',
   /** An operator's request that moves messages back to their queue. */
   redrive: 'rdq_',
@@ -69,16 +69,16 @@ export const RegistryRow = {
   apiKeyUse: 'KEY_USE#',
   /** All tenants, by id. One partition. */
   tenants: 'TENANTS',
-  /** The owners: each tenant in each mode. One partition. */
+  /** All owners: each pair of tenant and mode. One partition. */
   owners: 'OWNERS',
   reference: 'REF#',
-  /** Requests of operators that wait or waited for a second person. One partition, by time. */
+  /** Operators' requests that wait, or waited, for a second person's approval. One partition, sorted by time. */
   approvals: 'APPROVALS',
   /** The usage of a tenant's limits. */
   limit: 'LIMIT#',
   /** Personal data of one payment or order. Deleting the row erases it. */
   details: 'DETAILS#',
-  /** A charge to return. This and the next five kinds are entries of queues of unfinished work. */
+  /** A charge to refund or void. This kind and the next five are entries in queues of unfinished work. */
   return: 'RETURN#',
   inquiry: 'INQUIRY#',
   openOrder: 'ORDER#',
@@ -86,7 +86,7 @@ export const RegistryRow = {
   orphan: 'ORPHAN#',
   keptOrphan: 'ORPHAN_KEPT#',
   /**
-   * The count of e-mails to one recipient from one tenant on one day. Keyed by a digest, so that no key contains an
+   * Number of e-mails from one tenant to one recipient on one day. Keyed by a digest, so that no key contains an
    * address.
    */
   emailCount: 'EMAIL_COUNT#',
@@ -122,7 +122,7 @@ export const QueueRow = {
   return: 'QUEUE_RETURN#',
   openOrder: 'QUEUE_ORDER#',
   orphan: 'QUEUE_ORPHAN#',
-  /** Orphans whose charge names no payment; they probably belong to another program. */
+  /** Orphaned callbacks whose charge names no payment; they probably belong to another program. */
   foreignOrphan: 'QUEUE_FOREIGN#',
 } as const;
 

@@ -16,8 +16,8 @@ export const IdempotencyTable = {
     /** Number, 0 to 31. */
     partitionKey: 'openShard',
     /**
-     * Number, Unix milliseconds: the end of the lease or, after a release, of the send window; after that, the time of
-     * the next look-up by a job.
+     * Number, Unix milliseconds: first the end of the lease or, after a release, the end of the send window; then the
+     * time of the next look-up by a job.
      */
     sortKey: 'dueAtMs',
   },
@@ -34,7 +34,10 @@ export const LedgerTable = {
   },
 } as const;
 
-/** Registry: rows that a sweep or a job reads when they are due, and payments and orders by e-mail address. */
+/**
+ * Registry: two indexes of due rows, one for a sweep and one for jobs, and an index of payments and orders by e-mail
+ * address.
+ */
 export const RegistryTable = {
   dueIndex: {
     name: 'webhook-due',
@@ -61,7 +64,7 @@ export const RegistryTable = {
   },
 } as const;
 
-/** Views: lists rows of the table a second time, in the same order but under another partition. */
+/** Views: the index lists rows a second time under another partition, in the same order. */
 export const ViewsTable = {
   listsIndex: {
     name: 'lists',
@@ -70,11 +73,11 @@ export const ViewsTable = {
   },
 } as const;
 
-/** Number of partitions that spread the writes of the index of open claims. A multiple of the other shard counts. */
+/** Number of partitions over which writes to the open-claims index are spread. A multiple of the other shard counts. */
 export const INDEX_SHARDS = 32;
 
 /**
- * Number of partitions that spread the outcomes of a day. At 1,000 payments a second, each partition receives 125 write
- * units a second, of the 1,000 that it accepts. Reading a range of time costs one query per partition.
+ * Number of partitions over which a day's outcomes are spread. At 1,000 payments per second, each partition receives
+ * 125 of the 1,000 write units per second that it accepts. Reading a time range costs one query per partition.
  */
 export const OUTCOME_SHARDS = 8;

@@ -3,7 +3,10 @@
  * (AWS: "Amazon API Gateway quotas", integration timeout of a REST API).
  */
 
-/** Maximum time until a client is answered, in seconds. An outcome that is not known by then is committed as 202. */
+/**
+ * Maximum time until a client receives a response, in seconds. If the outcome is still unknown then, the response is
+ * 202.
+ */
 export const REQUEST_BUDGET_SECONDS = 20;
 
 /**
@@ -16,28 +19,28 @@ export const PAYMENTS_TIMEOUT_SECONDS = 24;
 export const LEASE_SECONDS = 25;
 
 /**
- * Time after a claim in which its charge may be sent, in seconds, so that a payer is not charged hours after leaving
- * the checkout.
+ * Time after a claim, in seconds, within which its charge may be sent. It prevents charging a payer hours after the
+ * payer left the checkout.
  */
 export const SEND_WINDOW_SECONDS = 15 * 60;
 
 /** Maximum duration of a consumer's call (sending a receipt, with its retries), in seconds. */
 export const RECEIPT_SECONDS = 20;
 
-/** Time after which the loop of a webhook lane begins no further call, in seconds. */
+/** Time after which a webhook lane's loop starts no further request, in seconds. */
 export const LANE_RUN_SECONDS = 15;
 
-/** Time limit of one call of a webhook endpoint, in seconds. */
+/** Timeout of one request to a webhook endpoint, in seconds. */
 export const WEBHOOK_CALL_SECONDS = 10;
 
-/** Time to claim a message before its calls and to commit after them, with retries, in seconds. */
+/** Time to claim a message before its calls and to commit after them, including retries, in seconds. */
 const AROUND_CALLS_SECONDS = 3;
 
 /**
- * Maximum processing time of one message in seconds, by function. An execution that processes the messages of a batch
- * one after the other begins a message only if that much time is left. Otherwise a message in progress at the timeout
- * would look like the cause of the timeout. Each value is shorter than the timeout of its function by at least a
- * second, so that the first message always begins.
+ * Maximum processing time of one message, in seconds, by function. An execution that processes a batch sequentially
+ * begins a message only if that much time remains. Otherwise, a message in progress at the timeout would look like the
+ * cause of the timeout. Each value is shorter than its function's timeout by at least a second, so that the first
+ * message always begins.
  */
 export const LONGEST_MESSAGE_SECONDS = {
   paymentRequest: REQUEST_BUDGET_SECONDS + AROUND_CALLS_SECONDS,
@@ -55,14 +58,14 @@ export const CALLBACKS_TIMEOUT_SECONDS = 20;
 export const REDRIVE_SECONDS = 240;
 
 /**
- * Timeout of a redrive, in minutes: the calls that it has begun end within this time. The dead letters stay hidden from
- * other readers for a minute longer.
+ * Timeout of a redrive, in minutes. The calls that it has begun finish within this time. The dead letters stay hidden
+ * from other readers for a minute longer.
  */
 export const REDRIVE_TIMEOUT_MINUTES = 5;
 
 /**
- * Timeout of the webhook sender, in seconds: ten concurrent calls of ten seconds, with the reads and writes around them
- * and their retries.
+ * Timeout of the webhook sender, in seconds. It covers ten concurrent calls of ten seconds, the reads and writes around
+ * them, and their retries.
  */
 export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
 
@@ -80,7 +83,7 @@ export const REDELIVERY_SECONDS = 6 * 60 * 60;
 export const LONGEST_WAIT_MS = 30 * 60_000;
 
 /**
- * Returns how often a message is received in {@link REDELIVERY_SECONDS}.
+ * Returns the maximum number of times that a message is received within {@link REDELIVERY_SECONDS}.
  *
  * @param hiddenSeconds the visibility timeout of the message's queue
  */
@@ -89,6 +92,6 @@ export function maxReceives(hiddenSeconds: number): number {
 }
 
 /**
- * Timeout of the sandbox's function, in seconds. Longer than the sandbox's slowest answer, for which no caller waits.
+ * Timeout of the sandbox's function, in seconds. Longer than the sandbox's slowest response, for which no caller waits.
  */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

@@ -10,23 +10,21 @@ import type { Clock } from '../world.ts';
  */
 const FRESH_MS = 60_000;
 /**
- * The minimum time between two reads that are caused by callbacks with an unknown signature, in milliseconds. A new
- * secret works within seconds, and most forged callbacks cause no call to Secrets Manager.
+ * Minimum time between two reads triggered by callbacks with an unknown signature, in milliseconds. A new secret works
+ * within seconds, and most forged callbacks cause no request to Secrets Manager.
  */
 const RENEWAL_PAUSE_MS = 10_000;
 /**
- * The maximum age of known secrets while Secrets Manager does not answer, in milliseconds. It is longer than most
- * outages, and limits how long a leaked secret works after its removal.
+ * Maximum age of known secrets while Secrets Manager does not respond, in milliseconds. It is longer than most outages,
+ * and limits how long a leaked secret works after its removal.
  */
 const STALE_MS = 15 * 60_000;
-/** The time after which a processor may retry, in seconds; a hint, because processors choose their own times. */
+/** Suggested time after which a processor may retry, in seconds. Processors choose their own times. */
 const RETRY_AFTER_SECONDS = 10;
 
 interface Known {
   readonly secrets: readonly string[];
-  /**
-   * The start of the read, in Unix milliseconds. Not the end, so that the secrets never count as newer than they are.
-   */
+  /** Start of the read, in Unix milliseconds. The end of the read could make the secrets seem newer than they are. */
   readonly readAtMs: number;
 }
 
@@ -68,7 +66,7 @@ export class ActiveSecrets {
     const entry = this.#entry(secretId);
     const { known } = entry;
     if (known !== undefined && this.#within(this.#freshMs, known.readAtMs)) return known.secrets;
-    // Even in an outage, not every callback causes a read.
+    // Limits the rate of reads in an outage.
     const triedNow = entry.reading === undefined && this.#within(RENEWAL_PAUSE_MS, entry.triedAtMs);
     if (triedNow && known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
     return this.#read(secretId, entry);
@@ -155,7 +153,7 @@ function parsedJson(text: string): unknown {
 }
 
 function unavailable(secretId: string, error: unknown): RetryableError {
-  // The message of a SyntaxError quotes the answer, which contains the secret.
+  // The message of a SyntaxError quotes the response, which contains the secret.
   const cause = error instanceof SyntaxError ? undefined : error;
   return new RetryableError('secrets_unavailable', `The secret ${secretId} cannot be read now.`, {
     cause,

@@ -28,7 +28,7 @@ export interface Pacing {
 
 /** The possible effect of a failed call. */
 type FailureClass =
-  /** A condition rejected the write: an outcome, with the existing item. */
+  /** A condition rejected the write. This is an expected outcome, with the existing item. */
   | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
   /** A rival is writing the same item at this moment; nothing was applied. */
   | { readonly kind: 'conflict' }
@@ -56,7 +56,7 @@ function classify(error: unknown): FailureClass {
     return { kind: 'condition', reasons: [{ Code: 'ConditionalCheckFailed', Item: error.Item }] };
   }
   if (!(error instanceof DynamoDBServiceException)) {
-    // No answer at all: a timeout, a connection reset or a name that did not resolve.
+    // No response at all: a timeout, a connection reset or a name that did not resolve.
     return { kind: isAfterAttempt(error) ? 'ambiguous' : 'terminal' };
   }
   if (THROTTLES.has(error.name)) return { kind: 'throttled' };
@@ -80,11 +80,11 @@ export type WriteResult<Early> =
   | { readonly kind: 'early'; readonly result: Early };
 
 /**
- * Repeats a conditional write until it is applied or refused. `send` must be the same write each time: a transaction
- * with one and the same client token, or a condition that no longer holds after the write, so that a repeated write
- * cannot apply twice.
+ * Retries a conditional write until it is applied or refused. `send` must send the same write each time, so that a
+ * retry cannot apply it twice: a transaction with the same client token, or a write whose condition no longer holds
+ * once it is applied.
  *
- * @param onConflict checks whether the rival's write makes this write unnecessary; undefined repeats this write
+ * @param onConflict checks whether the rival's write makes this write unnecessary; undefined retries this write
  * @throws RetryableError when no attempt was applied, AmbiguousError when an attempt may have been applied,
  * TerminalError when no attempt can succeed
  */
@@ -104,7 +104,7 @@ export async function writeConditionally<Early = never>(
       lastError = error;
       const failure = classify(error);
       if (failure.kind === 'condition') return { kind: 'refused', reasons: failure.reasons };
-      // This failure does not show whether an earlier attempt, whose answer was lost, was applied.
+      // In spite of this failure, an earlier attempt whose response was lost may have been applied.
       if (failure.kind === 'terminal' && mayBeApplied) throw exhausted(error, true);
       if (failure.kind === 'terminal')
         throw new TerminalError('store_refused', 'the store refused a write', { cause: error });
@@ -119,7 +119,7 @@ export async function writeConditionally<Early = never>(
 }
 
 /**
- * Repeats a read until the store answers.
+ * Retries a read until the store responds.
  *
  * @throws RetryableError when the store cannot be read now, TerminalError when a retry cannot succeed
  */

@@ -2,8 +2,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
 /**
- * Time limit of one call, in milliseconds. A call usually takes a few milliseconds, and a request has seconds for
- * several calls.
+ * Timeout of one call to DynamoDB, in milliseconds. A call usually takes a few milliseconds, and a client's request has
+ * seconds for several calls.
  */
 const REQUEST_TIMEOUT_MS = 2_000;
 const CONNECTION_TIMEOUT_MS = 1_000;

@@ -14,8 +14,8 @@ const LETTERS = 32;
 const variables = z.object({ [Environment.emailKeysSecretId]: secretId });
 
 /**
- * Creates the hashes of e-mail addresses: HMAC-SHA256 over owner and address, under each key of the deployment's
- * secret. The keys are read at the first use.
+ * Creates the hasher of e-mail addresses: HMAC-SHA256 over owner and address, with each key of the deployment's secret.
+ * The keys are read on first use.
  *
  * @throws Error naming the variable when it is missing
  */

@@ -23,14 +23,17 @@ export function countLongWaits(
   if (waited > 0) countWaiting(instruments, waited);
 }
 
-/** Counts work that has waited too long, although it may not have reached any function. @param waiting at least 1 */
+/**
+ * Counts work that has waited too long, even if it never reached a function. @param waiting number of waiting items, at
+ * least 1
+ */
 export function countWaiting(instruments: Instruments, waiting: number): void {
   instruments.metrics(ALARM_SERVICE).singleMetric().addMetric(METRIC, MetricUnit.Count, waiting);
 }
 
 /**
- * Returns the times at which the messages of a batch were sent, in Unix milliseconds; empty for an event that is no
- * batch of SQS.
+ * Returns the times at which the messages of a batch were sent, in Unix milliseconds; empty if the event is not an SQS
+ * batch.
  */
 function sentTimesOf(event: unknown): readonly number[] {
   if (typeof event !== 'object' || event === null || !('Records' in event) || !Array.isArray(event.Records)) return [];

@@ -6,7 +6,6 @@ import { ownerToken } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { Clock, Entropy } from '../world.ts';
 
-/** The machine's own clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   sleep: async (ms) => {

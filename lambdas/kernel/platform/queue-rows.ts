@@ -8,8 +8,9 @@ import { type Pacing, readWithRetries, writeConditionally } from './attempts.ts'
 import type { Item } from './items.ts';
 
 /**
- * Number of partitions of a queue. Queues are usually short, and long in an outage. An entry costs at most five write
- * units over its life, two of them in the index. A thousand entries a second stay below half of a partition's capacity.
+ * Number of partitions of a queue. Queues are usually short, but grow in an outage. An entry costs at most five write
+ * units over its life, two of them in the index. A thousand entries per second stay below half of a partition's
+ * capacity.
  */
 export const QUEUE_SHARDS = 8;
 
@@ -70,7 +71,7 @@ export async function readDue<Row>(tools: QueueTools, { of, parse }: Queue<Row>,
 
 /**
  * Reads due entries, longest overdue first. A bounded read starves no entry, because each processed entry gets a later
- * time or leaves the queue. The index is eventually consistent: a row that was just written is in the next read, and
+ * time or leaves the queue. The index is eventually consistent: the next read finds a row that was just written, and
  * processing a row that has just changed has no effect, because every write is conditional on the row as read.
  */
 export async function readPartitions<Row>(

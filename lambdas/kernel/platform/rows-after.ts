@@ -3,12 +3,12 @@ import { KeyAttribute } from '../contract/tables.ts';
 import { type Pacing, readWithRetries } from './attempts.ts';
 import type { Item } from './items.ts';
 
-/** A sort key before every sort key of Payonce. */
+/** A sort key that sorts before every key that Payonce writes. */
 const BEFORE_ALL = ' ';
 
 /**
- * Reads one page of the rows of a partition, in the order of their sort keys. Strongly consistent. One query returns up
- * to a megabyte, so `limit` rows together must be smaller.
+ * Reads one page of a partition's rows in sort-key order, strongly consistently. One query returns at most a megabyte,
+ * so `limit` rows together must be smaller.
  *
  * @param after the sort key of the last row of the previous page
  * @throws RetryableError when the store is unavailable

@@ -1,6 +1,6 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 
-/** Time limit of one call, in milliseconds. A call transfers a file, or a part of a file, of a few megabytes. */
+/** Timeout of one call, in milliseconds. A call transfers a file of a few megabytes, or a part of a file. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
@@ -12,7 +12,7 @@ const CONNECTION_TIMEOUT_MS = 1_000;
 export function s3Client(config: S3ClientConfig = { maxAttempts: 1 }): S3Client {
   return new S3Client({
     ...config,
-    // The local AWS has no host name for each bucket.
+    // The local AWS serves buckets by path, not by host name.
     forcePathStyle: true,
     requestHandler: {
       requestTimeout: REQUEST_TIMEOUT_MS,

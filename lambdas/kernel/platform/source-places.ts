@@ -8,9 +8,9 @@ const PLACE = /(?<file>file:\/\/[^\s:()]+\.mjs):(?<line>\d+):(?<column>\d+)/g;
 const maps = new Map<string, SourceMap | undefined>();
 
 /**
- * Replaces the positions of a stack trace in bundles with the positions in the sources, where a bundle has a source
- * map. Node does the same with `--enable-source-maps`, but reads every map when the function starts, which takes a
- * sixth of the start time. This function reads a map when a fault first needs it.
+ * Replaces bundle positions in a stack trace with source positions, if the bundle has a source map. Node does the same
+ * with `--enable-source-maps`, but reads every map at startup, which takes a sixth of the start time. This function
+ * reads a map when a fault first needs it.
  */
 export function withSourcePositions(stack: string): string {
   return stack.replaceAll(PLACE, (place: string, file: string, line: string, column: string) => {

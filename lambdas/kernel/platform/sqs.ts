@@ -2,8 +2,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Queues } from './system-platform.ts';
 
 /**
- * One attempt. If a message could not be sent, its source is not acknowledged, or a retry of the request sends it
- * again.
+ * One attempt. A message that could not be sent is sent again when its source is redelivered or the request is retried.
  */
 const ONE_ATTEMPT = {
   maxAttempts: 1,

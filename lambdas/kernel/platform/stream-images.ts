@@ -1,9 +1,9 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 
 /**
- * Decodes the image of an item that Lambda delivers in a record of a Stream: DynamoDB's JSON.
+ * Decodes an item image in DynamoDB JSON, as Lambda delivers it in a Stream record.
  *
- * @returns the item, with the base64 text of bytes decoded at any depth
+ * @returns the item, with base64 bytes decoded at any depth
  */
 export function fromStreamImage(image: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, fromValue(value)]));
@@ -19,7 +19,7 @@ function fromValue(value: unknown): unknown {
   return value;
 }
 
-/** Encodes an item as Lambda delivers its image in a record of a Stream, with bytes as base64 text. */
+/** Encodes an item as the image that Lambda delivers in a Stream record, with bytes as base64 text. */
 export function toStreamImage(item: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const text = JSON.stringify(marshall(item), (_name, value: unknown) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,

@@ -25,7 +25,7 @@ export interface Platform extends Pacing {
 
 export interface Queues {
   /**
-   * Creates a client of SQS.
+   * Creates an SQS client.
    *
    * @param config default: one attempt, with time limits
    */

@@ -45,7 +45,8 @@ export type RequestCount =
   | AlarmMetric;
 
 /**
- * Describes an answered request. Must never contain a body, an idempotency key in clear text, an API key or a source.
+ * Describes a request and its response. Must never contain a body, an idempotency key in clear text, an API key or a
+ * source.
  */
 export interface RequestReport {
   readonly requestId: string;
@@ -79,7 +80,7 @@ export interface Telemetry {
 export function standardTelemetry(serviceName: string, instruments: Instruments): Telemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(serviceName);
-  /** Publishes a metric immediately, under the name of a service that all functions share. */
+  /** Publishes a metric immediately, under a service name that all functions share. */
   const shared = (service: string, name: string, times: number, tenant?: string) => {
     const one = instruments.metrics(service).singleMetric();
     if (tenant) one.addDimension(TENANT_DIMENSION, tenant);

@@ -1,8 +1,8 @@
 /** Parses the addresses of callers and settings, so that all code reads them the same way. */
 
 /**
- * Characters that the URL parser drops or replaces, so that the text would show an address other than the address that
- * is called.
+ * Characters that the URL parser drops or replaces. With them, the text would show another address than the one
+ * requested.
  */
 const NOT_AS_WRITTEN = /[\s\p{Cc}\p{Cf}\\]/u;
 /** Requires exactly two slashes, because the parser also accepts an address with no slash or with three. */
@@ -13,7 +13,10 @@ export type WebUrl =
   | { readonly kind: 'good'; readonly url: URL }
   | { readonly kind: 'malformed' | 'not_as_written' | 'not_http' | 'with_user' };
 
-/** Parses an http or https address that names its host as written (WHATWG URL), without user name and password. */
+/**
+ * Parses an http or https address (WHATWG URL). Refuses a text that shows another address than the one requested, and
+ * an address with a user name or password.
+ */
 export function readWebUrl(text: string): WebUrl {
   const url = URL.parse(text);
   if (url === null) return { kind: 'malformed' };

@@ -9,11 +9,10 @@ export interface NotedCall {
   /** `send`: a request that may take effect. `look`: a look-up of an earlier request. */
   readonly do: 'send' | 'look';
   /**
-   * The kind of the answer, or `no_response` (a send that may have taken effect), `not_sent`, or `unavailable` (a
-   * look-up without an answer).
+   * Kind of the response, or `no_response` (a send that may have taken effect), `not_sent`, or `unavailable` (a look-up
+   * without a response).
    */
   readonly result: string;
-  /** Start of the call, in Unix milliseconds. */
   readonly atMs: number;
   /** Milliseconds. */
   readonly tookMs: number;
@@ -24,11 +23,11 @@ export interface EarlierOwner {
   readonly owner: OwnerToken;
   /** Time at which the next owner took over the claim, in Unix milliseconds. */
   readonly untilMs: number;
-  /** The owner released its claim, because it had sent nothing. */
+  /** True if the owner released its claim because it had sent nothing. */
   readonly released?: true;
 }
 
-/** Maximum number of earlier owners that a record keeps: the latest owners. */
+/** Maximum number of earlier owners in a record, which keeps only the latest. */
 const EARLIER_KEPT = 5;
 
 /** Returns the earlier owners of a claim that is taken over at `nowMs`. */
@@ -37,7 +36,7 @@ export function earlierOwners({ earlier = [], owner, released }: OpenRecord, now
   return [...earlier, last].slice(-EARLIER_KEPT);
 }
 
-/** A claim without a stored answer. It never expires: its owner, a retry or the resolver completes it. */
+/** A claim without a stored response. It never expires: its owner, a retry or the resolver completes it. */
 export interface OpenRecord {
   readonly status: 'INPROGRESS';
   readonly operationId: OperationId;
@@ -56,7 +55,7 @@ export interface OpenRecord {
   readonly released: boolean;
   /** The earlier owners, oldest first. Absent when the claim was never taken over. */
   readonly earlier?: readonly EarlierOwner[];
-  /** Whether no run can complete the operation and an alarm has been raised. @default false */
+  /** True if no run can complete the operation and an alarm was raised. @default false */
   readonly undecidable?: boolean;
 }
 
@@ -94,13 +93,13 @@ export interface EffectRecord {
   /** The writer of the record. A writer whose response was lost recognizes its own record by this token. */
   readonly owner: OwnerToken;
   readonly recordedAtMs: number;
-  /** The request's fingerprint and stored answer, when a caller requested the effect. */
+  /** The request's fingerprint and stored response, when a caller requested the effect. */
   readonly request?: {
     readonly fingerprint: Fingerprint;
     readonly answer: Answer;
     /**
-     * End of the time in which the answer is replayed, in Unix seconds. Set for a record that is kept longer than its
-     * answer, because the effect is looked up through the record.
+     * Time until which the response is replayed, in Unix seconds. Set only if the record is kept longer than its
+     * response, because the effect is looked up through the record.
      */
     readonly untilSeconds?: number;
   };

@@ -37,7 +37,7 @@ export function parseDetails(item: Item): z.infer<typeof detailsRow> {
   return detailsRow.parse(item);
 }
 
-/** The keyed hash under which the index of e-mail addresses lists a payment or an order, and its sort key there. */
+/** The keyed hash and the sort key under which the e-mail index lists a payment or an order. */
 export interface FoundByEmail {
   readonly kind: (typeof EmailRow)[keyof typeof EmailRow];
   readonly hash: string;
@@ -45,10 +45,7 @@ export interface FoundByEmail {
   readonly createdAtMs: number;
 }
 
-/**
- * Returns the attributes that list the details row in the index of e-mail addresses. Deleting the row removes it from
- * the index.
- */
+/** Returns the attributes that list the details row in the e-mail index. Deleting the row removes it from the index. */
 export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundByEmail): Item {
   const { partitionKey, sortKey } = RegistryTable.emailIndex;
   return {
@@ -58,11 +55,12 @@ export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundBy
 }
 
 /**
- * Builds a details row, to be written in the transaction of the transition that has the commitment. Only one transition
- * can take a position in the chain, so the row needs no condition. If a restored copy has the row but lost the
- * transition, a condition would refuse the repeated request.
+ * Builds a details row for the same transaction as the transition that holds its commitment. The row needs no
+ * condition, because only one transition can take a position in the chain. A condition would refuse a retry after a
+ * restore that kept the row but lost the transition.
  *
- * @param part as for {@link detailsKey} @param found further attributes, by which an index finds the row
+ * @param part as for {@link detailsKey}
+ * @param found further attributes, by which an index finds the row
  */
 export function detailsItem(
   { registry }: Pick<StoreTables, 'registry'>,

@@ -59,7 +59,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
     const [recordReason, ...reasons] = written.reasons;
     const existing = itemOf(recordReason);
     if (existing !== undefined) {
-      // This call's own record: its first attempt was applied, but the response was lost.
+      // The record is this call's own if an earlier attempt was applied but its response was lost.
       return { kind: parseEffectRecord(existing).owner === record.owner ? 'recorded' : 'recorded_before' };
     }
     return { kind: 'refused', writes: reasons.flatMap((reason, index) => (isRefused(reason) ? [index] : [])) };
@@ -88,8 +88,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
   }
 
   /**
-   * Performs a conditional write. After the write was applied, its condition no longer holds, so the write may be
-   * repeated.
+   * Performs a conditional write. It is safe to retry, because the condition no longer holds once the write is applied.
    */
   async #put(
     item: Record<string, unknown>,

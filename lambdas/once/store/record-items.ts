@@ -35,8 +35,8 @@ const answer = () =>
     body: z.string(),
   });
 /**
- * Calls as compact text, because a record of more than a kilobyte costs a further write unit: `send declined mm7d0qo0
- * eh` for each call, in order.
+ * Calls in order, as compact text: `send declined mm7d0qo0 eh` for each call. A record of more than a kilobyte would
+ * cost a further write unit.
  */
 const calls = () => z.string().transform((text) => text.split(',').map(callOf));
 

@@ -8,13 +8,12 @@ export interface AwaitFirstTools {
   readonly clock: Clock;
 }
 
-/** The preferred wait of a request, and the capacity for waiting requests. */
+/** The preferred wait of a request, and the reservation of slots for waiting requests. */
 export interface Waiting {
-  /** The longest wait, in milliseconds; 0 answers immediately. */
+  /** Maximum wait, in milliseconds; 0 responds immediately. */
   readonly waitMs: number;
   /**
-   * Reserves one of the slots for waiting requests, which are limited because each waiting request occupies an
-   * execution.
+   * Reserves a slot for a waiting request. Slots are limited, because each waiting request occupies an execution.
    *
    * @returns a function that releases the slot; undefined when no slot is free, so that the request is answered
    * immediately
@@ -35,10 +34,10 @@ const LONGEST_PAUSE_MS = 800;
 const MAX_POLLS = 24;
 
 /**
- * Runs an operation. While another request with the same key is in progress, waits for it and replays its answer. If
+ * Runs an operation. While another request with the same key is in progress, waits for it and replays its response. If
  * the lease ends during the wait, this request takes over, as any retry would.
  *
- * @param attempt runs the operation, or replays its answer
+ * @param attempt runs the operation, or replays its response
  * @throws the errors of `attempt`
  */
 export async function awaitFirst<Outcome extends { readonly kind: string }>(

@@ -39,9 +39,9 @@ export function inOwnTables<Event>(writes: (event: Event) => Promise<readonly Co
 }
 
 /**
- * Declares an effect in another system: claim, call, complete. A call that threw is repeated by the next delivery. A
- * call whose process crashed is repeated by a delivery after the lease of its claim has ended. The call must therefore
- * be idempotent by the given operation id.
+ * Declares an effect in another system: claim, call, complete. The next delivery retries a call that threw. If the
+ * process crashed, a delivery after the end of the claim's lease retries the call. The call must therefore be
+ * idempotent by the given operation id.
  */
 export function outside<Event>(call: (event: Event, call: ExternalCall) => Promise<void>): Handle<Event> {
   return { kind: 'outside', call };

@@ -18,12 +18,11 @@ type RowValue =
   | readonly RowValue[]
   | { readonly [name: string]: RowValue };
 
-/** The condition of a write. */
 export type RowCondition =
   | { readonly kind: 'absent' }
   /**
-   * The row is absent, or its numeric attribute `attribute` is less than `than` and, with `of`, the attribute `of` has
-   * that value.
+   * The row is absent, or its numeric attribute `attribute` is less than `than`. With `of`, an existing row must also
+   * have the value `of.value` in the attribute `of.attribute`.
    */
   | {
       readonly kind: 'older';
@@ -62,10 +61,10 @@ export const MAX_CONSUMER_WRITES = 99;
 export type RecordOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before' }
-  /** Nothing was written. `writes` has the indexes of the writes whose condition does not hold. */
+  /** Nothing was written. `writes` contains the indexes of the writes whose condition does not hold. */
   | { readonly kind: 'refused'; readonly writes: readonly number[] };
 
-/** Stores effects in Payonce's own tables: record and effect are one transaction. */
+/** Stores effects in Payonce's own tables, each in one transaction with its record. */
 export interface ConsumerEffects {
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /** Writes the record and the effect in one transaction. */

@@ -36,8 +36,8 @@ import { contention, rounds } from './rounds.ts';
 // ------------------------------------------------------------------------------------------------ claim, call, commit
 
 /**
- * Claim, call, commit: a keyed request with an effect in another system. A payment, a change of a payment and an order each
- * pass in their own {@link Operation}.
+ * Claim, call, commit: a keyed request with an effect in another system. Payments, payment changes and orders each
+ * provide their own {@link Operation}.
  *
  *   claim    one write: the record (owner, lease) and the pending transition
  *   call     the other system, under a key that is the same on every attempt
@@ -45,9 +45,9 @@ import { contention, rounds } from './rounds.ts';
  */
 export interface Operation<Subject, Work, Write, Refusal> {
   readonly key: ClaimedKey;
-  /** The outcome for an idempotency key whose stored answer has expired. */
+  /** The outcome for an idempotency key whose stored response has expired. */
   readonly expired: Refusal;
-  /** The scope of the retention. @default payments */
+  /** The retention scope of the record. @default payments */
   readonly scope?: string;
   /** The time for which the claim excludes rivals, in seconds. @default LEASE_SECONDS */
   readonly leaseSeconds?: number;
@@ -82,7 +82,6 @@ export interface Operation<Subject, Work, Write, Refusal> {
    * record first
    */
   claimAgain(record: OpenRecord): Promise<boolean>;
-  /** Reads the current subject. */
   read(): Promise<Subject>;
   /** Calls the other system, or finds out the outcome of an earlier call. */
   call(held: Held<Subject>): Promise<Work>;
@@ -93,7 +92,10 @@ export interface Operation<Subject, Work, Write, Refusal> {
    * every RetryableError is such a proof
    */
   unsent?(error: unknown): unknown;
-  /** Decides what to write and to answer, given the work. Called a second time after {@link Operation.decideAgain}. */
+  /**
+   * Decides what to write and how to respond, based on the work. Called a second time after {@link
+   * Operation.decideAgain}.
+   */
   conclude(work: Work, nowMs: number, held: Held<Subject>): Conclusion<Write>;
   commit(record: CompletedRecord, expects: ExpectedRecord, write: Write): Promise<CommitOutcome>;
   /** Applies the work to the subject after a rival's write, without another call to the other system. */
@@ -119,7 +121,7 @@ export type Attempt<Subject, Refusal> =
   | 'again';
 
 export interface LostRecord {
-  /** Whether the operation has ended or was answered, so that a second, different answer must not be given. */
+  /** True if the operation has ended or was answered, so that a different response must not be given. */
   readonly isAnswered: boolean;
   readonly isSameRequest: () => boolean;
   /** Time of the first claim, in Unix milliseconds. */
@@ -143,13 +145,13 @@ export interface Conclusion<Write> {
   /** The transitions, and the queue entries that go with them. */
   readonly write: Write;
   readonly answer: Answer;
-  /** The answer as it is stored, without personal data. @default `answer` */
+  /** The response as it is stored, without personal data. @default `answer` */
   readonly stored?: Answer;
-  /** Whether the outcome is not known yet, so that the answer is not final. */
+  /** True while the outcome is unknown, so that the response is not final. */
   readonly unknown: boolean;
   /**
-   * Whether the answer relies on a refusal, or on the fact that nothing was sent. Either is evidence about this owner's
-   * attempt only.
+   * True if the response relies on a refusal, or on the fact that nothing was sent. Both are evidence about this
+   * owner's attempt only.
    */
   readonly isRefusal: boolean;
 }
@@ -176,8 +178,8 @@ export type Executed<Refusal> =
   { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean } | RepeatOutcome | Refusal;
 
 /**
- * Executes an operation so that it takes effect once. A repeated call with the same idempotency key, concurrent or
- * years later, replays the stored answer, finds out the outcome of the first attempt, or is refused.
+ * Executes an operation so that it takes effect once. A retry with the same idempotency key, concurrent or years later,
+ * replays the stored response, finds out the outcome of the first attempt, or is refused.
  *
  * @throws RetryableError when nothing was done; the same key may be used again
  * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
@@ -208,7 +210,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   // ------------------------------------------------------------------------------------------------- before the claim
 
-  /** Returns the stored answer from this process's cache, if any. A warm replay needs no read. */
+  /** Returns the stored response from this process's cache, if any. A warm replay needs no read. */
   replayed(): RepeatOutcome | undefined {
     const { replays, clock } = this.#tools;
     const warm = replays.get(this.#operation.key.operationId);
@@ -218,7 +220,10 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return judged.kind === 'payload_mismatch' ? judged : undefined;
   }
 
-  /** Replays stored answers while the breaker is open, and begins no new operation. @returns undefined to continue */
+  /**
+   * Replays stored responses while the breaker is open, and begins no new operation. @returns undefined when the
+   * execution may continue
+   */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
     const unready = breaker === undefined ? undefined : await refusalOf(breaker.check);
@@ -359,7 +364,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     try {
       await this.#tools.store.release(this.#operation.key.operationId, owner);
     } catch {
-      // Without the release, the lease ends, and the next owner finds out the outcome by a look-up.
+      // If the release fails, the lease ends, and the next owner looks up the outcome.
     }
   }
 
@@ -415,7 +420,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 
   /**
-   * Handles a commit that another owner prevented: returns that owner's stored answer, and discards this run's answer.
+   * Handles a commit that another owner prevented: returns that owner's stored response, and discards this run's
+   * response.
    */
   async #afterFence(record: IdempotencyRecord | undefined, work: Work): Promise<Executed<Refusal>> {
     this.#notes.fenced = true;
@@ -464,7 +470,7 @@ export interface Effect<Prepared, Outcome> {
   readonly operationId: OperationId;
   /** Returns the outcome of an earlier run, if any. */
   find(): Promise<Outcome | undefined>;
-  /** Reads the state to decide on. */
+  /** Reads the state on which `write` decides. */
   prepare(): Promise<Prepared>;
   /** Decides, and writes the record and the rows together. */
   write(prepared: Prepared): Promise<Written<Prepared, Outcome>>;
@@ -510,7 +516,7 @@ export async function commitOnce<Prepared, Outcome>(
 
 // ---------------------------------------------------------------------------------------------- claim, call, complete
 
-/** The identity of a call to another system, by which a repeated call takes effect once. */
+/** Identifies a call to another system, so that retries of the call take effect once. */
 export interface ExternalCall {
   /** The idempotency key at the vendor, the same for every attempt. */
   readonly operationId: OperationId;
@@ -532,9 +538,9 @@ export interface CompleteTools {
 }
 
 /**
- * Makes a call to another system that no client waits for: claim, call, complete. A call that threw is repeated by the
- * next delivery. A call whose process crashed is repeated by a delivery after the lease of its claim has ended. The
- * call must therefore be idempotent by the given operation id.
+ * Makes a call to another system that no client waits for: claim, call, complete. The next delivery retries a call that
+ * threw. If the process crashed, a delivery after the end of the claim's lease retries the call. The call must
+ * therefore be idempotent by the given operation id.
  *
  * @param completed builds the record of the completed call
  * @throws the errors of the call; the message must be delivered again
@@ -552,7 +558,7 @@ export async function completeOnce(
       await call({ operationId, attempt });
       return true;
     },
-    // When this owner is fenced, the new owner repeats the call with the same key and completes it.
+    // If this owner is fenced, the new owner retries the call with the same key and completes it.
     commit: async (_done, { owner }) => ({
       kind: (await records.complete({ ...completed(), owner })) ? 'done' : 'busy',
     }),

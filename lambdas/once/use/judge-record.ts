@@ -8,7 +8,7 @@ import { isExpired, isLeased } from '../domain/idempotency.ts';
 
 /** The outcome of a request whose idempotency key was used before. */
 export type RepeatOutcome =
-  /** The stored answer, verbatim. */
+  /** The stored response, verbatim. */
   | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
   | { readonly kind: 'in_progress'; readonly leaseExpiresAtMs: number }
   | { readonly kind: 'payload_mismatch' };

@@ -17,7 +17,7 @@ export interface OnceInProcess<Outcome> {
 /** The result of a claim: claimed, completed before, or refused. */
 export type ClaimStep<Held, Outcome> =
   | { readonly kind: 'claimed'; readonly held: Held }
-  /** The stored answer is replayed. */
+  /** The stored response is replayed. */
   | { readonly kind: 'completed'; readonly outcome: Outcome; readonly answer: Answer }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
@@ -29,12 +29,15 @@ export interface OperationSteps<Held, Work, Outcome> {
   /**
    * Called after `execute` threw. It must not throw.
    *
-   * @default nothing is released, and the lease of the claim ends
+   * @default nothing is released, and the claim lasts until its lease ends
    */
   release?(held: Held): Promise<void>;
 }
 
-/** The steps of an effect in Payonce's own tables, in execution order. No claim: record and effect are committed together. */
+/**
+ * The steps of an effect in Payonce's own tables, in execution order. There is no claim, because record and effect are
+ * committed together.
+ */
 export interface EffectSteps<Work, Outcome> {
   /** Returns the outcome of an earlier run, if any. */
   find(): Promise<Outcome | undefined>;

@@ -9,7 +9,7 @@ import { RetryableError } from '../../kernel/faults.ts';
 const MAX_ROUNDS = 8;
 
 /**
- * Repeats an attempt until no rival was faster.
+ * Repeats an attempt until no rival writes first.
  *
  * @param what the subject of the race, for the error's message
  * @param attempt reads, decides and writes; returns `again` when a rival has written first. Rounds count from 0.
@@ -31,8 +31,8 @@ export function contention(what: string): RetryableError {
 }
 
 /**
- * Returns the error for a claim that a restore of the tables separated from the rest of its transaction, until the
- * recovery resolves it. Nothing is sent under such a claim, because its request is unknown.
+ * Returns the error for a claim that a restore of the tables separated from the rest of its transaction. It is thrown
+ * until the recovery resolves the claim. Nothing is sent under such a claim, because its request is unknown.
  */
 export function claimedWithoutBeginning(): RetryableError {
   return new RetryableError(

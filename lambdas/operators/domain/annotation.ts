@@ -44,7 +44,7 @@ export function decideAnnotation(
   return { kind: 'append', draft: { type: 'payment.annotated', payment: annotated, postings: [], subject } };
 }
 
-/** Renders the answer to the request that made this annotation. */
+/** Renders the response to the request that made this annotation. */
 export function annotationAnswer(transition: Transition): Answer {
   return {
     status: 201,

@@ -15,8 +15,8 @@ import type { DecisionRequest } from './operator-decision.ts';
 /** Rules that define which operator requests wait for a second person, and for how long. */
 export interface ApprovalRules {
   /**
-   * Limit by currency, with `*` for all other currencies. Requests above the limit wait. Without `*`, all requests in
-   * unlisted currencies wait. Minor units.
+   * Limit in minor units by currency, with `*` for all other currencies. Requests above the limit wait. Without `*`,
+   * all requests in unlisted currencies wait.
    */
   readonly aboveMinor: Readonly<Record<string, number>>;
   readonly lifetimeMs: number;
@@ -40,7 +40,7 @@ export type Asked =
     >);
 
 /**
- * The effect that was shown to the requester and to the approver. An approval whose effect has changed since is
+ * The effect that was shown to the requester and to the approver. If the effect has changed since, the approval is
  * refused.
  */
 export interface ShownEffect {
@@ -59,7 +59,7 @@ export interface Approval extends GivenReason {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly asked: Asked;
-  /** The amount that was compared with the limit of `currency`. Minor units. */
+  /** Amount, in minor units, that was compared with the limit of `currency`. */
   readonly amountMinor: number;
   /** The currency of the correction's postings, which may belong to a stray charge. */
   readonly currency: string;
@@ -176,8 +176,8 @@ function namesOf({ name, person, identity }: Person): readonly string[] {
 }
 
 /**
- * Time before the expiry of an approval during which no verdict is accepted. It exceeds the time between the decision
- * and the write of a verdict, so that no approval takes effect after it was shown as expired. Milliseconds.
+ * Time before the expiry of an approval during which no verdict is accepted, in milliseconds. It exceeds the time
+ * between the decision and the write of a verdict, so that no approval takes effect after it was shown as expired.
  */
 const CLOSED_BEFORE_MS = 60_000;
 

@@ -26,7 +26,7 @@ export type CorrectionDecision =
   | { readonly kind: 'nothing_to_reverse' }
   /** A set of postings can be reversed only once. The correction that reversed it can itself be reversed. */
   | { readonly kind: 'already_reversed'; readonly correctionId: string }
-  /** Debits minus credits; minor units. */
+  /** Debits minus credits, in minor units. */
   | { readonly kind: 'unbalanced'; readonly byMinor: number }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
@@ -57,7 +57,7 @@ export function decideCorrection(
   return { kind: 'append', draft };
 }
 
-/** Renders the answer to the request that made this correction. */
+/** Renders the response to the request that made this correction. */
 export function correctionAnswer(transition: Transition): Answer {
   const body = correctionObject(transition);
   return { status: 201, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };

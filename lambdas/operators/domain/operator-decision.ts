@@ -29,12 +29,12 @@ export interface DecisionRequest {
   /** The charge that the operator found. Required when the payment has no charge id. */
   readonly chargeId?: string;
   /**
-   * The captured amount. Required when it differs from the requested amount. Minor units.
+   * Captured amount in minor units. Required when it differs from the requested amount.
    * @default the requested amount
    */
   readonly takenMinor?: number;
   /**
-   * Set to decide although the processor's books cannot be read.
+   * True to decide even though the processor's books cannot be read.
    * @default the decision is compared with the books
    */
   readonly override?: true;
@@ -51,7 +51,7 @@ export type DecisionOutcome =
   | { readonly kind: 'change_not_found' }
   | { readonly kind: 'change_ended' }
   /**
-   * Until `fromMs` (Unix milliseconds), the resolver still asks the processor, and its result could contradict the
+   * Until `fromMs` (Unix milliseconds), the resolver still queries the processor, and the result could contradict the
    * decision.
    */
   | { readonly kind: 'change_too_young'; readonly fromMs: number }

@@ -21,7 +21,7 @@ export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 't
 export type NotShown =
   /** The books contain no such charge of this payment. */
   | { readonly kind: 'charge_not_shown' }
-  /** The books show different amounts. Minor units. */
+  /** The books show a different amount. Amounts are in minor units. */
   | {
       readonly kind: 'amount_not_shown';
       readonly what: 'captured' | 'held' | 'refunded';
@@ -35,8 +35,8 @@ interface Money {
 }
 
 /**
- * Returns the charge that the books must show according to a decision. The books cannot contradict the decision that a
- * payment failed: if they show money now or later, the money is returned to the payer.
+ * Returns the charge that the books must show if a decision is correct. The books cannot contradict the decision that a
+ * payment failed: if they show money now or later, it is refunded to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -68,8 +68,8 @@ export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCha
 }
 
 /**
- * Returns whether the charge belongs to the payment: by its metadata, or because the Ledger has recorded it. The Ledger
- * is needed because every user of the processor's account can remove metadata.
+ * Reports whether the charge belongs to the payment, according to its metadata or to the Ledger. The Ledger is needed
+ * because every user of the processor's account can remove metadata.
  */
 function isShownOf(charge: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   if (isOfAnotherPayment(charge, payment.id)) return false;

@@ -3,8 +3,6 @@ import { ACTIONS, ACTIVITY_ID } from '../../activity/domain/activity.ts';
 import { byOperator, byRequest } from '../../payments/http/payment-answers.ts';
 import { unixSeconds } from '../../payments/http/payment-objects.ts';
 
-/** Schemas of the activity log. */
-
 export const actor = z
   .discriminatedUnion('type', [
     byRequest,

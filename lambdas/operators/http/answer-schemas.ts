@@ -10,7 +10,7 @@ import { QUEUES } from '../use/queue-lists.ts';
 import { actor } from './activity-answers.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
-/** Schemas of the answers to operators, for the API documents. */
+/** Schemas of the responses to operators, for the API documents. */
 
 const person = z
   .looseObject({
@@ -29,7 +29,7 @@ export const operatorSelf = z
   })
   .meta({ id: 'OperatorSelf' });
 
-/** The answer to a request above the limit. */
+/** Description of the response to a request above the limit. */
 export const NEEDS_APPROVAL =
   'The amount is above the limit of the deployment, so nothing was posted: a second person must approve it.';
 

@@ -139,7 +139,10 @@ const REFUSALS: Readonly<Record<ApprovalRefusal['kind'], Problem>> = {
   ),
 };
 
-/** The request states the result of one approval, so repeating it has the same effect and needs no idempotency key. */
+/**
+ * Gives a verdict. The request states the result of one approval, so repeating it has the same effect and needs no
+ * idempotency key.
+ */
 async function give(
   call: VerdictCall,
   verdict: (tools: DecisionTools, verdict: Verdict) => Promise<ApprovalOutcome>,
@@ -151,7 +154,7 @@ async function give(
   return { answer, outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
 
-/** The requests of operators that wait or waited for a second person. */
+/** Routes of the operator requests that wait, or waited, for a second person. */
 export const APPROVAL_ROUTES: readonly OperatorEndpoint<DecisionTools>[] = [
   getApprovals,
   getApproval,

@@ -3,8 +3,6 @@ import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../../payments/domain/paymen
 import { account, partList, posting } from '../../payments/http/payment-answers.ts';
 import { payment, unixSeconds } from '../../payments/http/payment-objects.ts';
 
-/** Schemas of corrections, annotations and decisions. */
-
 const paymentId = payment.shape.id;
 
 const reasonErased = z.literal(true).exactOptional().meta({ description: 'The reason was erased.' });

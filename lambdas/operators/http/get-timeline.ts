@@ -32,7 +32,6 @@ const timelineQuery = z.strictObject({
 
 type TimelineCall = ReadingCall<{ readonly timeline: TimelineTools }, typeof timelineQuery, Operator>;
 
-/** The timeline of a payment, for operators. */
 export const getTimeline = reading({
   path: '/v1/admin/payments/{id}/timeline',
   role: 'viewer',

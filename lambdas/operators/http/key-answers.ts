@@ -4,8 +4,6 @@ import { ROLES } from '../../kernel/contract/api.ts';
 import { unixSeconds } from '../../payments/http/payment-objects.ts';
 import { LIMIT_KINDS } from '../../tenants/limits.ts';
 
-/** Schemas of keys and limits. */
-
 export const key = z
   .looseObject({
     id: z.string().regex(KEY_ID).meta({ example: 'key_k3jx5aqhz4m2nrb7' }),

@@ -28,7 +28,7 @@ interface Tools {
 
 type Call = CallBy<Tools, Operator>;
 
-/** The key itself, or as a quoted string. */
+/** An idempotency key, bare or as a quoted string. */
 const KEY = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
 
 const PATHS =
@@ -130,8 +130,8 @@ async function shown({ tools, request, caller }: Call, id: string): Promise<Hand
 }
 
 /**
- * @param showsBody false for viewers, who get only the status of the stored answer, because its body can contain text
- *   from a merchant or a processor
+ * @param showsBody false for viewers, who get only the status of the stored response, because its body can contain text
+ * from a merchant or a processor
  */
 function recordObject(record: KeyRecord, showsBody: boolean): Record<string, unknown> {
   const { operationId, state, paymentId, owner, earlier = [], calls = [], fingerprint, answer } = record;

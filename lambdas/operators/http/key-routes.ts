@@ -27,7 +27,7 @@ import { modeField, tenantField, tenantParameter } from './ledger-schemas.ts';
 import { NO_TENANT, recordedAnswer } from './recorded-answer.ts';
 
 export interface KeyTools extends RecordTools {
-  /** @param by named in the activity log */
+  /** @param by the operator to name in the activity log */
   readonly keysBy: (by: OperatorCause) => KeyAdministration;
 }
 
@@ -193,7 +193,7 @@ async function rollKey(call: KeyedCall<Tools, typeof rollKeyBody, Operator>): Pr
 const LAST_OWNER = problem('last_owner_key', 'No other owner has a valid key. Create one by the command line first.');
 const NO_KEY_OF_TENANT = problem('not_found', 'There is no such key of a tenant.');
 
-/** A key with its secret, which only the first answer shows. */
+/** Renders a key with its secret, which only the first response shows. */
 function shownOnce(made: KeySummary, secret: string | null): Readonly<Record<string, unknown>> {
   return { ...keyObject(made), secret };
 }
@@ -251,5 +251,4 @@ function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000);
 }
 
-/** The keys of tenants and of operators. */
 export const KEY_ROUTES: readonly OperatorEndpoint<Tools>[] = [getKeys, postKey, patchKey, postRoll];

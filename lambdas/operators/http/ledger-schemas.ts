@@ -6,8 +6,6 @@ import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { MAX_SEQUENCE } from '../../payments/http/list-transitions.ts';
 
-/** Schemas of the requests of operators. */
-
 const MAX_LEGS = 10;
 const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 
@@ -23,7 +21,7 @@ export const modeField = z.enum(['test', 'live'], 'must be test or live');
 
 export const tenantParameter = z.string().regex(TENANT_ID, 'must be the id of a tenant').optional();
 
-/** The chain of the log. */
+/** Parameters that select a chain of the activity log. */
 const chainFields = {
   tenant: tenantParameter.meta({ description: 'The actions in this tenant. By default, those in the deployment.' }),
   mode: modeField.optional().meta({ description: 'The mode of the tenant; `live` by default.' }),

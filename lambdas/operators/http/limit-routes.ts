@@ -19,7 +19,7 @@ import { NO_TENANT, recordedAnswer } from './recorded-answer.ts';
 
 export interface LimitTools extends RecordTools {
   readonly digest: Digest;
-  /** @param by named in the activity log */
+  /** @param by the operator to name in the activity log */
   readonly limitsBy: (by: OperatorCause) => LimitSettings;
   /** The limit of tenants without a limit of their own. */
   readonly deployedLimit: RateLimit;
@@ -122,5 +122,4 @@ function limitObject({ deployedLimit }: Pick<LimitTools, 'deployedLimit'>, owner
   return { object: 'limit', tenant: owner.tenantId, mode: owner.mode, kind, rate, burst, is_own: own !== undefined };
 }
 
-/** The limits of tenants. */
 export const LIMIT_ROUTES: readonly OperatorEndpoint<LimitTools>[] = [getLimits, postLimit];

@@ -13,7 +13,7 @@ import { activityEntryQuery, activityQuery } from './ledger-schemas.ts';
 
 type Read<Query extends z.ZodObject> = ReadingCall<{ readonly activity: ActivityLog }, Query, Operator>;
 
-/** The activity log of the deployment, or of a tenant and a mode, newest first. */
+/** Lists the activity log of the deployment, or of one tenant and mode, newest first. */
 export const getActivity = reading({
   path: '/v1/admin/activity',
   role: 'viewer',

@@ -9,7 +9,9 @@ import type { CorrectionRefusal } from '../use/correct-ledger.ts';
 import type { DecisionRefusal } from '../use/decide-payment.ts';
 import type { KeyedEffectOutcome } from '../use/keyed-effect.ts';
 
-/** The answer to a correction, a decision or an annotation, including one that a second person has approved. */
+/**
+ * Renders the response to a correction, a decision or an annotation, including one that a second person has approved.
+ */
 export function operatorAnswer(
   outcome: KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal | AnnotationRefusal>,
   requestId: string,

@@ -25,7 +25,7 @@ interface ReadTools {
   readonly effects: EffectStore;
 }
 
-/** The effects of operators on a payment, in the order of their recording. */
+/** One kind of operators' effects on a payment, in the order in which they were recorded. */
 interface Effects {
   readonly noun: 'correction' | 'decision' | 'annotation';
   readonly shown: (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[];
@@ -55,7 +55,7 @@ const paymentIdQuery = z.strictObject({
 type ListCall = ReadingCall<ReadTools, typeof paymentIdQuery>;
 type ShowCall = ReadingCall<ReadTools>;
 
-/** Corrections, decisions and annotations by payment and by id. */
+/** Routes that read corrections, decisions and annotations, by payment and by id. */
 export const OPERATOR_EFFECT_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   reading({
     path: '/v1/corrections',
@@ -137,7 +137,7 @@ export const OPERATOR_EFFECT_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   }),
 ];
 
-/** The record of the operation names the payment. It does not expire. */
+/** Finds the payment through the operation's record, which does not expire. */
 async function show({ tools, caller, request, id }: ShowCall, { noun, shown }: Effects): Promise<Handled> {
   const operationId = parseOperatorEffectId(id);
   const record = operationId === undefined ? undefined : await tools.effects.readEffect(operationId);
@@ -152,7 +152,7 @@ async function list({ tools, caller, request, query }: ListCall, { shown }: Effe
   return found({ object: 'list', data: shown(chain), has_more: false });
 }
 
-/** Later transitions of a change repeat its decision, so only the first one counts. */
+/** Later transitions of a change repeat its decision, so only the first transition counts. */
 function decisionsOf({ transitions }: PaymentChain): readonly Readonly<Record<string, unknown>>[] {
   const shown = new Map<string, Readonly<Record<string, unknown>>>();
   for (const transition of transitions) {

@@ -51,7 +51,7 @@ const queueQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
-/** The identity of the caller, and the permissions of its role. */
+/** Returns the identity of the caller, and the permissions of its role. */
 const getMe = reading({
   path: '/v1/admin/me',
   role: 'viewer',
@@ -111,7 +111,7 @@ const getQueues = reading({
   },
 });
 
-/** In sequence, because each is a query of every shard. */
+/** Reads the queues in sequence, because each read queries every shard. */
 async function listQueues({ tools }: Call): Promise<Handled> {
   const nowMs = tools.clock.nowMs();
   const { deployed } = tools.messages;
@@ -220,7 +220,7 @@ function entryObject(queue: string, id: string, entry: QueueEntry & Pick<Message
   };
 }
 
-/** The id contains the place, which is also the cursor. */
+/** Returns the id of an entry. The id contains the entry's position, so it also serves as the cursor. */
 function idOf(queue: QueueName, { shard, sort }: QueuePosition): string {
   return `que_${Buffer.from(`${queue} ${shard} ${sort}`).toString('base64url')}`;
 }
@@ -236,5 +236,5 @@ function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000);
 }
 
-/** Lists across tenants. */
+/** Routes of the lists across tenants. */
 export const LIST_ROUTES: readonly OperatorEndpoint<OperatorListTools>[] = [getMe, getTenants, getQueues, getEntries];

@@ -19,7 +19,7 @@ import { type ListPaymentsTools, listPayments } from '../../views/use/list-payme
 import { TENANT_ID } from './ledger-schemas.ts';
 
 interface SearchTools {
-  /** This API does not call processors, so a charge is not looked up here. */
+  /** Excludes `books`: this API does not call processors, so it cannot look up a charge. */
   readonly search: Omit<ListPaymentsTools, 'books'>;
 }
 
@@ -61,7 +61,7 @@ const searchQuery = z
       refuse('created_to', 'must not be before created_from');
   });
 
-/** The payments of a tenant, for operators. */
+/** Searches the payments of a tenant, for operators. */
 export const searchPayments = reading({
   path: '/v1/admin/payments',
   role: 'viewer',
@@ -85,7 +85,8 @@ async function search(call: ReadingCall<SearchTools, typeof searchQuery, Operato
   if (email !== undefined && !isTrusted) return refusal(problem('insufficient_role', ROLE_NEEDED), request);
   const owner = { tenantId: tenantId(tenant), mode };
   const outcome = await listPayments({ ...tools.search, books: [] }, owner, {
-    // The policy of this function has no space for access to the index. The rows contain the status, too.
+    // This function's policy has no space for access to the index. The rows contain the status too, so they are
+    // filtered by it.
     byIndex: false,
     ...defined({ status, reference, email, currency, amountFromMinor, amountToMinor }),
     ...pageRequest(range),
@@ -95,7 +96,7 @@ async function search(call: ReadingCall<SearchTools, typeof searchQuery, Operato
   return listHandled({ ...outcome, rows }, 'payments', request);
 }
 
-/** Removes texts of the merchant, which can name persons. */
+/** Removes the merchant's texts, which can name persons. */
 function withoutNotes(body: string): string {
   const payment = JSON.parse(body) as Record<string, unknown>;
   return JSON.stringify({ ...payment, description: null, metadata: {} });

@@ -10,7 +10,7 @@ import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-r
 
 const { partitionKey: PK, timeToLiveAttribute: EXPIRY } = IdempotencyTable;
 
-/** Number of rows per step, which have about half a megabyte with typical answers. Only their keys are returned. */
+/** Number of rows per step: about half a megabyte with typical stored responses. Only the keys are returned. */
 const PAGE = 500;
 
 const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });

@@ -21,18 +21,18 @@ import { DEAD_LETTERS_END, type MessageQueueNames, REDRIVE_TARGETS, TASKS_END } 
 import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
 
 /**
- * Visibility timeout of a message that is only listed. It exceeds the duration of a listing, so that no message is
- * received twice, but is short enough for an operator to wait. Seconds.
+ * Visibility timeout of a message that is only listed, in seconds. It exceeds the duration of a listing, so that no
+ * message is received twice, but is short enough for an operator to wait.
  */
 const HIDDEN_SECONDS = 15;
 /**
- * Wait time of a receive. Long polling queries all servers of the queue (Amazon SQS, "Short and long polling").
- * Seconds.
+ * Wait time of a receive, in seconds. Long polling queries all servers of the queue (Amazon SQS, "Short and long
+ * polling").
  */
 const LONG_POLL_SECONDS = 1;
-/** Visibility timeout of a message that is received to be moved. Seconds. */
+/** Visibility timeout of a message that is received to be moved, in seconds. */
 const MOVED_WITHIN_SECONDS = 30;
-/** The SQS maximum of messages per receive. */
+/** Maximum number of messages that SQS returns per receive. */
 const MAX_AT_ONCE = 10;
 /** Maximum number of receives. A receive from an empty queue takes a second. */
 const MAX_RECEIVES = 15;

@@ -13,7 +13,7 @@ export interface ApprovalChange {
 export interface ApprovingStore extends EffectStore {
   recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
   /**
-   * Reads an approval, strongly consistent.
+   * Reads an approval with strong consistency.
    * @param id the unvalidated id from the request
    */
   readApproval(id: string): Promise<Approval | undefined>;

@@ -16,8 +16,8 @@ export type ComparisonRefusal =
   /** The books cannot be read, and the request has no `override`. */
   | { readonly kind: 'books_unreadable' }
   /**
-   * `override` is allowed only for unreadable books. These books can be read, or the decision states nothing that they
-   * could contradict.
+   * `override` is refused because it is allowed only for unreadable books. These books can be read, or the decision
+   * states nothing that they could contradict.
    */
   | { readonly kind: 'override_refused' };
 

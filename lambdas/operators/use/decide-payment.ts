@@ -38,8 +38,8 @@ export interface DecisionTools extends KeyedEffectTools, ComparingTools {}
 export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
 
 /**
- * Records, exactly once in effect, an operator's decision about a payment in review, or about a change whose outcome
- * could not be determined.
+ * Records an operator's decision about a payment in review, or about a change whose outcome could not be determined.
+ * The decision takes effect exactly once.
  *
  * @throws as `takeEffect`
  */
@@ -78,7 +78,7 @@ export function decisionEffect(
       const decision = decideOn(request, chain, clock.nowMs());
       return decision.kind === 'append' ? ((await compareDecision(tools, asked, chain)) ?? decision) : decision;
     },
-    // Reads all charges of the payment, so that wrongly captured money is returned, and later refunds and disputes are
+    // Reads all charges of the payment, so that wrongly captured money is refunded, and later refunds and disputes are
     // recorded.
     inquiry: ({ payment: { id }, occurredAtMs }) => booksInquiry(id, occurredAtMs),
     answer: (_transition, chain) => ({

@@ -11,7 +11,7 @@ export interface ExpiredRecord {
 export interface ExpiredRecords {
   /**
    * Reads one page of rows and returns the expired rows, possibly none.
-   * @param beforeSeconds time before which the returned records have expired; Unix seconds
+   * @param beforeSeconds time, in Unix seconds, before which the returned records have expired
    */
   walk(step: WalkStep, beforeSeconds: number): Promise<WalkPage<ExpiredRecord>>;
   /**

@@ -56,8 +56,7 @@ export interface OperatorRequest<What extends Asked = Asked> {
    */
   readonly operationId: OperationId;
   /**
-   * The fingerprint of the request without its reason, because the record of the effect is permanent and a reason can
-   * be erased.
+   * Fingerprint of the request without its reason. A reason can be erased, but the record of the effect is permanent.
    */
   readonly fingerprint: Fingerprint;
   /** The unparsed payment id from the request. */
@@ -81,7 +80,7 @@ export interface EffectOfRequest<Refusal> {
   /** Decides the effect without changing anything. Called again on the new chain when a rival has appended. */
   readonly decide: (chain: PaymentChain) => Decided<Refusal> | Promise<Decided<Refusal>>;
   readonly answer: (transition: Transition, chain: PaymentChain) => Answer;
-  /** Returns the fields of the answer that contain personal data, as JSON text; undefined when there are none. */
+  /** Returns the fields of the response that contain personal data, as JSON text; undefined when there are none. */
   readonly personalFields: (chain: PaymentChain) => string | undefined;
   /**
    * Returns an inquiry at the processor, which is queued with the transition.
@@ -115,7 +114,7 @@ export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, Ef
 /** The possible outcomes, in order of precedence. */
 export type KeyedEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
-  /** The stored answer, byte for byte. */
+  /** The stored response, byte for byte. */
   | { readonly kind: 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
   | { readonly kind: 'not_found' }
@@ -218,7 +217,7 @@ function writeOf<Refusal>(
   };
 }
 
-/** Returns the details of an activity log entry that name the requester. The actor of the entry is the approver. */
+/** Returns the activity log details that name the requester. The actor of the entry is the approver. */
 function approvedDetails(ended: ApprovalChange['ended']): Readonly<Record<string, string>> {
   return ended === undefined ? {} : { approval: ended.approval.id, asked_by: ended.approval.askedBy.name };
 }
@@ -269,12 +268,12 @@ function waitingWrite<Refusal>(
   };
 }
 
-/** The HTTP status of the answer to a request that waits for a second person. */
+/** HTTP status of the response to a request that waits for a second person. */
 const WAITING = 202;
 
 /**
- * Returns the record of an effect. The record is permanent, but its answer expires. The record links a correction or
- * decision to its payment, and prevents the reuse of its idempotency key for another payment.
+ * Returns the record of an effect. The record is permanent, but its stored response expires. The record links a
+ * correction or decision to its payment, and prevents the reuse of its idempotency key for another payment.
  */
 function recordOf<Refusal>(
   { entropy, retention }: Pick<KeyedEffectTools, 'entropy' | 'retention'>,
@@ -298,7 +297,7 @@ function recordOf<Refusal>(
   };
 }
 
-/** Returns the stored answer together with the personal data, which is stored separately. */
+/** Returns the stored response together with the personal data, which is stored separately. */
 async function replayOf<Refusal extends { readonly kind: string }>(
   effects: ApprovingStore,
   effect: KeyedEffect<Refusal>,

@@ -4,7 +4,7 @@ import { type RecordedAct, type RecordedOutcome, type RecordTools, recordOnce } 
 
 /** An operator's request that creates an API key. */
 export interface MakeKey extends Pick<RecordedAct, 'operationId' | 'fingerprint'> {
-  /** The HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly status: 200 | 201;
   /**
    * Creates the API key.
@@ -12,15 +12,15 @@ export interface MakeKey extends Pick<RecordedAct, 'operationId' | 'fingerprint'
    */
   readonly make: (recordOf: RecordOfKey) => Promise<MadeKey | undefined>;
   /**
-   * Renders the API key for the answer.
-   * @param secret the key itself; null in the stored answer
+   * Renders the API key for the response.
+   * @param secret the key itself; null in the stored response
    */
   readonly show: (key: KeySummary, secret: string | null) => Readonly<Record<string, unknown>>;
 }
 
 /**
- * Creates an API key, exactly once. The stored answer omits the secret, so that the tables never contain it. The answer
- * to a repeated request therefore omits the secret, too.
+ * Creates an API key exactly once. The stored response omits the secret, so that the tables never contain it. Responses
+ * to retried requests therefore omit it as well.
  *
  * @throws RetryableError when nothing was written
  */

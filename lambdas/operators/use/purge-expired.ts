@@ -17,21 +17,21 @@ interface PurgeObserver {
   failed(error: unknown): void;
   /**
    * Called at the end of the job.
-   * @param expiredLeft number of expired records that time to live had not deleted
-   * @param notWorking tables in which time to live does not work
+   * @param expiredLeft number of expired records that DynamoDB time to live had not deleted
+   * @param notWorking names of the tables in which time to live does not work
    */
   purged(expiredLeft: number, notWorking: readonly string[]): void;
 }
 
 /**
- * Time after the expiry at which this job deletes a record. Time to live "typically deletes expired items within a few
- * days" (AWS re:Post knowledge center, "Why aren't the items with expired Time to Live deleted from my Amazon DynamoDB
- * table?"). Milliseconds.
+ * Time after expiry at which this job deletes a record, in milliseconds. Time to live "typically deletes expired items
+ * within a few days" (AWS re:Post knowledge center, "Why aren't the items with expired Time to Live deleted from my
+ * Amazon DynamoDB table?").
  */
 const GRACE_MS = 4 * DAY_MS;
 /**
- * Number of expired records above which time to live counts as stopped. Even if it works, it can lag behind by hundreds
- * of records.
+ * Number of expired records above which time to live counts as stopped. Even when it works, time to live can lag behind
+ * by hundreds of records.
  */
 const TTL_BACKLOG_LIMIT = 1_000;
 /**
@@ -41,7 +41,6 @@ const TTL_BACKLOG_LIMIT = 1_000;
 const SEGMENTS = 16;
 /** Number of scan steps per page of work. Most rows have not expired, so a page takes only a few seconds. */
 const STEPS_AT_ONCE = 20;
-/** Number of concurrent deletes. */
 const CONCURRENT_DELETES = 8;
 
 export type ToPurge =
@@ -90,7 +89,7 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
   };
 }
 
-/** Deletes records, a few concurrently. Failed deletions are left for the next night. */
+/** Deletes records with limited concurrency. Failed deletions are left for the next night. */
 async function removeAll(
   { records, clock, observer }: PurgeTools,
   found: readonly ExpiredRecord[],

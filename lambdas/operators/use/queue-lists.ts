@@ -1,8 +1,8 @@
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 
 /**
- * The queues of unfinished work, each with a description of its entries, and the job whose runs report the number of
- * entries as `left`.
+ * The queues of unfinished work. Each has a description of its entries, and names the job whose runs report the number
+ * of remaining entries as `left`.
  */
 export const QUEUES = {
   claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
@@ -16,33 +16,33 @@ export const QUEUES = {
 
 export type QueueName = keyof typeof QUEUES;
 
-/** An entry of a queue. */
+/** An entry in a queue of unfinished work. */
 export interface QueueEntry {
   /** The id of the payment or order. Absent when the id is unknown or the row cannot be read. */
   readonly about?: string;
   /** The id of the operation or charge, when it differs from `about`. */
   readonly part?: string;
-  /** Time since which the entry waits. Unix milliseconds. Absent when the row cannot be read. */
+  /** Time since which the entry has been waiting, in Unix milliseconds. Absent when the row cannot be read. */
   readonly sinceMs?: number;
   /** Whether the entry can only be resolved by an operator, not by a job. */
   readonly needsOperator: boolean;
 }
 
-/** The position of an entry: a shard, and a sort key in the shard. */
+/** Position of an entry in a queue: its shard and its sort key within the shard. */
 export interface QueuePosition {
   readonly shard: number;
   readonly sort: string;
 }
 
-/** Matches the sort key of a claim: the time at which the claim is due, and the key of its record. */
+/** Matches the sort key of a claim: the due time of the claim and the key of its record. */
 export const CLAIM_SORT = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.record}.+)$`);
 
 export interface QueueSummary {
-  /** Number of entries, counted up to a limit of some hundreds per shard. */
+  /** Number of entries, counted up to a limit of a few hundred per shard. */
   readonly waiting: number;
   /** Whether there are more entries than were counted. */
   readonly hasMore: boolean;
-  /** Time of the oldest counted entry. Unix milliseconds. */
+  /** Time of the oldest counted entry, in Unix milliseconds. */
   readonly oldestMs?: number;
 }
 
@@ -64,22 +64,22 @@ export type DeployedQueues = Readonly<Record<string, DeployedQueue>>;
 
 interface DeployedQueue {
   readonly url: string;
-  /** Whether no function reads the queue, as for dead letters and parked records. */
+  /** Whether no function reads the queue, as with dead-letter queues and queues of parked records. */
   readonly isKept: boolean;
-  /** The name of the queue or function that processes the messages again, unchanged. */
+  /** Name of the queue or function that reprocesses the messages unchanged. */
   readonly redriveTo?: string;
   /** The deployed name of `redriveTo`, if it is a function. */
   readonly redriver?: string;
 }
 
-/** Queues whose messages cannot be redriven, each with the alternative for an operator. */
+/** Reasons why the messages of these queues cannot be redriven, each with the alternative for the operator. */
 const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked':
     'The archive needs the rows of these messages, and finds them by searching the whole Ledger: use the command `payonce redrive`.',
   'Jobs-Missed': 'The next run of each job does everything that is due. Request a run of the job, and purge the queue.',
 };
 
-/** The reason for a queue that is in none of the lists above. The stacks have no such queue. */
+/** Default reason why a queue cannot be redriven. No queue of the stacks needs it. */
 export const NO_REDRIVE = 'No function processes these messages again.';
 
 /**
@@ -108,20 +108,19 @@ function isQueueName(id: string): id is QueueName {
 }
 
 export interface MessageEntry extends QueueEntry {
-  /** The id of the message. */
   readonly id: string;
-  /** The reason why the message was given up, if its sender gave one. */
+  /** Reason why the message was given up, if its sender provided one. */
   readonly reason?: string;
 }
 
 /** Selects the messages that a redrive moves. */
 export interface PutBack {
   /**
-   * Only messages that were sent before this time. A message that fails again after it was moved counts as a new
-   * message. Unix milliseconds.
+   * Time before which a message must have been sent to be moved, in Unix milliseconds. A message that fails again after
+   * a redrive counts as a new message.
    */
   readonly beforeMs: number;
-  /** Time after which no further message is received. Unix milliseconds. */
+  /** Time after which no more messages are received, in Unix milliseconds. */
   readonly stopAtMs: number;
 }
 
@@ -139,7 +138,7 @@ export interface MessageQueues {
   peek(queue: string, limit: number): Promise<readonly MessageEntry[]>;
   /**
    * Moves messages, unchanged, to the queue or function that `redriveTo` names. A message is deleted only after it was
-   * passed on, so after a crash in between, both queues contain it.
+   * passed on, so a crash in between leaves it in both queues.
    *
    * @returns the number of moved messages
    */

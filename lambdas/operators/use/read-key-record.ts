@@ -35,7 +35,7 @@ export interface KeyRecordTools {
 /** Possible states of an idempotency key. */
 export const KEY_STATES = ['in_progress', 'lease_ended', 'released', 'completed', 'expired'] as const;
 
-/** The record of an idempotency key, for operators. Fields that this kind of record does not have are absent. */
+/** An idempotency key's record, as shown to operators. Fields that do not apply to this kind of record are absent. */
 export interface KeyRecord {
   readonly operationId: OperationId;
   readonly state: (typeof KEY_STATES)[number];
@@ -44,13 +44,13 @@ export interface KeyRecord {
   readonly earlier?: readonly EarlierOwner[];
   readonly calls?: readonly NotedCall[];
   readonly fingerprint?: Fingerprint;
-  /** Unix milliseconds, as are the next two fields. */
+  /** Time of the claim, in Unix milliseconds. The next two fields use the same unit. */
   readonly claimedAtMs?: number;
   readonly changedAtMs?: number;
   readonly leaseExpiresAtMs?: number;
-  /** The stored answer, without personal data. */
+  /** Stored response, without personal data. */
   readonly answer?: Answer;
-  /** Unix seconds. Absent while the record is open, and for permanent records of effects. */
+  /** Expiry time, in Unix seconds. Absent while the record is open, and on permanent records of effects. */
   readonly expiresAtSeconds?: number;
 }
 
@@ -59,12 +59,12 @@ export type KeyOwner =
   | { readonly kind: 'tenant'; readonly tenantId: TenantId; readonly mode: Mode }
   | { readonly kind: 'operator'; readonly person: string };
 
-/** The paths whose idempotency keys can be inspected. */
+/** Matches the request paths whose idempotency keys operators can inspect. */
 export const KEYED_PATH =
   /^\/v1\/(?:payments(?:\/pay_[a-z2-7]{32}\/(?:capture|cancel|refunds))?|orders|admin\/(?:corrections|payments\/pay_[a-z2-7]{32}\/(?:resolve|annotations)))$/;
 const CHANGE_PATH = /^\/v1\/payments\/(pay_[a-z2-7]{32})\/(capture|cancel|refunds)$/;
 const CHANGES = { capture: 'capture', cancel: 'cancel', refunds: 'refund' } as const;
-/** Returns the kind of owner whose idempotency keys are sent to a path. */
+/** Returns the kind of key owner, tenant or operator, that sends requests to a path. */
 export function ownerKindOf(path: string): KeyOwner['kind'] {
   return path.startsWith('/v1/admin/') ? 'operator' : 'tenant';
 }
@@ -103,7 +103,8 @@ const EFFECT = /^(?:cor|dec|ann|cb)_[a-z2-7]{32}$/;
  * Reads the record of an operation, with at most two strongly consistent reads.
  *
  * @param id the unvalidated id from the request
- * @returns undefined when the key was never used, or its record is deleted. A payment without its record is `expired`
+ * @returns undefined when the key was never used or its record was deleted; for a payment, a deleted record is reported
+ * as `expired`
  * @throws RetryableError when the record cannot be read now
  */
 export async function readKeyRecord(
@@ -158,7 +159,7 @@ function keyRecordOf(record: IdempotencyRecord, nowMs: number): KeyRecord {
     state: isOver ? 'expired' : 'completed',
     expiresAtSeconds,
     ...defined({ calls }),
-    // The client does not get an expired answer, so the operator does not either.
+    // Clients no longer receive an expired response, so operators do not either.
     ...(isOver ? {} : { answer }),
   };
 }

@@ -23,10 +23,7 @@ import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
  * each webhook endpoint of the tenant.
  */
 export const MAX_TRANSITIONS = 25;
-/**
- * Number of the newest entries of the tenant's activity log that are searched for operators' actions without a
- * transition.
- */
+/** Number of newest entries in the tenant's activity log to search for operator actions that have no transition. */
 const ACTIVITY_READ = 100;
 
 export interface TimelineTools {
@@ -47,10 +44,10 @@ export type TimelineEvent =
   | { readonly kind: 'takeover'; readonly operationId: OperationId; readonly from: EarlierOwner }
   /** The owner that completed the operation called the processor. */
   | { readonly kind: 'call'; readonly operationId: OperationId; readonly call: NotedCall }
-  /** The answer to a request was stored. */
+  /** The response to a request was stored. */
   | { readonly kind: 'answer'; readonly operationId: OperationId; readonly status: number }
   /**
-   * No answer is stored yet. The owner may call the processor until its lease ends. Without a lease, the owner has
+   * No response is stored yet. The owner may call the processor until its lease ends. Without a lease, the owner has
    * released its claim.
    */
   | { readonly kind: 'open'; readonly operationId: OperationId; readonly leaseExpiresAtMs?: number }
@@ -176,7 +173,10 @@ async function deliveriesOf(
   return (await Promise.all(pairs)).flat();
 }
 
-/** Reads operators' actions without a transition; corrections, decisions and annotations are in the chain itself. */
+/**
+ * Reads operator actions that have no transition. Corrections, decisions and annotations are excluded, because the
+ * chain itself contains them.
+ */
 async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payment): Promise<readonly TimelineEntry[]> {
   const entries = await activity.listActivity({ tenantId, mode }, { order: 'newest_first', limit: ACTIVITY_READ });
   return entries
@@ -186,7 +186,7 @@ async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payme
 
 const IN_THE_CHAIN: ReadonlySet<string> = new Set(['correction.made', 'decision.made', 'annotation.made']);
 
-/** The order of entries with the same millisecond: causes before effects. */
+/** Order of entries with the same timestamp: causes before effects. */
 const RANKS = [
   'act',
   'claim',

@@ -16,8 +16,8 @@ export interface RecordedAct {
    * Writes the effect together with the record of the request.
    *
    * @param recordOf creates the record.
-   * @param stored the answer to a repeated request
-   * @returns the first answer; undefined when nothing was written
+   * @param stored the response to retried requests
+   * @returns the response to the first request; undefined when nothing was written
    */
   readonly act: (recordOf: (stored: Answer) => EffectRecord) => Promise<Answer | undefined>;
 }

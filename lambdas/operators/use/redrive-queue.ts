@@ -22,7 +22,7 @@ export interface Redrive {
   readonly to: string;
 }
 
-/** Time for which messages are moved, so that the request ends within the time limit of API Gateway. Milliseconds. */
+/** Time limit for moving messages, in milliseconds. It keeps the request within API Gateway's timeout. */
 const MOVES_FOR_MS = 15_000;
 
 /**

@@ -5,7 +5,7 @@ import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
 import { type Order, STOCK_IN_DOUBT } from './order.ts';
 import type { OrderDetails } from './order-transition.ts';
 
-/** Renders an order as the API shows it; the amount in minor units, the time in Unix seconds. */
+/** Renders an order as the API object, with the amount in minor units and the time in Unix seconds. */
 export function orderObject(order: Order, details: OrderDetails): Record<string, unknown> {
   return {
     id: order.id,
@@ -62,7 +62,7 @@ function shownReferral({ status: orderStatus, referral }: Order): (typeof SHOWN_
 }
 
 /**
- * Renders the answer to the request that created this order. The answer depends on the order's state alone, so the
+ * Renders the response to the request that created this order. The response depends only on the order's state, so the
  * owner, a retry and the resolver render the same bytes.
  */
 export function orderAnswer(order: Order, details: OrderDetails): Answer {

@@ -14,22 +14,22 @@ export type OrderFact =
   | {
       readonly kind: 'payment';
       readonly status: PaymentStatus;
-      /** The captured amount less refunds, pending refunds and disputes that are open or lost. Minor units. */
+      /** Captured amount minus refunds, pending refunds, and open or lost disputes, in minor units. */
       readonly leftMinor: number;
       /** Minor units. */
       readonly capturedMinor: number;
-      /** Sum of the disputes that are open or lost. Minor units. */
+      /** Sum of the open and lost disputes, in minor units. */
       readonly disputedMinor: number;
-      /** Sum of the refunds without an outcome. Minor units. */
+      /** Sum of the refunds that have no outcome yet, in minor units. */
       readonly pendingMinor: number;
       readonly failure?: Failure;
     }
-  /** Proven: no payment exists, and none can begin later. */
+  /** It is proven that no payment exists and that none can begin later. */
   | { readonly kind: 'payment_absent' }
   /** The payer did not act within `PAYER_BOUND_MS`. */
   | { readonly kind: 'payment_abandoned' }
   | { readonly kind: 'reversed' }
-  /** Proven: this attempt failed. The next attempt needs a new idempotency key. */
+  /** This attempt provably failed. The next attempt needs a new idempotency key. */
   | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalKind }
   /** The hold was captured before it could be voided, so only a refund can reverse the charge. */
   | { readonly kind: 'reversal_turned' }
@@ -40,7 +40,7 @@ export type OrderFact =
   | { readonly kind: 'released'; readonly reservationId: string }
   | { readonly kind: 'email_sent' | 'email_refused' | 'email_capped' | 'email_unknown' | 'email_unanswered' }
   | { readonly kind: 'credited' | 'credit_refused' | 'credit_without_program' | 'credit_unknown' | 'credit_unanswered' }
-  /** A delayed message attempts the call for the last time. */
+  /** A delayed message will make the last attempt. */
   | { readonly kind: 'email_queued' | 'credit_queued' }
   /** The call is dead-lettered for an operator to redrive. */
   | { readonly kind: 'email_given_up' | 'credit_given_up' };
@@ -121,8 +121,8 @@ function decidePayment(
 }
 
 /**
- * Returns whether a succeeded payment does not cover its order: nothing is left of it, a part is disputed, or less was
- * captured than the order costs. A partial refund counts as a discount if something is left.
+ * Reports whether a succeeded payment does not cover its order: nothing remains of it, part of it is disputed, or less
+ * than the order's amount was captured. A partial refund counts as a discount as long as something remains.
  */
 export function isMoneyMissing(
   { status, leftMinor, capturedMinor, disputedMinor }: PaymentFact,
@@ -132,8 +132,8 @@ export function isMoneyMissing(
 }
 
 /**
- * Decides on a payment whose money is missing. The order then does not complete, even if its e-mail was sent. A refund
- * after the completion counts as a return of goods.
+ * Decides on a payment that does not cover its order. The order then does not complete, even if its e-mail was sent. A
+ * refund after completion counts as a return of goods.
  */
 function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDraft | undefined {
   if (order.failure !== undefined || order.status === 'completed') return undefined;
@@ -145,7 +145,7 @@ function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDra
 }
 
 /**
- * Returns the status of a charge that is being reversed: `succeeded` if an amount is left, `reversing` if only another
+ * Returns the status of a charge that is being reversed: `succeeded` if an amount remains, `reversing` if only another
  * actor's refund is pending, and otherwise `reversed`.
  */
 function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'reversing' | 'reversed' {
@@ -176,7 +176,7 @@ function decideReversal(
   switch (fact.kind) {
     case 'reversed': {
       if (!isOpen) return undefined;
-      // Absent when another actor reversed the payment.
+      // `attempt` is absent when another actor reversed the payment.
       const tried = defined({ attempt });
       return charged('reversal.succeeded', { status: 'reversed', ...tried, ...defined({ by }) });
     }
@@ -200,8 +200,8 @@ function decideReversal(
 }
 
 /**
- * Decides what to do with a reservation that was found. A delayed driver can find a reservation that the order can no
- * longer use; it is released, even after the order has ended.
+ * Decides how to handle a reservation that was found. A delayed driver can find a reservation that the order can no
+ * longer use. It is then released, even after the order has ended.
  */
 function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId: known } = order.reservation;
@@ -231,7 +231,7 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
     if (order.failure !== undefined) return { type: 'reservation.refused', order: refused };
     return failed('reservation.refused', refused, failure, nowMs);
   }
-  // The repeated request for the reservation was refused, so there is nothing to release.
+  // The retried reservation request was refused, so there is nothing to release.
   const isNothing = status === 'releasing' && reservationId === undefined;
   return isNothing ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
 }
@@ -272,8 +272,8 @@ function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | und
 }
 
 /**
- * Sets an order back to `processing`. An order that had another status is reopened by an event, because lists by status
- * and merchants must learn of every change of status.
+ * Sets an order back to `processing`. If this changes the status, the order is reopened with an event, because status
+ * lists and merchants must learn of every status change.
  */
 function inProgress(type: OrderTransitionType, order: Order): OrderDraft {
   return order.status === 'processing'

@@ -14,8 +14,8 @@ import {
  */
 
 /**
- * A call for the order: about its payment, or to a party. Any driver may repeat the call at any time under the same
- * idempotency key.
+ * A call that an order needs, either about its payment or to an external service. Any driver may repeat the call at any
+ * time with the same idempotency key.
  */
 export type OrderCall =
   /** Create the payment, or read its state. */
@@ -23,9 +23,9 @@ export type OrderCall =
   | 'reserve'
   | 'send_email'
   | 'credit'
-  /** Refund or cancel the payment, or check whether that was done. */
+  /** Refund or cancel the payment, or check whether it was reversed. */
   | 'reverse'
-  /** Repeat the request for the reservation, to learn its id. */
+  /** Repeat the reservation request to learn the reservation's id. */
   | 'find_reservation'
   | 'release';
 
@@ -33,7 +33,7 @@ export type OrderStep =
   | { readonly do: 'call'; readonly call: OrderCall }
   /** Append a transition. The transition is written before the call that it announces. */
   | { readonly do: 'append'; readonly draft: OrderDraft }
-  /** Append the result that the client receives. Delayed e-mails and credits continue after the answer. */
+  /** Append the result that the client receives. Delayed e-mails and credits continue after the response. */
   | { readonly do: 'conclude'; readonly draft: OrderDraft }
   /** Nothing can be done now. */
   | { readonly do: 'rest' };
@@ -83,8 +83,8 @@ function fulfil(order: Order, turn: Turn): OrderStep {
     if (nowMs - sinceMs > STOCK_BOUND_MS) return append('reservation.given_up', givenUp(order, nowMs));
     return ask('reserve', turn) ?? REST;
   }
-  // Payment and reservation are done. If time allows, e-mail and credit are attempted once before the client is
-  // answered.
+  // Payment and reservation are done. If time allows, the e-mail and the credit are attempted once before the client
+  // receives its response.
   const late = finishLate(order, turn);
   if (late.do !== 'rest' || order.status === 'completed') return late;
   return conclude('order.completed', order, 'completed');
@@ -100,8 +100,8 @@ function givenUp(order: Order, nowMs: number): Order {
 }
 
 /**
- * Decides the next step of the e-mail and the credit, in this order. They do not depend on each other, and a failure of
- * either reverses nothing.
+ * Decides the next step of the e-mail, and then of the credit. Neither depends on the other, and a failure of either
+ * one does not reverse the order.
  */
 function finishLate(order: Order, turn: Turn): OrderStep {
   const email = sendEmail(order, turn);
@@ -116,7 +116,7 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
   }
   if (!ANNOUNCED_STATUSES.has(status)) return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
-  // The answer of an earlier call may have been lost.
+  // The response to an earlier call may have been lost.
   if (isTooLate) return append('email.unknown', { ...order, email: { status: 'unknown', sinceMs } });
   // A queued call is made by its delayed message.
   return status === 'queued' ? REST : (ask('send_email', turn) ?? REST);
@@ -137,7 +137,8 @@ function credit(order: Order, turn: Turn): OrderStep {
 // ---------------------------------------------------------------------------------------------------------- compensation
 
 /**
- * Reverses the payment first; the release of the goods does not wait for it. The order is canceled when both are done.
+ * Decides the next step of an order that is being reversed. The payment is reversed first, and the goods are released
+ * without waiting for its outcome. The order is canceled when both are done.
  */
 function compensate(order: Order, turn: Turn): OrderStep {
   const step = stopLate(order) ?? reverse(order, turn) ?? release(order, turn);
@@ -151,7 +152,7 @@ function compensate(order: Order, turn: Turn): OrderStep {
   return isForPerson ? conclude('order.review_required', order, 'needs_review') : REST;
 }
 
-/** Ends announced calls that no driver will make. A call may have taken effect without an answer. */
+/** Ends announced calls that no driver will make. Such a call may have taken effect although no response arrived. */
 function stopLate(order: Order): OrderStep | undefined {
   const { email, referral } = order;
   if (ANNOUNCED_STATUSES.has(email.status))
@@ -162,7 +163,8 @@ function stopLate(order: Order): OrderStep | undefined {
 }
 
 /**
- * Checks whether a succeeded refund failed later, before the order is canceled and when a canceled order was reopened.
+ * Checks whether a succeeded refund has failed since, both before the order is canceled and after a canceled order was
+ * reopened.
  */
 function checkReversalAgain({ charge }: Order, turn: Turn): OrderStep | undefined {
   return charge.status === 'reversed' ? ask('reverse', turn) : undefined;
@@ -234,7 +236,7 @@ function conclude(type: OrderTransitionType, order: Order, status: Order['status
   return { do: 'conclude', draft: { type, order: { ...order, status, answered: true } } };
 }
 
-/** Returns the transition that records a 202 answer. @returns undefined when the order was answered before */
+/** Returns the transition that records a 202 response. @returns undefined when the order already has a response */
 export function processingDraft(order: Order): OrderDraft | undefined {
   return order.answered ? undefined : { type: 'order.processing', order: { ...order, answered: true } };
 }

@@ -28,23 +28,23 @@ export function contactsOf({ email, referrer, affiliate, returnUrl }: OrderConta
 /** Fields that are stored on the first transition only, because they are long or never change. */
 export interface StoredOrderDetails {
   /**
-   * The id of the request that created the order. Later answers contain this id, so that all answers have the same
+   * The id of the request that created the order. Later responses repeat this id, so that all responses have the same
    * bytes.
    */
   readonly requestId: string;
   readonly source: string;
   readonly items: readonly OrderLine[];
-  /** The number of the order in the shop. */
+  /** The shop's order number. */
   readonly shopOrder?: number;
   /** Commitment to the contacts: their salted hash. */
   readonly commitment: Seal['commitment'];
 }
 
-/** The stored details with the contacts. The hash covers only the commitment to the contacts. */
+/** The stored details together with the contacts. The hash covers the contacts only through their commitment. */
 export interface OrderDetails extends StoredOrderDetails, Partial<OrderContacts>, Partial<Pick<Seal, 'salt'>> {
   /** Present after the details row was erased. */
   readonly detailsErased?: true;
-  /** Keyed hash of the e-mail address of a new order, by which the contacts row is indexed. */
+  /** Keyed hash of a new order's e-mail address. The contacts row is indexed by this hash. */
   readonly emailHash?: string;
 }
 
@@ -109,8 +109,8 @@ export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
 }
 
 /**
- * Returns whether a request created this order. Used when the record of the request no longer exists: the chain has no
- * fingerprint, so the terms are compared, and the contacts by their commitment. Erased contacts are not compared.
+ * Reports whether a request created this order. Used when the request's record no longer exists. The chain has no
+ * fingerprint, so the terms are compared, and the contacts through their commitment. Erased contacts are not compared.
  */
 export function isOrderedBy(
   digest: Digest,

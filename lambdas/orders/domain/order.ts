@@ -2,8 +2,7 @@ import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
 /**
- * The failure code of an order whose stock service did not answer. The goods may be reserved; an operator must find
- * out.
+ * Failure code of an order whose stock service did not respond. The goods may be reserved, so an operator must check.
  */
 export const STOCK_IN_DOUBT = 'stock_in_doubt';
 
@@ -22,7 +21,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 interface Progress<Status extends string> {
   readonly status: Status;
-  /** Time at which this status began, from which time limits count. Unix milliseconds. */
+  /** Time at which this status began, in Unix milliseconds. Time limits count from it. */
   readonly sinceMs: number;
 }
 
@@ -66,8 +65,8 @@ export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', '
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
 /**
- * `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved; `queued` as for
- * e-mails.
+ * `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved; `queued`: as in
+ * `EMAIL_STATUSES`.
  */
 export const REFERRAL_STATUSES = [
   'none',
@@ -98,23 +97,23 @@ export interface Order {
   readonly referral: ReferralProgress;
   /** The reason why the order cannot be fulfilled. An order with a failure is reversed and never fulfilled. */
   readonly failure?: Failure;
-  /** Time at which the failure became known, or the reversal was restarted. Unix milliseconds. */
+  /** Time at which the failure became known or the reversal was restarted, in Unix milliseconds. */
   readonly failedAtMs?: number;
-  /** Whether an answer may have been stored. If true, a lost record is never replaced. */
+  /** Whether a response may have been stored. If true, a lost record is never replaced. */
   readonly answered: boolean;
   readonly createdAtMs: number;
 }
 
 export const ORDER_TRANSITION_TYPES = [
-  /** Also serves as the pending transition of the charge, which may be in progress. */
+  /** Also serves as the charge's pending transition: from here on, the charge may be in progress. */
   'order.placed',
   'charge.succeeded',
   'charge.failed',
   /** The payer did not approve the payment in time. */
   'charge.abandoned',
   /**
-   * Before the order was completed, the payment was fully refunded or disputed, or was found to be less than the order
-   * costs.
+   * Before the order was completed, the payment was fully refunded or disputed, or turned out to be less than the
+   * order's amount.
    */
   'charge.refunded',
   'charge.review_required',
@@ -128,7 +127,7 @@ export const ORDER_TRANSITION_TYPES = [
   'reservation.pending',
   'reservation.succeeded',
   'reservation.refused',
-  /** The stock service gave no usable answer in time: the reservation is released, whether it exists or not. */
+  /** The stock service gave no usable response in time. The reservation is released, whether it exists or not. */
   'reservation.given_up',
   'release.pending',
   /** The id of the reservation to release was found. */
@@ -146,7 +145,7 @@ export const ORDER_TRANSITION_TYPES = [
   'referral.credited',
   'referral.failed',
   'referral.unknown',
-  /** The request was answered with 202. */
+  /** The request received a 202 response. */
   'order.processing',
   /** Used instead of `charge.succeeded` or `reversal.undone` when the order had a result or was in review. */
   'order.reopened',
@@ -174,20 +173,20 @@ export function isOrderOutcome(type: OrderTransitionType): type is OrderOutcomeT
   return ORDER_OUTCOMES.some((outcome) => outcome === type);
 }
 
-/** A transition without a position in the chain. */
+/** A transition that has no position in the chain yet. */
 export interface OrderDraft {
   readonly type: OrderTransitionType;
   readonly order: Order;
 }
 
 /**
- * The referrer's credit, in percent of the amount. A constant, because no shop needs a different rule yet. A deploy
- * that changes the constant causes no second credit: the shop stores the idempotency key of each credit with its
- * amount, and refuses a repeated call with a different amount. The outcome of such a credit is then unknown.
+ * Referrer's credit, in percent of the order's amount. A constant, because no shop needs a different rule yet. A
+ * deployment that changes it causes no second credit: the shop stores each credit's idempotency key with its amount,
+ * and refuses a retry with a different amount. The outcome of such a credit is then unknown.
  */
 const REFERRAL_PERCENT = 5;
 
-/** Computes the referrer's credit, rounded down. Minor units. */
+/** Computes the referrer's credit in minor units, rounded down. */
 export function referralCreditMinor({ amountMinor }: Pick<Order, 'amountMinor'>): number {
   return Math.floor((amountMinor * REFERRAL_PERCENT) / 100);
 }
@@ -215,7 +214,7 @@ export function createOrderDraft(order: NewOrder, referrer: string | undefined):
   };
 }
 
-/** Returns whether the order has no open steps: all are done, or all are reversed. */
+/** Reports whether the order has no open steps: all are done, or all are reversed. */
 export function isSettled({ status, reservation, email, referral }: Order): boolean {
   switch (status) {
     case 'processing':
@@ -228,7 +227,7 @@ export function isSettled({ status, reservation, email, referral }: Order): bool
   }
 }
 
-/** The statuses of an e-mail or a credit that was announced and has no outcome. */
+/** The statuses of an e-mail or a credit that was announced and has no outcome yet. */
 export const ANNOUNCED_STATUSES: ReadonlySet<string> = new Set<EmailProgress['status'] & ReferralProgress['status']>([
   'pending',
   'delayed',

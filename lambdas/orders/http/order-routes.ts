@@ -130,7 +130,10 @@ function requested(call: PostCall): Parsed<CreateOrder> {
   });
 }
 
-/** Renders the answer to a request for an order. A first execution and a replay return the stored answer unchanged. */
+/**
+ * Renders the response to a request that creates an order. First executions and replays return the stored response
+ * unchanged.
+ */
 function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':
@@ -167,7 +170,7 @@ const getOrder = reading({
   scope: Scopes.paymentsRead,
   handle: async ({ tools, caller, id, request }: ReadingCall<OrderRouteTools>) => {
     const chain = await readOrder(tools.orders, caller, id);
-    // A missing order and an order of another tenant or mode get the same answer, which does not contain the id.
+    // A missing order and an order of another tenant or mode get the same response, which does not contain the id.
     if (chain === undefined) return refusal(problem('not_found', 'There is no such order.'), request);
     return found(orderObject(chain.order, chain.details));
   },
@@ -181,5 +184,5 @@ const getOrder = reading({
   },
 });
 
-/** The routes of the orders API, for any store, processor and parties. */
+/** The routes of the orders API, for any store, processor and external services. */
 export const ORDER_ROUTES: readonly TenantEndpoint<OrderRouteTools>[] = [postOrder, getOrder];

@@ -3,11 +3,11 @@ import { createPaymentBody } from '../../payments/http/payment-objects.ts';
 
 /** The schemas of order requests. The API documents are generated from them. */
 
-/** Maximum number of items, which bounds the size of an order's rows and answers. */
+/** Maximum number of items, which bounds the size of an order's rows and responses. */
 const MAX_ITEMS = 50;
 const MAX_QUANTITY = 1_000_000;
 /**
- * The longest possible address: the path limit of 256 octets of RFC 5321, section 4.5.3.1.3, without the angle
+ * Maximum length of an e-mail address: the 256-octet path limit of RFC 5321, section 4.5.3.1.3, minus the angle
  * brackets.
  */
 const MAX_EMAIL_LENGTH = 254;

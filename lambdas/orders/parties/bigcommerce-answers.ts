@@ -14,7 +14,7 @@ const errorAnswer = z.object({ title: z.string() });
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
 
 /**
- * Parses the answer to an adjustment of the inventory.
+ * Parses the response to an inventory adjustment.
  *
  * | status                             | meaning                                         |
  * |------------------------------------|-------------------------------------------------|
@@ -35,8 +35,8 @@ export function readAdjustment(vendor: string, answer: HttpAnswer, nowMs: number
 }
 
 /**
- * Returns the fault of an unsuccessful answer. `x-rate-limit-time-reset-ms` gives the time until BigCommerce resets the
- * quota.
+ * Returns the fault for an unsuccessful response. `x-rate-limit-time-reset-ms` gives the time until BigCommerce resets
+ * the quota.
  */
 export function refusedFor(vendor: string, answer: HttpAnswer, nowMs: number): Fault {
   const resetMs = z.coerce

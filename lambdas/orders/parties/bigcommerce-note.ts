@@ -16,17 +16,17 @@ export interface BigCommerceStore {
   /** Base URL of the store without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
   readonly url: string;
   /**
-   * Called for every request, so that a rotated token takes effect. Required scopes: Store Inventory and Orders,
-   * modify.
+   * Returns the access token. Called for every request, so that a rotated token takes effect. Required scopes: Store
+   * Inventory and Orders, modify.
    */
   readonly token: () => Promise<string>;
   readonly send: SendRequest;
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
-  /** Hands a call whose outcome cannot be determined to an operator. */
+  /** Receives calls whose outcome cannot be determined, for an operator. */
   readonly deadLetters: DeadLetters;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** The handling of a note that is given up: `throw` during a redrive; otherwise it is dead-lettered. */
+  /** Handling of a note that is given up: `throw` during a redrive; otherwise, the note is dead-lettered. */
   readonly givenUp: OnGivenUp;
 }
 
@@ -46,15 +46,15 @@ export const noteSchema = z.object({
   orderStatus: z.enum(['paid', 'canceled']).default('paid'),
 });
 
-/** The note on an order of the store. */
+/** A note to add to a store order. */
 export type OrderNote = z.output<typeof noteSchema>;
 
 const storeOrder = z.object({ staff_notes: z.string().nullable() });
 
 /**
- * Adds a line to the staff notes of the store's order, once: the notes are read before they are written. Staff ship
- * orders that are noted as paid, so an order that is canceled later gets a second line. No step of the order waits for
- * a note: a failed note becomes a dead letter, and a redrive adds the line.
+ * Adds a line to the staff notes of a store order, unless the notes already contain it. Staff ship orders that are
+ * noted as paid, so an order that is canceled later gets a second line. No step of the order waits for a note: a failed
+ * note becomes a dead letter, and a redrive adds the line.
  *
  * BigCommerce replaces the notes as a whole, so a line that another user adds between the read and the write is lost.
  *
@@ -113,7 +113,7 @@ async function readNotes(store: BigCommerceStore, shopOrder: number, limit: Call
   return (await callOrder(store, shopOrder, limit)).staff_notes ?? '';
 }
 
-/** Reads or updates an order of the store. @param change the change to write @default none: the order is only read */
+/** Reads or updates a store order. @param change the change to write @default none: the order is only read */
 async function callOrder(
   { url, token, send, policy, clock }: BigCommerceStore,
   shopOrder: number,
@@ -128,7 +128,7 @@ async function callOrder(
     timeoutMs,
     party: policy.vendor,
     causes: 'dropped',
-    // In bytes: enough for an order with many items.
+    // Bytes; enough for an order with many items.
     maxAnswerBytes: 512 * 1_024,
   });
   if (answer.status === 200) return readJson(policy.vendor, storeOrder, answer);

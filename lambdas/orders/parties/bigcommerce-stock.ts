@@ -14,15 +14,15 @@ export interface BigCommerceOptions extends BigCommerceStore {
 }
 
 /**
- * The operation name in dead letters of adjustments. Such a dead letter is not redriven: an operator compares it with
- * the history of the inventory.
+ * Operation name in the dead letters of adjustments. These dead letters are not redriven: an operator compares them
+ * with the inventory history.
  */
 export const ADJUST_OPERATION = 'inventory.adjust';
 
 interface Adjustment {
   readonly key: string;
   readonly orderId: string | undefined;
-  /** The text that the inventory history shows. */
+  /** Text that the inventory history shows. */
   readonly reason: string;
   /** Negative quantities remove items. */
   readonly items: readonly OrderItem[];
@@ -31,15 +31,15 @@ interface Adjustment {
 /**
  * Creates the stock service of orders, which adjusts the inventory of a BigCommerce store. The API has no idempotency
  * keys, and adjustments cannot be searched, so an adjustment is sent at most once for each key, under a sending claim.
- * If no answer arrived, or the process crashed while sending, the adjustment may have been applied. The adjustment then
- * becomes a dead letter for an operator, and is never sent again.
+ * If no response arrived, or the process crashed while sending, the adjustment may have been applied. The adjustment
+ * then becomes a dead letter for an operator, and is never sent again.
  *
  *   claim ── send ── answer                    adjusted, or refused
  *   claim ── send ── ✗                         dead letter; the order counts as refused and returns the money
  *   claim ── send ── (crash) ── claim: before  dead letter; as above
  *
- * Every adjustment has the order's id as its reason, which the store shows in the history of its inventory. If the
- * order names a shop order, a note is also added to that shop order.
+ * Every adjustment has the order's id as its reason, which the store shows in its inventory history. If the order names
+ * a shop order, a note is also added to that shop order.
  */
 export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper {
   const { policy, claims, clock, deadLetters } = options;
@@ -108,7 +108,7 @@ const IN_DOUBT = {
   message: 'The stock service did not answer, and an operator must check the inventory.',
 };
 
-/** Reads one location, to test whether BigCommerce is available and accepts the token. */
+/** Tests whether BigCommerce is available and accepts the token, by reading one location. */
 export async function probeBigCommerce(
   vendor: string,
   { url, token, send }: Pick<BigCommerceOptions, 'url' | 'token' | 'send'>,

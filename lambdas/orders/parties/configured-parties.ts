@@ -31,19 +31,19 @@ import { probeShop } from './shop-call.ts';
 import { CREDITS_PATH, createShopReferrals } from './shop-referrals.ts';
 import { createShopStock, STOCK_PATH } from './shop-stock.ts';
 
-/** The parties that orders need in addition to the payment. */
+/** The external services that orders need in addition to the payment. */
 export interface Parties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
   /**
-   * The mode of orders: test mode if the sandbox simulates the parties. A live shop must not reserve goods for a
-   * test-mode order.
+   * Mode of the orders: test mode if the sandbox simulates the external services. A live shop must not reserve goods
+   * for a test-mode order.
    */
   readonly ordersOf: Mode;
 }
 
-/** The platform clients that the parties need. */
+/** Platform clients that the adapters of the external services need. */
 export interface PartiesTools extends Queues, Secrets, Pick<ExpiryOptions, 'retention'> {
   readonly documents: DynamoDBDocumentClient;
   readonly clock: Clock;
@@ -54,17 +54,17 @@ export interface PartiesTools extends Queues, Secrets, Pick<ExpiryOptions, 'rete
 }
 
 /**
- * Timeout of one call. A healthy party answers much sooner, and a request has time for several such calls.
- * Milliseconds.
+ * Timeout of one call, in milliseconds. A healthy service responds much sooner, and a request has time for several such
+ * calls.
  */
 const CALL_TIMEOUT_MS = 5_000;
 
 /**
- * Creates the parties from their settings. Call it once per process, because the parties contain the state of breakers
- * and retry budgets. Tokens are read from Secrets Manager when they are needed.
+ * Creates the adapters of the external services from their settings. Call it once per process, because the adapters
+ * hold the state of breakers and retry budgets. Tokens are read from Secrets Manager when they are needed.
  *
- * An e-mail or a credit that is given up is attempted for the last time by a delayed message, and then dead-lettered
- * for an operator. An order waits for its reservation and its release, so its driver repeats these calls; a release
+ * When an e-mail or a credit is given up, a delayed message makes the last attempt, and then the call is dead-lettered
+ * for an operator. An order waits for its reservation and its release, so its driver retries these calls; a release
  * that fails permanently is dead-lettered.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
@@ -87,8 +87,8 @@ function modeOf({ secrets }: PartiesConfig): Mode {
 }
 
 /**
- * Returns a function that counts an e-mail beyond the recipient's limit, and logs the e-mail's tenant. (A metric per
- * tenant would be billed monthly for each tenant.) The recipient is not logged.
+ * Returns a function that counts each e-mail beyond its recipient's limit, and logs the tenant but not the recipient.
+ * (A metric per tenant would be billed monthly for each tenant.)
  */
 export function reportCapped(instruments: Instruments): (email: OrderEmail) => void {
   const logger = instruments.logger(OUTBOUND_SERVICE);
@@ -98,19 +98,19 @@ export function reportCapped(instruments: Instruments): (email: OrderEmail) => v
   };
 }
 
-/** The queue of dead letters, and the functions that repeat the call of a dead letter. */
+/** The dead-letter queue, and the functions that retry dead-lettered and delayed calls. */
 export interface Redrive {
   readonly deadLetters: DeadLetterStore;
-  /** Attempts the call of a delayed message, for the last time. */
+  /** Makes the last attempt at a delayed call. */
   readonly makeLast: Redrive['makeAgain'];
-  /** Records, in the order, that a call was given up. */
+  /** Records on the order that a call was given up. */
   readonly recordGivenUp: (deadLetter: DeadLetter, id: string) => Promise<void>;
   readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
 
 /**
  * Creates the tools of the function that redrives dead letters. If a redriven call fails, the function throws, and the
- * dead letter stays.
+ * dead letter stays in its queue.
  */
 export async function configuredRedrive(
   config: PartiesConfig,
@@ -208,7 +208,7 @@ function connect(
   };
 }
 
-/** Placeholder for the referral program, which a BigCommerce shop does not have. */
+/** Stub for the referral program, which a BigCommerce shop does not have. */
 export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
 /** Returns a function that reads the first value of a secret from Secrets Manager. */

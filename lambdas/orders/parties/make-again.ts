@@ -18,7 +18,8 @@ import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
 import { RELEASE_OPERATION, releaseSchema } from './shop-stock.ts';
 
 /**
- * The parties that redrive dead letters. A redriven call that fails throws, so that no second dead letter is stored.
+ * The external services used to redrive dead letters. They throw when a call fails, so that no second dead letter is
+ * stored.
  */
 export interface RedriveParties extends OrderRedriveTools {
   readonly emails: EmailSender;
@@ -27,10 +28,10 @@ export interface RedriveParties extends OrderRedriveTools {
 }
 
 /**
- * Repeats the call of a dead letter under the idempotency key in its payload. For a vendor without idempotency keys,
- * the sending claim decides: a request that may have been applied is looked up before it is sent a second time
- * (`sendOnce`). The outcome of an order's e-mail or credit is recorded in the order's chain. A receipt that is no
- * longer due is not sent, and a canceled order is not noted as paid.
+ * Retries the call of a dead letter with the idempotency key in its payload. For a vendor without idempotency keys, the
+ * sending claim decides: a request that may have been applied is looked up before it is resent (`sendOnce`). The
+ * outcome of an order's e-mail or credit is recorded in the order's chain. A receipt that is no longer due is not sent,
+ * and a canceled order is not noted as paid.
  *
  * @param id the dead letter's id, which the chain names as the cause
  * @throws RetryableError, AmbiguousError or TerminalError, as the call does
@@ -87,7 +88,7 @@ export async function makeAgain(
   }
 }
 
-/** Records in the order of a dead letter that the call was given up. A later redrive records its own outcome. */
+/** Records, on the order of a dead letter, that the call was given up. A later redrive records its own outcome. */
 export async function recordGivenUp(parties: OrderRedriveTools, deadLetter: DeadLetter, id: string): Promise<void> {
   const orderId = parseOrderId(deadLetter.about ?? '');
   if (orderId === undefined) return;

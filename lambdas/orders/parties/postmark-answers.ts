@@ -28,7 +28,7 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
 const ACCOUNT_ERRORS: ReadonlySet<number> = new Set([400, 401, 405, 412, 413]);
 
 /**
- * Parses the answer to a send.
+ * Parses the response to a send.
  *
  * | status                             | meaning                                        |
  * |------------------------------------|------------------------------------------------|
@@ -53,8 +53,8 @@ export function readSendAnswer(vendor: string, answer: HttpAnswer, nowMs: number
 }
 
 /**
- * Parses the answer to a search by the message id.
- * @throws as `vendorFault`, and AmbiguousError when the answer is unreadable
+ * Parses the response to a search by message id.
+ * @throws as `vendorFault`, and AmbiguousError when the response is unreadable
  */
 export function readFoundEmail(
   vendor: string,

@@ -23,16 +23,16 @@ export type Email = Readonly<z.infer<typeof emailSchema>>;
 export interface PostmarkOptions {
   /** Base URL without a trailing slash. @default https://api.postmarkapp.com */
   readonly url?: string;
-  /** The server token. Called for every request, so that a rotated token takes effect. */
+  /** Returns the server token. Called for every request, so that a rotated token takes effect. */
   readonly token: () => Promise<string>;
-  /** A sender that is registered at Postmark. Its domain is the domain of the message ids. */
+  /** Sender address that is registered at Postmark. Message ids use its domain. */
   readonly from: string;
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** Maximum time for which Postmark's search may miss a sent e-mail. Milliseconds. @default five minutes */
+  /** Maximum time for which Postmark's search may miss a sent e-mail, in milliseconds. @default five minutes */
   readonly maxLagMs?: number;
   /** Whether the search of the server at `url` is strongly consistent. @default false */
   readonly isStrong?: boolean;
@@ -40,8 +40,8 @@ export interface PostmarkOptions {
 
 export interface EmailSender {
   /**
-   * Sends an e-mail exactly once, identified by its `messageId`. The payload of its dead letter is the whole e-mail,
-   * which a redrive sends.
+   * Sends an e-mail exactly once, identified by its `messageId`. If the e-mail is dead-lettered, the payload contains
+   * all of it, so that a redrive can send it.
    *
    * @throws as `sendOnce`
    */
@@ -51,16 +51,16 @@ export interface EmailSender {
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
 /**
- * Default of `maxLagMs`. Postmark documents no value. Five minutes is far longer than any observed lag, because a
- * second receipt is worse than a late receipt. Milliseconds.
+ * Default of `maxLagMs`, in milliseconds. Postmark documents no value. Five minutes is far longer than any observed
+ * lag, because a second receipt is worse than a late receipt.
  */
 export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
 
 /**
- * Creates a sender of e-mails through Postmark. Postmark accepts a message id but sends every request ("does not
- * currently support an idempotency key"). Payonce's id is sent twice: as the `Message-ID` header, which `X-PM-KeepID`
- * preserves, so that a mailbox can recognize a duplicate; and as metadata, by which Postmark's search can find the
- * e-mail.
+ * Creates a sender of e-mails through Postmark. Postmark accepts a message id, but sends an e-mail for every request
+ * ("does not currently support an idempotency key"). Payonce's id is sent twice: as the `Message-ID` header, which
+ * `X-PM-KeepID` preserves, so that a mailbox can recognize a duplicate; and as metadata, by which Postmark's search can
+ * find the e-mail.
  */
 export function createPostmark(options: PostmarkOptions): EmailSender {
   const { url = POSTMARK_URL, policy, claims, clock, send = callOnce } = options;
@@ -105,7 +105,7 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
   };
 }
 
-/** Reads the Postmark server that the token belongs to, to test whether Postmark is available and accepts the token. */
+/** Tests whether Postmark is available and accepts the token, by reading the server that the token belongs to. */
 export async function probePostmark(
   vendor: string,
   { url = POSTMARK_URL, token, send = callOnce }: Pick<PostmarkOptions, 'url' | 'token' | 'send'>,

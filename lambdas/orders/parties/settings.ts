@@ -10,7 +10,7 @@ import {
 } from '../../kernel/platform/variables.ts';
 import { PartiesEnvironment } from '../contract.ts';
 
-/** The settings of the parties of an order, as deployed. */
+/** The deployed settings of an order's external services. */
 export interface PartiesConfig {
   /** Base address of the stock service and referral program, or of the BigCommerce store, without a trailing slash. */
   readonly shopUrl: string;
@@ -28,14 +28,14 @@ export interface PartiesConfig {
     /** The sender's address. */
     readonly from: string;
     /**
-     * Maximum time until a sent request reaches a mailer whose search is strongly consistent. Milliseconds.
-     * @default the mailer is Postmark, whose search is not strongly consistent
+     * Maximum time until a sent request reaches a mailer whose search is strongly consistent, in milliseconds.
+     * @default none: the mailer is Postmark, whose search is not strongly consistent
      */
     readonly maxLagMs?: number;
   };
-  /** Maximum number of e-mails to one recipient from one tenant in one mode on one day (UTC). */
+  /** Maximum number of e-mails per day (UTC) to one recipient from one tenant in one mode. */
   readonly emailsPerRecipient: number;
-  /** The table of sending claims, and of the counts of e-mails. */
+  /** The table of sending claims and e-mail counts. */
   readonly registryTable: string;
   readonly deadLettersQueueUrl: string;
   readonly delayedCallsQueueUrl: string;
@@ -69,7 +69,7 @@ const partiesEnvironment = z.object({
 });
 
 /**
- * Reads the settings of the parties. Call it once, at start.
+ * Reads the settings of the external services. Call it once, at startup.
  *
  * @returns undefined when none of the variables is set: this deployment accepts no orders
  * @throws Error that names the missing or wrong variable

@@ -10,9 +10,9 @@
  *
  * The lists are oldest first and strongly consistent.
  *
- * Idempotency keys are optional; a call without a key takes effect each time. A known key is answered with the current
- * state of its object (a reservation may have been released), or with 422 `idempotency_key_mismatch` if the body
- * differs. Keys are kept permanently, separately for each service. A refused call does not use up its key.
+ * Idempotency keys are optional; a call without a key takes effect each time. For a known key, the response contains
+ * the current state of its object (a reservation may have been released), or is 422 `idempotency_key_mismatch` if the
+ * body differs. Keys are kept permanently, separately for each service. A refused call does not use up its key.
  *
  * Payonce signs the raw body of every call as in Standard Webhooks 1.0.0, except for calls to the sandbox (README.md,
  * "Signed calls").
@@ -21,7 +21,7 @@
  * `method_not_allowed` with Allow, 422 `idempotency_key_mismatch`, and the codes below.
  *
  * Magic names, for tests and demonstrations. All other names are in stock and known. A call without a key always counts
- * as a first send. If one of several items is not in stock, it determines the answer; otherwise, the first magic name
+ * as a first send. If one of several items is not in stock, it determines the response; otherwise, the first magic name
  * does.
  *
  * | sku           | referrer     | first send                                 | later sends   |
@@ -33,7 +33,7 @@
  * |               | `ref_down`   | nothing made, 503                          | the same      |
  */
 export interface CreateReservation {
-  /** The order that reserves the goods. Opaque. */
+  /** Opaque id of the order that reserves the goods. */
   readonly order: string;
   /** The items to reserve; at least one. */
   readonly items: readonly { readonly sku: string; readonly quantity: number }[];
@@ -52,10 +52,10 @@ export interface ReservationList {
 }
 
 export interface CreateCredit {
-  /** The order that the credit is for. Opaque. */
+  /** Opaque id of the order that the credit is for. */
   readonly order: string;
   readonly referrer: string;
-  /** Minor units, a positive safe integer. */
+  /** Amount of the credit in minor units, a positive safe integer. */
   readonly amount: number;
   /** ISO 4217, upper case. */
   readonly currency: string;

@@ -17,7 +17,7 @@ export interface ShopOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** The handling of calls that were given up and can be repeated at any later time. @default throw */
+  /** Handling of calls that were given up and are safe to repeat at any later time. @default throw */
   readonly givenUp?: OnGivenUp;
 }
 
@@ -44,8 +44,8 @@ export async function postOnce(
 }
 
 /**
- * Sends a call that has an effect, under its idempotency key. The shop keeps keys permanently, so a repeated call
- * returns the first result.
+ * Sends a call that has an effect, with its idempotency key. The shop keeps keys permanently, so a retried call returns
+ * the first result.
  */
 export async function postToShop<T>(
   options: Omit<ShopOptions, 'givenUp'>,
@@ -72,7 +72,7 @@ export async function postToShop<T>(
   return 'answer' in outcome ? outcome.answer : outcome;
 }
 
-/** Reads an order that does not exist, to test whether the service is available. */
+/** Tests whether the service is available, by reading an order that does not exist. */
 export async function probeShop(
   vendor: string,
   { url, path, send = callOnce }: Pick<ShopOptions, 'url' | 'send'> & { readonly path: string },
@@ -94,7 +94,7 @@ const errorAnswer = z.object({ error: z.object({ code: z.string().min(1), messag
 const REFUSALS: ReadonlySet<number> = new Set([409, 422]);
 
 /**
- * Parses the refusal in an unsuccessful answer.
+ * Parses the refusal in an unsuccessful response.
  *
  * | status                           | meaning                                                        |
  * |----------------------------------|----------------------------------------------------------------|

@@ -51,7 +51,7 @@ export function createShopStock(options: ShopOptions): StockKeeper {
         options,
         { operation: RELEASE_OPERATION, path, limit },
         (answer, nowMs) => mustBeReleased(vendor, answer, nowMs),
-        // The order waits for the release, so its driver repeats calls that could succeed.
+        // The order waits for the release, so its driver retries calls that could succeed.
         { givenUp: givenUp === 'delay' ? 'dead_letter_terminal' : givenUp, payload },
       );
       if (outcome !== true) throw new TerminalError(outcome.reason, 'The release was dead-lettered.');
@@ -63,7 +63,7 @@ function readReservation(vendor: string, order: string, answer: HttpAnswer, nowM
   if (answer.status !== 201) return { kind: 'refused', failure: refusalOf(vendor, answer, nowMs) };
   const made = readJson(vendor, reservation.extend({ order: z.literal(order) }), answer);
   if (made.status === 'reserved') return { kind: 'reserved', reservationId: made.id };
-  // The shop answers a known key with the current state of its reservation. A released reservation stays released.
+  // For a known key, the shop returns the current state of the reservation. A released reservation stays released.
   return {
     kind: 'refused',
     failure: { code: 'reservation_released', message: 'The reservation was already released.' },
@@ -71,7 +71,7 @@ function readReservation(vendor: string, order: string, answer: HttpAnswer, nowM
 }
 
 /**
- * Checks the answer to a release.
+ * Checks the response to a release.
  * @throws as `vendorFault`; TerminalError `<vendor>_refused` for a reservation that does not exist
  */
 function mustBeReleased(vendor: string, answer: HttpAnswer, nowMs: number): true {

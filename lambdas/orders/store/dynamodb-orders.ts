@@ -33,7 +33,7 @@ import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../use/or
 import { contactsPut, orderPartition, orderTransitionRow, parseOrderTransition, withContacts } from './order-items.ts';
 
 /**
- * Stores orders in the tables of payments: their chains in the Ledger, their idempotency records, and the queue of open
+ * Stores orders in the payment tables: their chains in the Ledger, their idempotency records, and the queue of open
  * orders.
  */
 export class DynamoDbOrders implements OrderStore {
@@ -94,13 +94,13 @@ export class DynamoDbOrders implements OrderStore {
   }
 
   /**
-   * Appends transitions. Of two drivers that have read the same newest transition, one appends, and the other reads a
-   * second time.
+   * Appends transitions. If two drivers have read the same newest transition, one appends, and the other rereads the
+   * chain.
    *
    *   A ── read T4 ── ask ── T5 ✓
    *   B ──── read T4 ── ask ── T5 ✗ ── read T5 ── nothing to add
    *
-   * If an append was applied but its response was lost, the driver reads a second time, too, and finds its own
+   * If an append was applied but its response was lost, the driver also rereads the chain, and finds its own
    * transitions.
    */
   async appendToOrder(append: OrderAppend): ReturnType<OrderStore['appendToOrder']> {

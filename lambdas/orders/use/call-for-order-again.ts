@@ -10,7 +10,7 @@ import { readOrderChain } from './order-chain.ts';
 
 export interface OrderRedriveTools extends AppendTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
-  /** The only mode in which the parties are called. @default both */
+  /** The only mode in which external services are called. @default both modes */
   readonly ordersOf?: Mode | 'none';
 }
 
@@ -24,10 +24,11 @@ interface CallAgain {
 }
 
 /**
- * Repeats a call that the order's driver gave up, and records the outcome in the order. The call is skipped if the
+ * Retries a call that the order's driver gave up, and records the outcome on the order. The call is skipped if the
  * order was reversed, its money is missing, or the order records that the call took effect. An e-mail is also skipped
- * after an erasure. The call stays dead-lettered while the deployed parties have the other mode. A redrive that was
- * interrupted before the outcome was recorded repeats the call under the same key and finds the call's record.
+ * after an erasure. The call stays dead-lettered while the deployed external services have the other mode. If a redrive
+ * was interrupted before it recorded the outcome, the next redrive repeats the call with the same key and finds the
+ * call's record.
  *
  * @throws RetryableError when the outcome could not be recorded: the dead letter stays, and the next redrive records it
  */

@@ -47,7 +47,7 @@ export interface CreateOrder {
   /** The current actor: the request, or the run of a job that finishes the order. */
   readonly cause: Cause;
   /**
-   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds.
+   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget counts from it.
    * @default now
    */
   readonly receivedAtMs?: number;
@@ -61,7 +61,7 @@ export interface CreateOrder {
   readonly emailHash?: string;
   readonly referrer?: string;
   readonly affiliate?: string;
-  /** The number of the order in the shop. */
+  /** The shop's order number. */
   readonly shopOrder?: number;
   readonly returnUrl?: string;
 }
@@ -71,18 +71,18 @@ type Refusal =
   /** No processor accepts the order's payment. Nothing was started. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor };
 
-/** The outcome of a first execution is `unknown` when the order did not end in time. */
+/** A first execution has the outcome `unknown` when the order does not finish in time. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
-/** Time reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
+/** Time reserved at the end of a request for the commit and its bounded retries, in milliseconds. */
 const COMMIT_RESERVE_MS = 3_000;
-/** Time limit of one drive of an order, by a request or a run. Milliseconds. */
+/** Time limit for one drive of an order, by a request or a run, in milliseconds. */
 export const DRIVE_FOR_MS = REQUEST_BUDGET_SECONDS * 1000 - COMMIT_RESERVE_MS;
 
 /**
- * Creates an order. Each of its steps takes effect exactly once, and the order ends completed or fully reversed. The
- * operation consists of the charge, the reservation, the e-mail and the credit. A repeated request with the same key
- * repeats no step, whether it is concurrent or years later.
+ * Creates an order, which consists of the charge, the reservation, the e-mail and the credit. Each step takes effect
+ * exactly once, and the order ends completed or fully reversed. A retry with the same key repeats no step, whether it
+ * is concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -179,7 +179,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
 
   /**
    * Returns the error if it proves that nothing was sent, which only `NothingBegun` does. Any other error may follow a
-   * call to the processor or a party.
+   * call to the processor or an external service.
    */
   unsent(error: unknown): unknown {
     return error instanceof NothingBegun ? error.cause : undefined;

@@ -25,16 +25,16 @@ export interface Driven {
   readonly drafts: readonly OrderDraft[];
   /** The facts behind the drafts. They are decided again when a rival has taken the drafts' position in the chain. */
   readonly learnt: readonly OrderFact[];
-  /** Whether the order has a result, so that the answer is not 202 `processing`. */
+  /** Whether the order has a result, so that the response is not 202 `processing`. */
   readonly concluded: boolean;
 }
 
-/** Minimum remaining time for a call to begin. Milliseconds. */
+/** Minimum remaining time for a call to begin, in milliseconds. */
 const SHORTEST_CALL_MS = 1_000;
-/** The calls with an effect that requires the money of the order. */
+/** Calls whose effect requires that the order is paid. */
 const EFFECTS: ReadonlySet<OrderCall> = new Set(['reserve', 'send_email', 'credit']);
 /**
- * Upper bound of the steps of a turn: each call once, the transitions before and after it, and some repetitions because
+ * Maximum number of steps in a turn: each call once, the transitions before and after it, and some repetitions because
  * of rivals.
  */
 const MAX_STEPS = 60;

@@ -15,11 +15,11 @@ export interface EraseOrderTools {
 /** The outcomes of an erasure, in order of precedence. */
 export type EraseOrderOutcome =
   | { readonly kind: 'not_found' }
-  /** The e-mail, the credit or the stored answer of the order still needs the addresses. */
+  /** The e-mail, the credit or the stored response of the order still needs the addresses. */
   | { readonly kind: 'unfinished' }
   | { readonly kind: 'erased' };
 
-/** Erases the contacts of an order that is settled. A repeated erasure has no further effect. */
+/** Erases the contacts of a settled order. Repeating the erasure has no further effect. */
 export async function eraseOrder(
   { orders, records, erase }: EraseOrderTools,
   orderId: OrderId,

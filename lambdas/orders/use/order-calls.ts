@@ -37,9 +37,12 @@ export interface OrderTools extends ChangePaymentTools {
   readonly mailer: Mailer;
   /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: ChooseProcessor;
-  /** The only mode in which new orders are accepted and the parties are called: the mode of the shop. @default both */
+  /**
+   * The only mode in which new orders are accepted and external services are called: the mode of the shop. @default
+   * both modes
+   */
   readonly ordersOf?: Mode | 'none';
-  /** Called with each TerminalError of a party. */
+  /** Called with each TerminalError of an external service. */
   readonly report: (error: unknown) => void;
 }
 
@@ -47,7 +50,7 @@ function notThere(): never {
   invariant(false, 'a party that is not configured was called');
 }
 
-/** Placeholders for the parties of a deployment without a shop. */
+/** Stubs for the external services when no shop is configured. */
 export const NO_PARTIES: Required<Pick<OrderTools, 'stock' | 'referrals' | 'mailer' | 'ordersOf'>> = {
   stock: { reserve: notThere, release: notThere },
   referrals: { credit: notThere },
@@ -60,18 +63,18 @@ type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
 export interface OrderCallContext {
   /** The driver of the order: the request, or a run of a job. */
   readonly cause: Cause;
-  /** The deadline of every call. Unix milliseconds. */
+  /** Deadline of every call, in Unix milliseconds. */
   readonly untilMs: number;
   /** Whether it is proven that no earlier driver has requested the payment. */
   readonly nothingSent: boolean;
 }
 
 /**
- * Timeout of a call to the stock service: as long as the timeout of a processor, because the order depends on the
- * answer. Milliseconds.
+ * Timeout of a call to the stock service, in milliseconds. As long as a processor's timeout, because the order depends
+ * on the response.
  */
 const STOCK_TIMEOUT_MS = 8_000;
-/** Timeout of an e-mail or a credit, which may be late. Milliseconds. */
+/** Timeout of a call for an e-mail or a credit, in milliseconds. Either may be late. */
 const LATE_TIMEOUT_MS = 4_000;
 /** The tag of confirmation e-mails in the mailer's statistics. */
 const CONFIRMATION_TAG = 'order-confirmation';
@@ -88,9 +91,9 @@ export class NothingBegun extends Error {
 }
 
 /**
- * Makes the call of one step, under the step's idempotency key.
+ * Makes the call of one step, with the step's idempotency key.
  *
- * @returns the fact that became known; undefined if nothing became known, so that a later turn repeats the call
+ * @returns the fact that the call established; undefined if there is none, so that a later turn repeats the call
  * @throws NothingBegun when the payment could not be begun
  */
 export async function callForOrder(
@@ -132,8 +135,8 @@ export async function callForOrder(
 const PAYMENT_CALLS: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
 
 /**
- * Returns whether the shop was removed, or replaced by a shop of the other mode. The order then continues as if its
- * shop were unavailable, and its money is returned after an hour. The alarm is raised once; an operator can save the
+ * Reports whether the shop was removed, or replaced by a shop of the other mode. The order then continues as if its
+ * shop were unavailable, and its payment is reversed after an hour. The alarm is raised once; an operator can save the
  * order by restoring the shop's configuration in time.
  */
 async function isElsewhere(tools: OrderTools, { id, mode, paymentId }: Order): Promise<boolean> {
@@ -189,7 +192,7 @@ async function askForPayment(
 }
 
 /**
- * Reads the charge of a payment that an operator decided about. Callbacks during the review changed nothing, so the
+ * Reads the charge of a payment whose outcome an operator decided. Callbacks during the review changed nothing, so the
  * chain may lack refunds and disputes that the processor had reported.
  *
  *   processor  disputed ── callback: in review ✗ ──────────────── down ── up
@@ -314,8 +317,8 @@ async function reverse(
 }
 
 /**
- * Returns whether a further attempt is needed: this attempt failed, or it returned only the remainder, and another
- * actor's refund, which was pending then, has failed since.
+ * Reports whether another attempt is needed: either this attempt failed, or it refunded only the remainder, and another
+ * actor's refund that was pending then has failed since.
  */
 function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
   const change = changeOf(state, operationId);
@@ -330,7 +333,7 @@ function reversalOf({ payment: { status } }: PaymentState): ReversalKind | undef
   return status === 'requires_action' || status === 'requires_capture' ? 'cancel' : undefined;
 }
 
-/** Returns whether nothing is left to reverse. Stray charges are returned by a queue of their own. */
+/** Reports whether nothing remains to be reversed. Stray charges have their own queue, which returns their money. */
 function isReversed(state: PaymentState): boolean {
   const { status, chargeId } = state.payment;
   if (status === 'failed' || status === 'canceled') return true;

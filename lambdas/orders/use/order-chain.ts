@@ -12,7 +12,7 @@ export interface OrderChain {
   readonly newest: OrderTransition;
   readonly order: Order;
   readonly details: OrderDetails;
-  /** Time at which the order last went into review. Unix milliseconds. @default it never did */
+  /** Time at which the order last went into review, in Unix milliseconds. @default the order was never in review */
   readonly reviewedAtMs?: number;
 }
 

@@ -3,8 +3,8 @@ import type { CallLimit } from '../../kernel/world.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
 /*
- * The ports of the parties that an order needs in addition to the payment. Every call has an operation id, the same for
- * every attempt, so that a repeated call takes effect once. Every call throws
+ * Ports of the external services that an order needs in addition to the payment. Every call has an operation id that is
+ * the same for every attempt, so that a retried call takes effect once. Every call throws
  *
  *   RetryableError   nothing was applied
  *   AmbiguousError   it may have been applied; repeating the same call determines the outcome
@@ -27,7 +27,7 @@ export interface ReservationOrder {
   readonly operationId: OperationId;
   readonly orderId: OrderId;
   readonly items: readonly OrderItem[];
-  /** The number of the order in the shop. */
+  /** The shop's order number. */
   readonly shopOrder?: number;
 }
 
@@ -40,7 +40,7 @@ export interface StockKeeper {
   reserve(order: ReservationOrder, limit: CallLimit): Promise<ReservationOutcome>;
   /** Releases a reservation. Idempotent: a released reservation stays released. */
   release(reservation: Reservation, limit: CallLimit): Promise<void>;
-  /** Adds a note to the shop's order, after its first call was dead-lettered. @default the shop has no notes */
+  /** Adds a note to the shop's order when a dead-lettered note is redriven. @default the shop has no notes */
   note?(note: ShopNote, limit: CallLimit): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ interface ShopNote {
 /** A reservation to release, with its items. */
 interface Reservation extends Pick<ReservationOrder, 'items' | 'shopOrder'> {
   readonly reservationId: string;
-  /** Absent in dead letters of a stock service that needs only the reservation. */
+  /** Absent in dead letters of a stock service that needs only the reservation's id. */
   readonly orderId?: OrderId;
 }
 
@@ -84,15 +84,15 @@ export interface OrderEmail {
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
   /**
-   * The payment of a receipt. The payment is reread before an attempt that a queued message makes.
+   * The payment that a receipt is for. It is reread before a queued message attempts to send the receipt.
    * @default none: an order's e-mail
    */
   readonly paymentId?: PaymentId;
-  /** The tenant, whose daily number of e-mails to one recipient is limited. */
+  /** Tenant whose daily number of e-mails to one recipient is limited. */
   readonly tenantId: TenantId;
   /** A test-mode e-mail does not reach a real mailer. */
   readonly mode: Mode;
-  /** The time that decides on which day the e-mail counts, the same for every attempt. Unix milliseconds. */
+  /** Time that determines the day on which the e-mail counts, in Unix milliseconds. The same for every attempt. */
   readonly dueAtMs: number;
   readonly to: string;
   readonly subject: string;
@@ -110,7 +110,7 @@ export type EmailOutcome =
   /** It cannot be determined whether the e-mail was sent. The e-mail is not resent automatically. */
   | { readonly kind: 'needs_review' };
 
-/** Limits the number of e-mails to one recipient from one tenant in one mode on one day (UTC). */
+/** Limits the number of e-mails per day (UTC) to one recipient from one tenant in one mode. */
 export interface EmailCounts {
   /**
    * Counts an e-mail. An e-mail that was counted before is admitted without being counted a second time.

@@ -12,7 +12,7 @@ export interface OrderClaim {
 }
 
 export interface OrderAppend {
-  /** The new transitions, in order. Empty in a commit when the order already has the answered state. */
+  /** The new transitions, in order. Empty in a commit when the order already has the state of the stored response. */
   readonly transitions: readonly OrderTransition[];
   /** The queue entry, when the order is not settled and not yet queued. */
   readonly open?: OpenOrder;
@@ -41,9 +41,9 @@ export interface OrderTransitionReader {
 export interface OrderStore {
   /** Writes the record and the first transition in one transaction. */
   claimOrder(claim: OrderClaim): Promise<ClaimOutcome>;
-  /** Writes the stored answer and its transitions in one transaction, only while the owner holds the claim. */
+  /** Writes the stored response and its transitions in one transaction, only while the owner holds the claim. */
   commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
-  /** Appends transitions. Fenced only by the chain, in which each position can be taken once. */
+  /** Appends transitions. The only fence is the chain, in which each position can be taken once. */
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
   /** Reads with strong consistency, oldest first. */
   listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;

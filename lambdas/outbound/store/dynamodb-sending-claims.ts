@@ -59,7 +59,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
       const nowMs = this.#pacing.clock.nowMs();
       const leaseExpiresAtMs = nowMs + leaseMs;
       const found = await this.#putNew(key, { owner, leaseExpiresAtMs });
-      // This process's own claim: the first write was applied, but its answer was lost.
+      // This process's own claim: the first write was applied, but its response was lost.
       if (found === undefined || (found.status === 'sending' && found.owner === owner)) return { kind: 'ours', owner };
       if (found.status === 'sent') return { kind: 'sent', vendorId: found.vendorId };
       if (nowMs < found.leaseExpiresAtMs) return { kind: 'sending', leaseExpiresAtMs: found.leaseExpiresAtMs };
@@ -81,7 +81,9 @@ export class DynamoDbSendingClaims implements SendingClaims {
     return written.kind === 'applied';
   }
 
-  /** Records that the request was sent. The first vendor id stays: later answers are about the same request. */
+  /**
+   * Records that the request was sent. The first vendor id stays, because later responses are about the same request.
+   */
   async sent(key: string, vendorId: string): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(
@@ -136,7 +138,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
   ): Promise<boolean> {
     const written = await this.#update(key, {
       UpdateExpression: 'SET #owner = :owner, leaseExpiresAtMs = :lease',
-      // Includes the lease: an owner that ends its lease also changes `mayHaveSentUntilMs`.
+      // The condition includes the lease, because an owner that ends its lease also changes `mayHaveSentUntilMs`.
       ConditionExpression: '#status = :sending AND #owner = :before AND leaseExpiresAtMs = :ended',
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
@@ -149,7 +151,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
     });
     if (written.kind === 'applied') return true;
     const now = claimItem.safeParse(refusing(written)).data;
-    // This process's own takeover: the first write was applied, but its answer was lost.
+    // This process's own takeover: the first write was applied, but its response was lost.
     return now?.status === 'sending' && now.owner === owner;
   }
 

@@ -1,4 +1,4 @@
-/** A call to a vendor that failed finally and is stored, so that it can be redriven. */
+/** A call to a vendor that failed permanently and is stored for a redrive. */
 export interface DeadLetter {
   readonly vendor: string;
   readonly operation: string;
@@ -6,11 +6,11 @@ export interface DeadLetter {
   readonly about?: string;
   /** Everything that is needed to repeat the call, as JSON. Never contains credentials. */
   readonly payload: object;
-  /** The number of sends. */
+  /** Number of times the call was sent. */
   readonly attempts: number;
   /** The fault's code. */
   readonly reason: string;
-  /** The call was sent without an answer, so its outcome must be looked up before it is sent again. */
+  /** Whether the call was sent but got no response, so that its outcome must be looked up before it is sent again. */
   readonly mayBeApplied: boolean;
 }
 
@@ -20,7 +20,8 @@ export interface DeadLetters {
 }
 
 /**
- * `dead`: for an operator. `delayed`: for a function that makes the call for the last time, half a minute later, and then dead-letters it.
+ * `dead`: calls for an operator. `delayed`: calls that a function attempts one last time, half a minute later, and
+ * dead-letters if they fail.
  *
  * @default dead
  */
@@ -47,7 +48,7 @@ export interface DeadLetterStore extends DeadLetters {
   remove(taken: TakenDeadLetter): Promise<void>;
 }
 
-/** The number of recent dead letters that are remembered: more than a process stores during one outage. */
+/** Maximum number of recent dead letters that are remembered. A process stores fewer during one outage. */
 const MAX_REMEMBERED = 1_000;
 
 /**

@@ -13,20 +13,20 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
 
 /**
  * Makes the last attempt of a call that failed in its process, and dead-letters the call when this attempt fails, too.
- * The message is the record: it is deleted only after this returns, and a repeated delivery makes the call again under
- * the same key.
+ * The message is the record: it is deleted only after this returns, and a redelivery repeats the call with the same
+ * key.
  *
  *   caller   call ✗ … ✗ ── delayed message ── "queued" in the order
  *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
  *                                              └▶ given up: dead letter, "failed" or "unknown" in the order
  *
- * A delivery that makes no call, because the money is gone by then, cannot know whether an earlier delivery made the
- * call, so the outcome is unknown.
+ * If a delivery makes no call, because the money is gone by then, it cannot know whether an earlier delivery made the
+ * call. The outcome is then unknown.
  *
  * @param id the message's id, which the order's chain names as the cause
  * @param isRepeated whether the message was delivered before
  * @throws RetryableError while the vendor must not be called yet (Retry-After, an open breaker, an earlier send whose
- * outcome is open), or when the dead letter or the order cannot be written: the message must be delivered again
+ * outcome is open), or when the dead letter or the order cannot be written: the message must be redelivered
  */
 export async function makeDelayedCall(
   tools: LastRungTools,

@@ -19,7 +19,7 @@ export type CallMadeAgain =
 export interface RedriveTools {
   readonly deadLetters: DeadLetterStore;
   /**
-   * Makes the call of a dead letter again.
+   * Retries the call of a dead letter.
    *
    * @param id the dead letter's id in the queue
    * @throws only faults (`kernel/faults.ts`)
@@ -57,9 +57,9 @@ export async function listDeadLetters(
 }
 
 /**
- * Repeats the calls of dead letters, each under its original idempotency key, so a call that has already taken effect
- * is found and not repeated. A dead letter is removed only after its call has ended. If the run crashes, its dead
- * letters become visible again, and the next run finds the calls that took effect.
+ * Retries the calls of dead letters with their original idempotency keys, so a call that has already taken effect is
+ * found and has no second effect. A dead letter is removed only after its call has completed. If the run crashes, its
+ * dead letters become visible again, and the next run finds the calls that took effect.
  */
 export async function redriveDeadLetters(
   tools: RedriveTools,
@@ -74,7 +74,7 @@ export async function redriveDeadLetters(
   return reports;
 }
 
-/** The reason of a dead letter that this version cannot read. */
+/** Reason reported for a dead letter that this version cannot read. */
 export const UNREADABLE = 'dead_letter_unreadable';
 
 /**
@@ -97,9 +97,9 @@ function redriveDeadLetter(tools: RedriveTools, taken: TakenDeadLetter): Promise
 }
 
 /**
- * Makes the call of a dead letter again, and turns its errors into outcomes.
+ * Retries the call of a dead letter, and converts its errors to outcomes.
  *
- * @param mustWait returns whether an error of the call is thrown instead. @default no error is thrown
+ * @param mustWait returns whether to throw an error of the call instead @default no error is thrown
  */
 export async function callAgain(
   { makeAgain, report }: Pick<RedriveTools, 'makeAgain' | 'report'>,

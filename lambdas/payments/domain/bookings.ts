@@ -4,7 +4,7 @@ import { reversed, transfer } from './posting.ts';
 import type { Posts } from './state-tables.ts';
 
 export interface BookingInput {
-  /** Minor units. For a fee, the increase since the last booking, which may be negative. */
+  /** Amount in minor units. For a fee, the increase since the last booking, which may be negative. */
   readonly amountMinor: number;
   readonly currency: string;
   /** The processor's fees for a receipt. @default none */

@@ -9,7 +9,7 @@ import { NOT_ATTEMPTED, paymentObject } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { type FirstDetails, personalFields } from './transition.ts';
 
-/** Renders a refund as the API shows it; the amount in minor units, the time in Unix seconds. */
+/** Renders a refund as the API object, with the amount in minor units and the time in Unix seconds. */
 export function refundObject(refund: Refund, payment: Payment): Record<string, unknown> {
   return {
     id: partId('refund', payment.id, refund.refundId),
@@ -32,9 +32,9 @@ export function holdChangeNoun({ kind }: Pick<HoldChange, 'kind'>): 'capture' | 
 }
 
 /**
- * Renders a capture or a cancellation as the API shows it; the amount in minor units, the time in Unix seconds.
+ * Renders a capture or a cancellation as the API object, with the amount in minor units and the time in Unix seconds.
  *
- * @param createdAtMs time of the request; Unix milliseconds
+ * @param createdAtMs time of the request, in Unix milliseconds
  */
 export function holdChangeObject(
   change: HoldChange,
@@ -71,8 +71,8 @@ function reachedBy({ kind }: HoldChange): 'succeeded' | 'canceled' {
 }
 
 /**
- * Renders the answer to the request that began this change. The answer depends on the payment's state alone, so the
- * owner, a retry and the resolver render the same answer.
+ * Renders the response to the request that began this change. The response depends only on the payment's state, so the
+ * owner, a retry and the resolver render the same response.
  *
  * @param requestId the id of the request, for the body of a refusal
  */
@@ -90,8 +90,7 @@ export function changeAnswer(
 }
 
 /**
- * Renders the fields of the answer (`changeAnswer`) that contain personal data, as JSON text; undefined when there are
- * none.
+ * Renders the response fields (`changeAnswer`) that contain personal data, as JSON text; undefined when there are none.
  */
 export function changeAnswerFields(
   operationId: OperationId,

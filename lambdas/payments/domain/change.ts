@@ -7,7 +7,7 @@ import type { Failure, HoldChange, Payment, Refund, TransitionDraft } from './pa
 import type { PaymentState } from './payment-state.ts';
 import type { Transition } from './transition.ts';
 
-/** A requested change of an existing payment. Amounts in minor units. */
+/** A requested change of an existing payment, with amounts in minor units. */
 export type ChangeCommand =
   /** `amountMinor` defaults to the authorized amount. */
   | { readonly kind: 'capture'; readonly amountMinor?: number }
@@ -28,7 +28,7 @@ export type ChangeRefusal =
 /**
  * Maximum number of refunds of one payment, including failed refunds. It is below the limits of the processors'
  * look-ups (1,000 at Stripe) and of the length of a payment's chain, so that a look-up always finds a refund whose
- * answer was lost.
+ * response was lost.
  */
 export const MAX_REFUNDS = 500;
 
@@ -128,8 +128,8 @@ export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentStat
 }
 
 /**
- * Decides on a change that the processor refused or provably never received. An ended change
- * keeps its outcome.
+ * Decides on a change that the processor refused or provably never received. A change that already has an outcome keeps
+ * it.
  */
 export function decideChangeFailed(change: PendingChange, failure: Failure, state: PaymentState): Decision {
   const now = changeOf(state, operationIdOf(change));
@@ -154,8 +154,8 @@ export function commandOf(change: HoldChange | Refund): ChangeCommand {
 }
 
 /**
- * Returns whether a command requests this pending change. Used when the record of the request no longer exists: the
- * chain has no fingerprint, so the fields are compared, except for an erased reason.
+ * Reports whether a command requests this pending change. Used when the request's record no longer exists. The chain
+ * has no fingerprint, so the fields are compared, except for an erased reason.
  */
 export function isRequestedBy(change: HoldChange | Refund, command: ChangeCommand): boolean {
   const begun = commandOf(change);
@@ -168,7 +168,7 @@ export function isRequestedBy(change: HoldChange | Refund, command: ChangeComman
 
 /**
  * Creates the transition that marks a change as answered with 202. It is written in the transaction that stores the
- * answer, so that a different answer is never given later, even if the record is lost.
+ * response, so that no later response can differ, even if the record is lost.
  */
 export function answeredAsPending(change: PendingChange, { payment }: PaymentState): TransitionDraft {
   const type = `${change.kind}.pending` as const;
@@ -181,7 +181,7 @@ export function acceptedAsPending(refund: Refund, { payment }: PaymentState): Tr
 }
 
 /**
- * Returns the time at which a change was requested. Unix milliseconds.
+ * Returns the time at which a change was requested, in Unix milliseconds.
  * @returns undefined when the chain has no such change
  */
 export function begunAtMs(transitions: readonly Transition[], operationId: OperationId): number | undefined {

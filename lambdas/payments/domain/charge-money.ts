@@ -2,7 +2,7 @@ import type { Refund } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { ProcessorCharge } from './processor-charge.ts';
 
-/** The amounts of one captured charge, as recorded in the chain. Minor units. */
+/** The amounts of one captured charge, as recorded in the chain, in minor units. */
 export interface ChargeMoney {
   /** The account that is debited when the charge is refunded. */
   readonly account: 'refunds' | 'late_receipts';
@@ -10,19 +10,19 @@ export interface ChargeMoney {
   readonly capturedMinor: number;
   /** Sum of the refunds that succeeded. */
   readonly refundedMinor: number;
-  /** Sum of the refunds without an outcome; this amount is reserved. */
+  /** Sum of the refunds that have no outcome yet. This amount is reserved. */
   readonly pendingMinor: number;
-  /** Sum of the disputes that are open or lost. The payer's bank has this amount. */
+  /** Sum of the open and lost disputes. The payer's bank holds this amount. */
   readonly disputedMinor: number;
   /**
-   * The amount that can still be refunded: captured, less refunds, pending refunds and disputes. Negative when disputes
-   * exceed the remainder.
+   * Amount that can still be refunded: the captured amount minus refunds, pending refunds and disputes. Negative when
+   * disputes exceed the remainder.
    */
   readonly leftMinor: number;
 }
 
 /**
- * Sums up the money of a charge.
+ * Calculates the amounts of a charge.
  * @returns undefined when no money was captured by the charge
  */
 export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | undefined {
@@ -50,8 +50,8 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
 }
 
 /**
- * Returns whether the amounts posted in the chain equal those in the processor's books, after every fact of the charge
- * was decided. A charge in review is not posted before an operator has decided.
+ * Reports whether the amounts posted in the chain equal those in the processor's books, after every fact of the charge
+ * was decided. A charge in review counts as equal, because it is not posted before an operator has decided.
  */
 export function isAsPosted(charge: ProcessorCharge, state: PaymentState): boolean {
   const { chargeId, currency, capturedMinor, refunds, disputes } = charge;

@@ -17,8 +17,8 @@ export type Decision =
       readonly kind: 'append';
       readonly draft: TransitionDraft;
       /**
-       * The fact is posted although it contradicts an earlier answer to the merchant. An alarm reports the
-       * contradiction.
+       * Set when the fact contradicts an earlier response to the merchant. The fact is posted nevertheless, and an
+       * alarm reports the contradiction.
        */
       readonly contradicts?: string;
     }
@@ -30,7 +30,7 @@ type Append = Extract<Cell, { does: 'append' }>;
 
 /**
  * Decides how a fact changes a payment: looks up the cell in the state tables and fills in amounts and postings. A
- * known fact changes nothing, whatever its source. A contradiction never moves a payment backwards.
+ * known fact changes nothing, regardless of its source. A contradiction never moves a payment backwards.
  */
 export function decide(fact: Fact, state: PaymentState): Decision {
   switch (fact.kind) {
@@ -103,7 +103,8 @@ function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): 
 }
 
 /**
- * Returns whether the fact concerns a second charge, which exists when the processor did not recognize a repeated key.
+ * Reports whether the fact concerns a second charge. Such a charge exists when the processor did not recognize a reused
+ * key.
  */
 function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
@@ -235,8 +236,8 @@ function toOwnFact({ chargeId, status, amountMinor, currency }: ForeignChargeFac
 }
 
 /**
- * Records a stray charge as authorized and as captured, each at most once. The status decides whether the charge is
- * voided or refunded.
+ * Records a stray charge once as authorized and once as captured, at most. Its status determines whether it is voided
+ * or refunded.
  */
 function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharges }: PaymentState): Decision {
   const { chargeId, amountMinor, currency } = fact;
@@ -274,7 +275,7 @@ function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   const postings = book(cell.posts, { amountMinor, currency, account });
   const givenMinor = netDebitMinor('refunds', payment.currency, postings);
   const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
-  // The fields of a pending refund are removed: a refund that has ended is never resumed.
+  // Only a pending refund has these fields: a refund with an outcome is never resumed.
   const {
     failure: _failure,
     wholeAmount: _wholeAmount,

@@ -2,7 +2,7 @@ import type { Fees } from './fees.ts';
 import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
 
 /**
- * Information about a payment from the processor's answer, a look-up, a callback or the passing of time. A fact
+ * Information about a payment from a processor's response, a look-up, a callback or the passing of time. A fact
  * describes a state, not an action. The state tables define its effect.
  */
 export type ChargeFact =
@@ -13,9 +13,9 @@ export type ChargeFact =
   | SucceededFact
   | { readonly kind: 'declined' | 'rejected'; readonly chargeId?: string; readonly failure: Failure }
   | { readonly kind: 'voided'; readonly chargeId: string; readonly reason: CancelReason }
-  /** The processor was called and did not answer in time. */
+  /** The processor was called and did not respond in time. */
   | { readonly kind: 'unknown' }
-  /** Proven: no request was sent, or the processor has received none and can receive none later. */
+  /** It is proven that no request was sent, or that the processor has received none and can receive none later. */
   | { readonly kind: 'not_attempted' }
   /** Neither the charge nor its absence can be proven: an operator decides. */
   | { readonly kind: 'undecidable' };
@@ -23,7 +23,7 @@ export type ChargeFact =
 interface SucceededFact extends Fees {
   readonly kind: 'succeeded';
   readonly chargeId: string;
-  /** Minor units. @default the requested amount */
+  /** Captured amount in minor units. @default the requested amount */
   readonly capturedMinor?: number;
   /** ISO 4217. @default the payment's currency */
   readonly currency?: string;
@@ -34,7 +34,7 @@ export interface ForeignChargeFact {
   readonly kind: 'foreign_charge';
   readonly chargeId: string;
   readonly status: 'authorized' | 'captured' | 'none';
-  /** The authorized or captured amount. Minor units. */
+  /** The authorized or captured amount, in minor units. */
   readonly amountMinor: number;
   readonly currency: string;
 }

@@ -1,6 +1,6 @@
 /** A fee in one currency. */
 export interface Fee {
-  /** Minor units. Negative when the processor returns more than it deducts. */
+  /** Amount in minor units. Negative when the processor pays back more than it deducts. */
   readonly amountMinor: number;
   readonly currency: string;
 }
@@ -10,7 +10,7 @@ export interface Fee {
  * processor has reported a fee.
  */
 export interface Fees {
-  /** The fees in the currency of the charge. Minor units. */
+  /** Fees in the charge's currency, in minor units. */
   readonly feeMinor?: number;
   /**
    * Fees in other currencies, sorted: an account may be settled in a different currency than the charge. Fees are not

@@ -87,15 +87,15 @@ export function shownReason({ reason, commitment }: GivenReason): Record<string,
 }
 
 /**
- * Returns the fields of `shownReason` as JSON text; undefined when no reason was given, because the answer then has no
- * personal data.
+ * Returns the fields of `shownReason` as JSON text; undefined when no reason was given, because the response then has
+ * no personal data.
  */
 export function reasonFields(given: GivenReason): string | undefined {
   return given.commitment === undefined ? undefined : jsonFields(shownReason(given));
 }
 
 /**
- * Returns an answer as it is stored, without its personal data. @param fields JSON text of the fields with personal
+ * Returns a response as it is stored, without its personal data. @param fields JSON text of the fields with personal
  * data, if there are any
  */
 export function withoutPersonalFields(answer: Answer, fields: string | undefined): Answer {

@@ -34,7 +34,7 @@ export function missingRefunds(
 }
 
 /**
- * Lists the refunds whose requests may have taken effect although no answer arrived. The books may show such a refund
+ * Lists the refunds whose requests may have taken effect although no response arrived. The books may show such a refund
  * under the processor's id. Until its outcome is known, a new refund that looks the same is not recorded, because it
  * could be posted twice.
  */

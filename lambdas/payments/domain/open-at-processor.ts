@@ -8,9 +8,10 @@ import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Returns whether the charge has an open object that the chain does not show as open: the charge itself, if the payment
+ * Reports whether the charge has an open object that the chain does not show as open: the charge itself, if the payment
  * does not wait for it; a refund or a dispute that the chain shows as ended or does not contain; or a refund that may
- * be Payonce's own refund whose answer was lost. An object that the chain shows as open was queued with its transition.
+ * be one of Payonce's own refunds whose response was lost. An object that the chain shows as open was queued with its
+ * transition.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;

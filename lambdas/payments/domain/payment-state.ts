@@ -14,7 +14,7 @@ import type { Transition } from './transition.ts';
 /** A payment with its refunds, disputes and other parts. `decide` applies the next fact to this state. */
 export interface PaymentState {
   readonly payment: Payment;
-  /** Whether `payment.processing` was recorded, so that a 202 answer may be stored. */
+  /** Whether `payment.processing` was recorded, so that a 202 response may be stored. */
   readonly isProcessingRecorded: boolean;
   /** Keyed by id, as are the other maps. */
   readonly refunds: ReadonlyMap<string, Refund>;

@@ -111,7 +111,6 @@ export function notesOf({ description, metadata, returnUrl }: PaymentNotes): Pay
   return everyField<PaymentNotes>({ description, metadata, returnUrl });
 }
 
-/** Fields that the API shows. */
 type ShownPayment = Omit<Payment, 'tenantId'> & ShownNotes;
 
 const shown = shownField<ShownPayment>();
@@ -138,8 +137,8 @@ export function notesFields(notes: ShownNotes): string {
 }
 
 /**
- * A payment as the API shows it; amounts in minor units, times in Unix seconds. Rarely used fields are omitted if they
- * are empty, because every stored answer must stay below one kilobyte.
+ * The API object of a payment, with amounts in minor units and times in Unix seconds. Rarely used fields are omitted if
+ * they are empty, because every stored response must stay below one kilobyte.
  */
 const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   id: shown(['id'], ({ id }) => id),
@@ -181,14 +180,14 @@ export function paymentObject(payment: Payment, notes: ShownNotes): Record<strin
   return PAYMENT_OBJECT.render({ ...payment, ...notesOf(notes), ...(detailsErased && { detailsErased }) });
 }
 
-/** Renders a fee in a currency other than the payment's, as the API shows it. Minor units. */
+/** Renders a fee in a currency other than the payment's as the API object, with the amount in minor units. */
 export function feeObject({ amountMinor, currency }: Fee): Record<string, unknown> {
   return { amount: amountMinor, currency };
 }
 
 /**
- * Sums up the disputes of the payment's own charge that are open or lost: the merchant does not have this money. Minor
- * units.
+ * Sums up the open and lost disputes of the payment's own charge, in minor units. The merchant does not have this
+ * money.
  */
 function disputedMinor({ disputes = [], chargeId }: Pick<Payment, 'disputes' | 'chargeId'>): number {
   return disputes
@@ -196,7 +195,7 @@ function disputedMinor({ disputes = [], chargeId }: Pick<Payment, 'disputes' | '
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
 }
 
-/** Renders a dispute as the API shows it; the amount in minor units, the time in Unix seconds. */
+/** Renders a dispute as the API object, with the amount in minor units and the time in Unix seconds. */
 export function disputeObject(
   { disputeId, chargeId, amountMinor, currency, status, createdAtMs }: Dispute,
   payment: Pick<Payment, 'id' | 'currency'>,
@@ -222,7 +221,7 @@ export const TRANSITION_TYPES = [
   'payment.failed',
   'payment.canceled',
   'payment.review_required',
-  /** A stray charge was found. The charge is recorded, its money is returned, and an alarm reports it. */
+  /** A stray charge was found. It is recorded and reversed, and an alarm reports it. */
   'payment.late_success',
   'payment.fee_reported',
   'capture.pending',
@@ -273,11 +272,13 @@ export interface Refund extends GivenReason {
   readonly currency?: string;
   readonly status: 'pending' | 'succeeded' | 'failed';
   readonly failure?: Failure;
-  /** Time of the request or, for a refund that was made at the processor, of its recording. Unix milliseconds. */
+  /**
+   * Time of the request, in Unix milliseconds. For a refund that was made at the processor, the time of its recording.
+   */
   readonly createdAtMs: number;
-  /** The request contained no amount. */
+  /** True if the request contained no amount. */
   readonly wholeAmount?: true;
-  /** The request was answered with 202, and that answer is stored. */
+  /** True if the request was answered with 202 and that response is stored. */
   readonly answered?: true;
   /**
    * Set on a pending refund after the processor has shown the refund under its operation. If the processor no longer
@@ -292,15 +293,15 @@ export interface Refund extends GivenReason {
 export interface HoldChange {
   readonly kind: 'capture' | 'void';
   readonly operationId: string;
-  /** The amount to capture, or for a void the amount of the hold. Minor units. */
+  /** Amount to capture, or the amount of the hold to void, in minor units. */
   readonly amountMinor: number;
   readonly status: 'pending' | 'failed';
   /** Present if Payonce voids a hold that was not captured in time. @default requested */
   readonly reason?: 'expired';
   readonly failure?: Failure;
-  /** The request contained no amount. */
+  /** True if the request contained no amount. */
   readonly wholeAmount?: true;
-  /** The request was answered with 202, and that answer is stored. */
+  /** True if the request was answered with 202 and that response is stored. */
   readonly answered?: true;
   /** Present when an operator decided the outcome. */
   readonly decision?: OperatorDecision;
@@ -310,7 +311,7 @@ export const DISPUTE_STATUSES = ['open', 'won', 'lost'] as const;
 
 export interface Dispute {
   readonly kind: 'dispute';
-  /** The processor's id. */
+  /** The processor's id of the dispute. */
   readonly disputeId: string;
   readonly chargeId: string;
   /** Minor units. */
@@ -318,7 +319,7 @@ export interface Dispute {
   /** The currency of a stray charge, if it differs from the payment's. */
   readonly currency?: string;
   readonly status: (typeof DISPUTE_STATUSES)[number];
-  /** Time when the dispute was recorded. Unix milliseconds. */
+  /** Time at which the dispute was recorded, in Unix milliseconds. */
   readonly createdAtMs: number;
 }
 
@@ -353,7 +354,7 @@ export interface OperatorDecision extends GivenReason {
   /** The name of the operator who is responsible. */
   readonly operator: string;
   /**
-   * The decision was made although the processor's books could not be read.
+   * True if the decision was made although the processor's books could not be read.
    * @default the books confirmed the decision
    */
   readonly override?: true;
@@ -372,7 +373,7 @@ export interface Annotation extends GivenReason {
 /** The object that a transition concerns in addition to the payment, in its state after the transition. */
 export type Subject = HoldChange | Refund | Dispute | StrayCharge | Correction | OperatorDecision | Annotation;
 
-/** A transition without a position in the chain. */
+/** A transition that has no position in the chain yet. */
 export interface TransitionDraft {
   readonly type: TransitionType;
   readonly payment: Payment;

@@ -26,7 +26,7 @@ export type Account = (typeof ACCOUNTS)[number];
 export interface Posting {
   readonly account: Account;
   readonly direction: 'debit' | 'credit';
-  /** Minor units; positive. */
+  /** Positive amount in minor units. */
   readonly amountMinor: number;
   readonly currency: string;
 }
@@ -62,7 +62,7 @@ export function reversed(postings: readonly Posting[]): readonly Posting[] {
   return postings.map((posting) => ({ ...posting, direction: posting.direction === 'debit' ? 'credit' : 'debit' }));
 }
 
-/** Computes the debits minus the credits of an account in these postings. Minor units. */
+/** Computes an account's debits minus its credits in these postings, in minor units. */
 export function netDebitMinor(account: Account, currency: string, postings: readonly Posting[]): number {
   return postings
     .filter((posting) => posting.account === account && posting.currency === currency)

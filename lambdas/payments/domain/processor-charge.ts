@@ -17,7 +17,7 @@ export interface BooksIdentity {
  * refund operation; otherwise the processor's id.
  */
 export interface ProcessorRefund extends RefundFact {
-  /** Present when `refundId` is an operation. */
+  /** The processor's id of the refund. Present when `refundId` is an operation id. */
   readonly processorId?: string;
 }
 
@@ -28,7 +28,7 @@ export function refundName(
   return isOwnRefund(operation) ? { refundId: operation, processorId } : { refundId: processorId };
 }
 
-/** A charge in the processor's books, converted to Payonce's terms. Amounts in minor units. */
+/** A charge in the processor's books, converted to Payonce's terms, with amounts in minor units. */
 export interface ProcessorCharge extends Fees {
   readonly chargeId: string;
   /** The payment that the charge's metadata name; undefined when Payonce did not create the charge. */
@@ -82,9 +82,9 @@ export function isOwnCharge(
 
 /**
  * Lists all facts of a charge about its payment, in the order in which they happened. After a decision on each fact,
- * the payment has the processor's state, even if callbacks were lost, repeated or out of order.
+ * the payment has the processor's state, even if callbacks were lost, redelivered or out of order.
  *
- * @param nowMs the creation time to set on refunds and disputes that are not recorded yet; Unix milliseconds
+ * @param nowMs the creation time to set on refunds and disputes that are not recorded yet, in Unix milliseconds
  */
 export function factsOf(
   charge: ProcessorCharge,
@@ -100,7 +100,7 @@ export function factsOf(
 }
 
 /**
- * Gives refunds their ids. A refund by Payonce has the id of its operation, so its answer and its callbacks refer to
+ * Assigns ids to refunds. A refund by Payonce has the id of its operation, so its response and its callbacks refer to
  * the same refund. Every user of the processor's account can write metadata: a refund with the operation of another
  * payment, and a second refund with the same operation, keep the processor's id.
  */

@@ -1,7 +1,7 @@
 /**
- * Determines the outcome of a charge. After a stale lease or a lost answer, the operation is never repeated blindly;
- * its outcome is determined. The functions are pure: they compute the next step from the previous steps and from the
- * processor's abilities.
+ * Determines the outcome of a charge. After a stale lease or a lost response, the operation is never repeated blindly;
+ * its outcome is determined first. The functions are pure: they compute the next step from the previous steps and from
+ * the processor's abilities.
  */
 
 import { SEND_WINDOW_SECONDS } from '../../kernel/contract/timing.ts';
@@ -10,20 +10,21 @@ import { SEND_WINDOW_SECONDS } from '../../kernel/contract/timing.ts';
 export type Lookup =
   /** An accepted charge is found immediately, so "not found" means "absent". */
   | { readonly kind: 'strong' }
-  /** An accepted charge is found after at most `maxLagMs`. Milliseconds. */
+  /** An accepted charge is found after at most `maxLagMs` milliseconds. */
   | { readonly kind: 'eventual'; readonly maxLagMs: number }
   | { readonly kind: 'none' };
 
 export interface ProcessorAbilities {
   readonly lookup: Lookup;
   /**
-   * Time for which the processor answers a repeated key with the first result; 0 without idempotency keys.
-   * Milliseconds.
+   * Time for which the processor returns the first result for a reused key, in milliseconds; 0 without idempotency
+   * keys.
    */
   readonly keyRetentionMs: number;
   /**
-   * Set if claims were lost with a table. The owner of a lost claim may have sent under a key that the processor no
-   * longer remembers. Nothing is sent before a look-up has found no charge, so the processor must have a look-up.
+   * Whether a table was lost together with its claims. The owner of a lost claim may have sent with a key that the
+   * processor no longer remembers. Nothing is sent before a look-up has found no charge, so the processor must have a
+   * look-up.
    * @default false
    */
   readonly claimsLost?: boolean | undefined;
@@ -33,21 +34,21 @@ export interface ProcessorAbilities {
 export const SEND_WINDOW_MS = SEND_WINDOW_SECONDS * 1000;
 
 /**
- * Time after the send window after which an absent charge proves "not attempted". Longer than any clock skew.
- * Milliseconds.
+ * Time after the end of the send window, in milliseconds, after which an absent charge proves "not attempted". Longer
+ * than any clock skew.
  */
 const ABSENCE_PROOF_MS = 30 * 60_000;
 
 /**
- * Time after the claim within which a processor with a strong look-up has reported an outcome. After this time, an
- * operator may decide. Milliseconds.
+ * Time after the claim, in milliseconds, within which a processor with a strong look-up has reported an outcome. After
+ * this time, an operator may decide.
  */
 export const OUTCOME_KNOWN_WITHIN_MS = SEND_WINDOW_MS + ABSENCE_PROOF_MS;
 
 /** Maximum number of sends within one request. */
 const MAX_SENDS = 2;
 
-/** The largest clock skew between two workers, in either direction. Milliseconds. */
+/** Largest clock skew between two workers in either direction, in milliseconds. */
 const CLOCK_MARGIN_MS = 10 * 60_000;
 
 export interface SettlementState {
@@ -60,7 +61,7 @@ export interface SettlementState {
   readonly sends: number;
   /** The result of the look-up since the last send; undefined if there was no look-up since. */
   readonly lookedUp: 'absent' | 'unavailable' | undefined;
-  /** Whether the remaining time allows one more send before the client must be answered. */
+  /** Whether the remaining time allows one more send before the client must receive its response. */
   readonly timeLeft: boolean;
   /**
    * Whether the chain still allows the operation. If false, nothing more is sent, as if the send window had closed.

@@ -14,8 +14,8 @@ export type Cell =
       /** The kind of posting. @default nothing is posted */
       readonly posts?: Posts;
       /**
-       * The fact is posted although it contradicts an earlier answer to the merchant. An alarm reports the
-       * contradiction.
+       * Set when the fact contradicts an earlier response to the merchant. The fact is posted nevertheless, and an
+       * alarm reports the contradiction.
        */
       readonly contradicts?: string;
     }

@@ -2,7 +2,8 @@ import { TerminalError } from '../../kernel/faults.ts';
 import type { Account, Posting } from './posting.ts';
 
 /**
- * The sums of an account in one currency. Minor units, as `bigint`, because a `number` would silently lose precision.
+ * The sums of an account in one currency, in minor units. They are of type `bigint`, because a `number` would silently
+ * lose precision.
  */
 interface Sum {
   readonly account: Account;

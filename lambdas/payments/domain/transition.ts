@@ -25,7 +25,7 @@ import { assertBalanced } from './posting.ts';
 /** Fields that are stored on the first transition only, because they are long or never change. */
 export interface StoredDetails {
   /**
-   * The id of the request that created the payment. Later answers contain this id, so that all answers have the same
+   * The id of the request that created the payment. Later responses repeat this id, so that all responses have the same
    * bytes.
    */
   readonly requestId: string;
@@ -40,11 +40,11 @@ export interface StoredDetails {
 }
 
 /**
- * The stored details with the notes, which are stored in a details row. The hash covers only the commitment to the
- * notes.
+ * The stored details together with the notes, which have their own details row. The hash covers the notes only through
+ * their commitment.
  */
 export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Seal, 'salt'>> {
-  /** Keyed hash of the `receipt_email` of a new payment, by which the details row is indexed. */
+  /** Keyed hash of a new payment's `receipt_email`. The details row is indexed by this hash. */
   readonly emailHash?: string;
 }
 
@@ -102,7 +102,7 @@ function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8
 }
 
 /**
- * Returns the part of a subject that the hash covers: commitments to reasons, as hexadecimal text, instead of the
+ * Returns a subject as the hash covers it: with commitments to the reasons, as hexadecimal text, instead of the
  * reasons.
  */
 function covered(subject: Subject): object {
@@ -153,8 +153,8 @@ export function notesOfNew(
 }
 
 /**
- * Returns whether a request created the payment of the chain. Used when the record of the request no longer exists: the
- * chain has no fingerprint, so the terms are compared, and the notes by their commitment. Erased notes are not
+ * Reports whether a request created the payment of the chain. Used when the request's record no longer exists. The
+ * chain has no fingerprint, so the terms are compared, and the notes through their commitment. Erased notes are not
  * compared.
  */
 export function isRequestedBy(
@@ -170,10 +170,7 @@ export function isRequestedBy(
   return asked === undefined || commitment === undefined ? asked === commitment : sameBytes(asked, commitment);
 }
 
-/**
- * Renders the personal data in an answer that shows the payment: its fields, as JSON text. Undefined when there are
- * none.
- */
+/** Renders the personal data in a response that shows the payment, as JSON fields. Undefined when there is none. */
 export function personalFields(first: FirstDetails): string | undefined {
   return first.commitment === undefined ? undefined : notesFields(first);
 }

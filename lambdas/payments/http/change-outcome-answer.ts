@@ -6,10 +6,13 @@ import type { ChangeKind } from '../ids.ts';
 import type { ChangePaymentOutcome } from '../use/change-payment.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 
-/** `Retry-After` while a change is in progress: most changes end within this time. Seconds. */
+/** `Retry-After` while a change is in progress, in seconds. Most changes complete within this time. */
 const IN_PROGRESS_RETRY_SECONDS = 1;
 
-/** Renders the answer to a request for a change. A first execution and a replay return the stored answer unchanged. */
+/**
+ * Renders the response to a capture, cancellation or refund request. First executions and replays return the stored
+ * response unchanged.
+ */
 export function changeOutcomeAnswer(kind: ChangeKind, outcome: ChangePaymentOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'not_found':

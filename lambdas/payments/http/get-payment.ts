@@ -14,7 +14,7 @@ export const getPayment = reading({
   role: 'operator',
   handle: async ({ tools, caller, id, request }: ReadingCall<{ readonly store: PaymentStore }>) => {
     const outcome = await readPayment(tools.store, caller, id);
-    // A missing payment and a payment of another tenant or mode get the same answer. It does not repeat the id.
+    // A missing payment and a payment of another tenant or mode get the same response, which does not repeat the id.
     if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), request);
     return found(paymentObject(outcome.payment, outcome.details));
   },

@@ -7,7 +7,7 @@ import { isOwnCharge, type ProcessorCharge } from '../domain/processor-charge.ts
 import { type ReadChargesTools, readCharges } from '../use/read-charges.ts';
 import { chargeList, paymentPath } from './payment-answers.ts';
 
-/** The current state of the processor's books. */
+/** Shows the charges of a payment as they currently are in the processor's books. */
 export const getCharges = reading({
   path: '/v1/payments/{id}/charges',
   scope: Scopes.paymentsRead,
@@ -43,7 +43,7 @@ async function listCharges({ tools, caller, request, id }: ReadingCall<ReadCharg
   }
 }
 
-/** Renders a charge as the API shows it. Amounts in minor units. */
+/** Renders a charge as the API object, with amounts in minor units. */
 function chargeObject(charge: ProcessorCharge, payment: Payment): Record<string, unknown> {
   const { chargeId, status, amountMinor, capturedMinor, currency, feeMinor, otherFees, failure } = charge;
   return {

@@ -15,7 +15,7 @@ import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions } from '../use/read-payment.ts';
 import { paymentPath, transitionList } from './payment-answers.ts';
 
-/** The largest sequence, because the sort key of a transition has six digits. */
+/** Largest sequence number: the sort key of a transition has six digits. */
 export const MAX_SEQUENCE = 999_999;
 
 export const transitionPageQuery = z.strictObject({
@@ -49,7 +49,7 @@ export const getTransitions = reading({
   },
 });
 
-/** Renders a transition as the API shows it; amounts in minor units, the time in Unix seconds. */
+/** Renders a transition as the API object, with amounts in minor units and the time in Unix seconds. */
 export function transitionObject({
   sequence,
   type,

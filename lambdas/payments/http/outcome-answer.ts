@@ -5,7 +5,10 @@ import type { Answer, Problem } from '../../kernel/answer.ts';
 import type { CreatePaymentOutcome } from '../use/create-payment.ts';
 import type { NoProcessor } from '../use/pinned-processor.ts';
 
-/** Renders the answer to a request for a payment. A first execution and a replay return the stored answer unchanged. */
+/**
+ * Renders the response to a request that creates a payment. First executions and replays return the stored response
+ * unchanged.
+ */
 export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':

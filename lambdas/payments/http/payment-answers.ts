@@ -3,7 +3,7 @@ import { HOLD_CHANGE_STATUSES } from '../domain/change-answer.ts';
 import { ACCOUNTS } from '../domain/posting.ts';
 import { dispute, payment, refund, shownAmount, unixSeconds } from './payment-objects.ts';
 
-/** Schemas of the answers about payments. Objects are open: a client must ignore unknown fields. */
+/** Schemas of the responses about payments. Objects are open: a client must ignore unknown fields. */
 
 export const partList = (part: z.ZodType) =>
   z.looseObject({
@@ -184,5 +184,5 @@ export const paymentRequest = z
 /** The problems of a new payment that no processor accepts. */
 export const NO_PROCESSOR = ['livemode_not_available', 'no_processor_for_payment', 'no_processor_configured'] as const;
 
-/** The path of an endpoint of one payment. */
+/** Path parameters of the endpoints of a single payment. */
 export const paymentPath = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });

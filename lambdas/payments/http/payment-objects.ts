@@ -11,8 +11,8 @@ import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment
 import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
 
 /**
- * The schemas of a payment in requests, and of a payment and a refund in answers, in events and in the API documents.
- * Objects in answers are open: a client must ignore unknown fields.
+ * The schemas of a payment in requests, and of payments and refunds in responses, events and the API documents. Objects
+ * in responses are open: a client must ignore unknown fields.
  */
 
 // ------------------------------------------------------------------------------------------------------------ requests
@@ -20,10 +20,10 @@ import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/pa
 const MAX_METADATA_KEYS = 50;
 const MAX_METADATA_KEY_LENGTH = 40;
 const MAX_METADATA_VALUE_LENGTH = 500;
-/** Maximum size of all keys and values together, which bounds the size of a payment's first row. UTF-8 bytes. */
+/** Maximum total size of all keys and values, in UTF-8 bytes. It bounds the size of a payment's first row. */
 const MAX_METADATA_BYTES = 2_048;
 
-/** The largest amount limit of all currencies. Minor units. The limit of each currency is checked below. */
+/** The largest amount limit of all currencies, in minor units. The limit of each currency is checked below. */
 export const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 
 const utf8 = new TextEncoder();
@@ -68,7 +68,7 @@ const metadata = z
   .refine((value) => Object.keys(value).length <= MAX_METADATA_KEYS, `must have at most ${MAX_METADATA_KEYS} keys`)
   .refine((value) => utf8Bytes(value) <= MAX_METADATA_BYTES, `must be at most ${MAX_METADATA_BYTES} bytes in all`)
   .superRefine((value, context) => {
-    // E-mails and lists show the metadata that Payonce uses, on one line.
+    // Payonce shows its own metadata fields in e-mails and lists, where each must fit on one line.
     for (const name of Object.values(MetadataName)) {
       if (ONE_LINE.test(value[name] ?? '')) continue;
       context.addIssue({ code: 'custom', message: 'must be one line without control characters', path: [name] });
@@ -83,7 +83,7 @@ const metadata = z
     maxProperties: MAX_METADATA_KEYS,
   });
 
-/** Maximum length of a URL, which bounds the size of a payment's first row. Characters. */
+/** Maximum length of a URL, in characters. It bounds the size of a payment's first row. */
 const MAX_URL_LENGTH = 1_024;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 

@@ -48,7 +48,7 @@ const scope = Scopes.paymentsRead;
 
 type PartCall = ReadingCall<PartTools>;
 
-/** The parts of payments, by payment and by id. */
+/** Endpoints that show the parts of payments, by payment or by id. */
 export const PART_ROUTES = [
   reading({
     path: '/v1/payments/{id}/refunds',

@@ -11,8 +11,8 @@ export const PAYMENT_POSTS = {
 };
 
 /**
- * Paths that another function reads. A `POST` to one of them that changes nothing is answered with 405. A test holds them equal to
- * the declared endpoints.
+ * Paths of the read endpoints, which another function serves. A `POST` to one of them returns 405 unless
+ * `PAYMENT_POSTS` contains it. A test keeps this list equal to the declared endpoints.
  */
 export const PAYMENT_READ_PATHS: readonly string[] = [
   '/v1/payments',
@@ -31,7 +31,7 @@ export const PAYMENT_READ_PATHS: readonly string[] = [
   '/v1/payment_requests/{id}',
 ];
 
-/** All of them, in the order in which `Allow` lists the methods of a path. */
+/** All paths of payments, in the order in which `Allow` lists the methods of a path. */
 export const PAYMENT_PATHS: readonly RoutePath[] = [
   ...Object.values(PAYMENT_POSTS),
   ...PAYMENT_READ_PATHS.map((path) => ({ method: 'GET', path }) as const),

@@ -110,7 +110,7 @@ export async function preparePayment(
 ): Promise<Parsed<(notes: RunNotes) => Promise<CreatePaymentOutcome>>> {
   const processor = processorFor(tools, asked);
   const misfit = sourceProblem(processor, asked.source);
-  // Only a new payment is refused. A payment that has begun continues, so that a retry gets its answer.
+  // Only a new payment is refused. A payment that has begun continues, so that a retry gets its response.
   const hasBegun = async () => (await tools.store.readRecord(chargeOperation(asked.paymentId))) !== undefined;
   if (misfit !== undefined && !(await hasBegun())) return { kind: 'refused', problem: misfit };
   const email = asked.metadata?.[MetadataName.receiptEmail];
@@ -118,7 +118,7 @@ export async function preparePayment(
   return valid((notes) => createPayment({ ...tools, processor }, { ...asked, ...emailHash }, notes));
 }
 
-/** Returns the problem of a `source` in a form that the API accepts but the processor does not. */
+/** Returns a problem if the API accepts the form of a `source` but the processor does not. */
 function sourceProblem(processor: KnownProcessors['processor'], source: string): Problem | undefined {
   const form = typeof processor === 'string' ? undefined : processor.source;
   if (form === undefined || form.pattern.test(source)) return undefined;

@@ -72,8 +72,8 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
    *   A ── read ── decide T3 ── record ✓ T3 ✓
    *   B ──── read ── decide T3 ──── record ✗: recorded before
    *
-   * If two callbacks that report the same fact race, the second finds its position in the chain taken, reads a second
-   * time and has nothing to add.
+   * If two callbacks that report the same fact race, the second finds its position in the chain taken, rereads the
+   * chain and has nothing to add.
    *
    *   A ── read ── decide T3 ── record A ✓ T3 ✓
    *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓

@@ -37,7 +37,7 @@ import {
 } from './items.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
-/** Stores payments: two durable writes, each one `TransactWriteItems`, and reads, which are all strongly consistent. */
+/** Stores payments with two durable writes, each a single `TransactWriteItems`. All reads are strongly consistent. */
 export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -81,7 +81,8 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   }
 
   /**
-   * Writes the stored answer and the outcome only while the owner holds the claim. See the time-lines in `executeOnce`.
+   * Writes the stored response and the outcome only while the owner holds the claim. See the timelines in
+   * `executeOnce`.
    */
   async commit({ record, expects, transition, toReturn = [], hold, inquiry }: Commit): Promise<CommitOutcome> {
     const items: TransactItem[] = [completionItem(this.#tables, record, expects)];

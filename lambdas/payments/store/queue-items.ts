@@ -108,15 +108,15 @@ export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item
 }
 
 /**
- * Builds the put of the queue entry for a charge to return. A charge that was found authorized and later captured has
- * only one entry, which the later write replaces.
+ * Builds the put of the queue entry for a charge that must be reversed. A charge that was found authorized and later
+ * captured has only one entry, which the later write replaces.
  */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
   const queued = returnQueued(charge, firstLookUpMs(returnSchedule(charge)));
   return { Put: { TableName: registry, Item: { ...chargeToReturnKey(charge), ...charge, ...queued } } };
 }
 
-/** Returns the attributes that put a charge to return into its queue. */
+/** Returns the attributes that put a charge that must be reversed into its queue. */
 export function returnQueued({ paymentId }: ChargeToReturn, dueAtMs: number): Item {
   return queuedFor(QueueRow.return, shardOf(paymentId), dueAtMs);
 }

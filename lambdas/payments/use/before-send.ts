@@ -56,9 +56,9 @@ export function maySend(
 }
 
 /**
- * Computes the amount that one refund may return: the remainder, plus the reservations of this refund and of later
- * refunds. A dispute can take money after it was reserved. Pending refunds are served in the order in which they began.
- * Minor units.
+ * Computes the amount that one refund may return, in minor units: the remainder, plus the reservations of this refund
+ * and of later refunds. A dispute can take money after it was reserved. Pending refunds are served in the order in
+ * which they began.
  */
 function leftFor(refundId: string, chargeId: string, state: PaymentState): number {
   const money = moneyOf(chargeId, state);
@@ -69,8 +69,8 @@ function leftFor(refundId: string, chargeId: string, state: PaymentState): numbe
 }
 
 /**
- * Computes the amount that one refund could return according to the processor's books: captured, less other refunds
- * that have not failed and disputes that are not won. Minor units.
+ * Computes the amount that one refund could return according to the processor's books, in minor units: the captured
+ * amount minus other refunds that have not failed and disputes that are not won.
  */
 function shownLeftMinor({ capturedMinor, refunds, disputes }: ProcessorCharge, refundId: string): number {
   const own = refunds.find((refund) => refund.refundId === refundId);

@@ -61,7 +61,7 @@ export interface ChangePayment {
   /** The current actor: the request, or a run of a job. */
   readonly cause: Cause;
   /**
-   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds.
+   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget counts from it.
    * @default now
    */
   readonly receivedAtMs?: number;
@@ -95,7 +95,7 @@ export async function changePayment(
 }
 
 interface Work {
-  /** Decides how the outcome that was found changes the current chain. Undefined if no inquiry was needed. */
+  /** Decides how the outcome of the inquiry changes the current chain. Undefined if no inquiry was needed. */
   readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;
   readonly chain: PaymentChain;
 }
@@ -165,7 +165,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
     const change = this.#changeIn(chain.state);
-    // A callback or a rival has ended the change; only the answer must be stored.
+    // A callback or a rival has completed the change. Only the response must still be stored.
     if (!isUnderWay(change, chain.state)) return { decideOutcome: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {

@@ -61,12 +61,12 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   /** The current actor: the request, or the run of a job that finishes the payment. */
   readonly cause: Cause;
   /**
-   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds.
+   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget counts from it.
    * @default now
    */
   readonly receivedAtMs?: number;
   /**
-   * Claim time of the enclosing order. Nothing is sent later than 15 minutes after this time. Unix milliseconds.
+   * Claim time of the enclosing order, in Unix milliseconds. Nothing is sent later than 15 minutes after this time.
    * @default now
    */
   readonly claimedAtMs?: number;
@@ -85,8 +85,8 @@ type Refusal =
 export type CreatePaymentOutcome = Executed<Refusal>;
 
 /**
- * Creates a payment, exactly once in effect. A repeated call with the same idempotency key never charges again, whether
- * it is concurrent or years later.
+ * Creates a payment, exactly once in effect. A retry with the same idempotency key never charges again, whether it is
+ * concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -102,8 +102,8 @@ export async function createPayment(
 }
 
 /**
- * Adds personal data to a replayed answer, which is stored without this data. After an erasure, the answer shows that
- * the data was erased.
+ * Adds personal data to a replayed response, which is stored without this data. After an erasure, the response shows
+ * that the data was erased.
  *
  * @param fields reads the payment and renders the fields again, as JSON text
  */
@@ -127,8 +127,8 @@ export function isReplay(outcome: {
 }
 
 /**
- * The processor's answer, and the chain to which the answer is applied. If the processor was not asked, there is no
- * fact.
+ * The fact from the processor's response, and the chain to which it is applied. There is no fact if the processor was
+ * not called.
  */
 interface Work {
   readonly fact: ChargeFact | undefined;
@@ -201,8 +201,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   /**
-   * Continues a payment that has begun at its own processor, and refuses a new payment. Called when no processor
-   * accepts these terms.
+   * Continues a payment that has already begun, at its own processor, and refuses a new payment. Called when no
+   * processor accepts these terms.
    */
   async #findBegun(why: NoProcessor): Promise<Attempt<PaymentChain, Refusal>> {
     const { store } = this.#tools;
@@ -219,7 +219,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   lostRecord({ first, newest, state }: PaymentChain): LostRecord {
     return {
-      // A stored 202 `processing` counts as an answer, too.
+      // A stored 202 `processing` also counts as a response.
       isAnswered: !isUnresolved(newest.payment) || state.isProcessingRecorded,
       isSameRequest: () => isRequestedBy(this.#tools.digest, first, this.#request),
       claimedAtMs: this.#claimedAt(first.occurredAtMs),
@@ -238,7 +238,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
-    // The claim was stale, and a callback has ended the payment since. Only the answer must be stored.
+    // The claim was stale, and a callback has ended the payment since. Only the response must still be stored.
     if (!isUnresolved(chain.newest.payment)) return { fact: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
@@ -315,8 +315,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   /**
-   * Returns the time from which the send window counts. The send window of an enclosing order applies to its payment
-   * and is never extended. Unix milliseconds.
+   * Returns the start of the send window, in Unix milliseconds. The send window of an enclosing order applies to its
+   * payment and is never extended.
    */
   #claimedAt(ownMs: number): number {
     return Math.min(ownMs, this.#request.claimedAtMs ?? ownMs);
@@ -331,10 +331,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 }
 
 /**
- * Returns whether the owner's fact may be newer than the state that a rival has recorded. A refusal is older, because
- * the rival read the processor's books after the owner's answer. A capture is never undone by an outcome, and a hold is
- * newer than the request for the payer's action. If the owner's hold belongs to a different charge than the rival
- * recorded, only the owner knows of it, and it must be voided.
+ * Reports whether the owner's fact may be newer than the state that a rival has recorded. A refusal is older, because
+ * the rival read the processor's books after the owner received its response. A capture is never undone by an outcome,
+ * and a hold is newer than the request for the payer's action. If the owner's hold belongs to a different charge than
+ * the rival recorded, only the owner knows of it, and it must be voided.
  */
 function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
   if (isUnresolved(payment) || fact.kind === 'succeeded') return true;
@@ -348,8 +348,8 @@ function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
 }
 
 /**
- * Returns the queue entry of a charge of this owner, or of an earlier owner, that may still take money although a rival
- * has ended the payment with a different charge, or without a charge:
+ * Returns the queue entry of a charge that this owner or an earlier owner sent. The charge may still take money,
+ * although a rival has ended the payment with a different charge or none:
  *
  *   owner   charge 1 sent ──────────────────────── answer: pending, or none ── changes nothing
  *   rival   ─────────────── payment ends by charge 2

@@ -10,7 +10,7 @@ import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidedFacts {
   readonly transitions: readonly Transition[];
-  /** Facts that are impossible, or that contradict an earlier answer to the merchant. */
+  /** Facts that are impossible, or that contradict an earlier response to the merchant. */
   readonly contradictions: readonly string[];
   /** The state after the transitions. */
   readonly state: PaymentState;
@@ -44,8 +44,8 @@ export function decideAll(
       contradictions.push('the metadata of a refund no longer name its operation');
       continue;
     }
-    // The new refund may be one of Payonce's refunds whose request was not answered. If it is a different refund, an
-    // inquiry records it after the outcome of that request is known.
+    // The new refund may be one of Payonce's own refunds whose request got no response. If it is a different refund, an
+    // inquiry records it once the outcome of that request is known.
     if (isNew && unanswered.some((refund) => mayBeSameRefund(refund, fact))) {
       isWhole = false;
       continue;

@@ -7,12 +7,13 @@ import type { ChargeToReturn, Hold, Inquiry, OpenOrder, PaymentStore } from './p
 
 /** A callback without a matching payment. It is stored, retried for 24 hours, and never posted. */
 export interface OrphanedCallback {
-  /** The operation id of the callback. */
   readonly operationId: OperationId;
   readonly event: CallbackEvent;
   readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
   readonly receivedAtMs: number;
-  /** The charge named no payment when it was last read, so it was probably made by another program. @default false */
+  /**
+   * Whether the charge named no payment when it was last read. Another program then probably made it. @default false
+   */
   readonly isForeign?: boolean;
 }
 

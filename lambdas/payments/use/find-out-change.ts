@@ -24,11 +24,12 @@ export interface FindOutChangeTools extends RecordChargeTools {
 }
 
 /**
- * Determines the outcome of a pending change at the processor. The processor's books are recorded before each send, and
- * before the change is recorded as not attempted. They are also recorded after a refusal, because a capture is refused
- * when another user of the processor's account has already captured.
+ * Determines the outcome of a pending change at the processor. The processor's books are recorded in the chain before
+ * each send, and before the change is recorded as not attempted. They are also recorded after a refusal: the processor
+ * also refuses a capture when another user of its account has already captured.
  *
- * @returns a function that decides on the outcome, given the current state; undefined when there is nothing to record
+ * @returns a function that decides on the outcome, given the current state; the function returns undefined when there
+ * is nothing to record
  * @throws RetryableError when no owner of the claim has sent a request
  */
 export async function findOutChange(
@@ -40,7 +41,7 @@ export async function findOutChange(
   if (!isUnderWay(change, chain.state)) return () => undefined;
   const { processor, clock, entropy } = tools;
   const order = changeOrder(change, chain);
-  // The first send follows the claim immediately, and the claim was decided on this chain.
+  // The first send directly follows the claim, which was decided on this chain, so the chain need not be read again.
   let known = underway.sent === 'nothing' ? chain : undefined;
   let read: ReadCharge | undefined;
   const readCharge = async (): Promise<ReadCharge> => {
@@ -59,12 +60,15 @@ export async function findOutChange(
     lookUp: (limit) => processor.findChange(order, limit),
     isRefusal: ({ kind }) => kind === 'refused',
   });
-  // The send window has closed. Facts of the charge since the claim are recorded before the change ends.
+  // The send window has closed. Record what has happened to the charge since the claim before ending the change.
   const isProven = found.kind !== 'not_attempted' || read !== undefined || (await isRead(readCharge));
   return ({ state }) => (isProven ? decideFound(found, change, state) : undefined);
 }
 
-/** Reads the charge. @returns false when the processor's books cannot be read now */
+/**
+ * Reads the charge.
+ * @returns false when the processor's books are unavailable
+ */
 async function isRead(readCharge: () => Promise<unknown>): Promise<boolean> {
   try {
     await readCharge();
@@ -110,7 +114,7 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
   }
 }
 
-/** Decides on a refund that the processor shows without an outcome. */
+/** Decides on a refund that the processor lists without a result. */
 function decideAccepted(change: PendingChange, facts: readonly Fact[], state: PaymentState): Decision | undefined {
   if (change.kind !== 'refund' || change.accepted) return undefined;
   const isShown = facts.some((fact) => fact.kind === 'refund' && fact.status === 'pending');

@@ -5,18 +5,16 @@ import type { ChargeFact } from '../domain/facts.ts';
 import { nextStep, type ProcessorAbilities, type SettlementStep } from '../domain/settlement.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from './processor.ts';
 
-/**
- * Timeout of one send. It leaves enough time for two sends, a look-up and the commit within a request. Milliseconds.
- */
+/** Timeout of one send, in milliseconds. A request has time for two sends, a look-up and the commit. */
 const SEND_TIMEOUT_MS = 8_000;
 const LOOKUP_TIMEOUT_MS = 2_000;
-/** Time reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
+/** Time reserved at the end of a request for the commit and its bounded retries, in milliseconds. */
 const COMMIT_RESERVE_MS = 3_000;
-/** Minimum remaining time for a send to begin. Milliseconds. */
+/** Minimum remaining time for starting a send, in milliseconds. */
 const SHORTEST_SEND_MS = 1_000;
-/** Maximum wait before the first retry, with full jitter. Milliseconds. */
+/** Maximum wait before the first retry, with full jitter, in milliseconds. */
 const FIRST_WAIT_MS = 500;
-/** The longest sequence: look up, send, look up, send, look up, return the outcome. */
+/** Maximum number of steps. The longest sequence is: look up, send, look up, send, look up, return the outcome. */
 const MAX_STEPS = 6;
 
 export interface FindOutTools {
@@ -27,27 +25,30 @@ export interface FindOutTools {
 
 export interface SettlementContext {
   readonly claimedAtMs: number;
-  /** Whether an earlier owner of this claim may have sent. */
+  /** `maybe` if an earlier owner of this claim may have sent a request. */
   readonly sent: 'nothing' | 'maybe';
-  /** Deadline of the answer to the caller. Unix milliseconds. */
+  /** Deadline of the response to the caller, in Unix milliseconds. */
   readonly answerByMs: number;
-  /** Called with each processor call and its result. @default calls are not noted */
+  /**
+   * Called after each processor request, with its result.
+   * @default requests are not noted
+   */
   readonly note?: (call: NotedCall) => void;
 }
 
 /** One operation at a processor, with functions to send it and to look it up. */
 export interface ProcessorOperation<Answer> {
   /**
-   * Returns whether the chain and the processor's books still allow the operation. Called right before each send. If
-   * false, the operation is only looked up.
+   * Reports whether the chain and the processor's books still allow the operation. Called right before each send. If
+   * false, the operation is looked up but not sent.
    *
-   * @default always
+   * @default always allowed
    * @throws RetryableError or AmbiguousError when the chain or the books cannot be read; nothing is sent
    */
   mayBeSent?(): Promise<boolean>;
   send(limit: CallLimit): Promise<Answer>;
   lookUp(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
-  /** Returns whether the answer is a refusal, which may concern only one attempt. */
+  /** Reports whether the response is a refusal. The refusal may concern only the latest attempt. */
   isRefusal(answer: Answer): boolean;
 }
 
@@ -57,7 +58,7 @@ export type Found<Answer> =
 
 /**
  * Determines the outcome of an operation: sends the operation, looks it up, and sends it a second time with the same
- * idempotency key. When the time is up, the outcome is `unknown`. An outcome is never guessed.
+ * idempotency key. If the time runs out first, the outcome is `unknown`; it is never guessed.
  *
  * @throws RetryableError when no owner of the claim has sent a request, so that the claim may be released
  */
@@ -85,7 +86,7 @@ export async function findOut<Answer>(
       const may = await mayBeSent(question, sent);
       if (may === 'unknown') return { kind: 'unknown' };
       allowed = may;
-      // The call of `mayBeSent` may have used up the remaining time.
+      // `mayBeSent` may have used up the remaining time.
       step = next();
     }
     if (step.do === 'conclude') return { kind: step.fact };
@@ -111,7 +112,7 @@ export async function findOut<Answer>(
   return { kind: 'unknown' };
 }
 
-/** Wraps a question so that each call and its answer are noted. */
+/** Wraps an operation so that each request and its response are noted. */
 function notedQuestion<Answer>(
   question: ProcessorOperation<Answer>,
   clock: Clock,
@@ -157,8 +158,8 @@ async function mayBeSent<Answer>(
 }
 
 /**
- * Sends the operation. A refusal is final only as the answer to the first send. After a send with an unknown outcome, a
- * refusal may concern only the later attempt, so a look-up must confirm it.
+ * Sends the operation. A refusal of the first send is final. If an earlier send has an unknown outcome, the refusal may
+ * concern only the later attempt, so a look-up must confirm it.
  */
 async function send<Answer>(
   question: ProcessorOperation<Answer>,

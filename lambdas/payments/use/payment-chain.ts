@@ -9,7 +9,7 @@ import type { PaymentStore } from './payment-store.ts';
 
 /** All transitions of a payment, and the resulting state. */
 export interface PaymentChain {
-  /** Transition 1. It contains the details that later answers need. */
+  /** Transition 1, with the details that later responses need. */
   readonly first: Transition;
   readonly newest: Transition;
   readonly transitions: readonly Transition[];
@@ -17,11 +17,13 @@ export interface PaymentChain {
 }
 
 /**
- * Number of transitions per query. Nearly every chain fits into one query result, which stays below DynamoDB's limit of
- * 1 MB.
+ * Number of transitions per query. Nearly every chain fits into one query result of at most 1 MB, the limit of
+ * DynamoDB.
  */
 const PAGE = 250;
-/** Limits a chain to 10,000 transitions. A payment with 500 refunds needs at least 1,000 transitions. */
+/**
+ * Maximum pages per chain (40 × 250 = 10,000 transitions). A payment with 500 refunds needs at least 1,000 transitions.
+ */
 const MAX_PAGES = 40;
 
 export function chainOf(transitions: readonly Transition[]): PaymentChain {
@@ -32,7 +34,7 @@ export function chainOf(transitions: readonly Transition[]): PaymentChain {
 }
 
 /**
- * Reads the whole chain, strongly consistent.
+ * Reads the whole chain with strong consistency.
  *
  * @returns undefined when there is no such payment
  * @throws RetryableError when the store is unavailable
@@ -59,7 +61,7 @@ export function hasBegun({ first, state }: PaymentChain, operationId: OperationI
 }
 
 /**
- * Reads the chain of the caller's payment, strongly consistent.
+ * Reads the chain of the caller's payment with strong consistency.
  *
  * @param paymentId undefined if the id in the request is malformed
  * @returns undefined when there is no such payment, or it belongs to another tenant or mode

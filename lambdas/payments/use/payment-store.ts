@@ -9,7 +9,10 @@ import type {
 } from '../../once/use/record-store.ts';
 import type { Transition } from '../domain/transition.ts';
 
-/** The merchant's name for a payment, unique per tenant and mode among payments that are not failed or canceled. */
+/**
+ * The merchant's reference for a payment. It is unique per tenant and mode among payments that are neither failed nor
+ * canceled.
+ */
 export interface ReferenceName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -18,7 +21,7 @@ export interface ReferenceName {
 
 export interface Claim {
   readonly record: OpenRecord;
-  /** The pending transition. Omitted when the transition exists and only the record was lost. */
+  /** The pending transition. Omitted when the transition already exists and only its idempotency record was lost. */
   readonly pending?: Transition;
   readonly reference?: {
     readonly name: ReferenceName;
@@ -30,20 +33,20 @@ export interface Claim {
   };
 }
 
-/** The outcomes of a claim, in order of precedence: the first that applies is reported. */
+/** The outcomes of a claim, in order of precedence: if several apply, the first is reported. */
 export type ClaimOutcome = RecordClaimOutcome | { readonly kind: 'reference_taken'; readonly paymentId: PaymentId };
 
 export interface Commit {
   readonly record: CompletedRecord;
   readonly expects: ExpectedRecord;
-  /** The outcome. Omitted when the payment already has the answered state. */
+  /** The outcome. Omitted when the payment is already in the state that the response reports. */
   readonly transition?: Transition;
-  /** The queue entries to write together with the outcome. */
+  /** Queue entries for charges to return, written in the same transaction as the outcome. */
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
   /**
-   * The inquiry to queue, if the answer is not final, or if a rival's answer is about a different charge than the
-   * owner's. The resolver determines the outcome if no callback arrives.
+   * The inquiry to queue if the response is not final, or if a rival's response is about a different charge than the
+   * owner's. If no callback arrives, the resolver determines the outcome.
    */
   readonly inquiry?: Inquiry;
 }
@@ -53,13 +56,13 @@ export interface PaymentHistory {
   readonly newest: Transition;
 }
 
-/** One port for idempotency records and transitions, because one transaction writes both. */
+/** The store of idempotency records and transitions. They share one port because one transaction writes both. */
 export interface PaymentStore extends RecordStore {
-  /** Performs the first durable write: record, pending transition and reference in one transaction. */
+  /** Performs the first durable write: the record, the pending transition and the reference, in one transaction. */
   claim(claim: Claim): Promise<ClaimOutcome>;
   /**
-   * Performs the second durable write: stored answer and outcome in one transaction, only while the owner holds the
-   * claim.
+   * Performs the second durable write: the stored response and the outcome, in one transaction. Succeeds only while the
+   * owner holds the claim.
    */
   commit(commit: Commit): Promise<CommitOutcome>;
   /** Reads with strong consistency. */
@@ -68,14 +71,16 @@ export interface PaymentStore extends RecordStore {
   listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]>;
 }
 
-/** The queue entry for a stray charge to return, written with the transition that makes the return necessary. */
+/**
+ * The queue entry of a stray charge that must be returned. Written with the transition that makes the return necessary.
+ */
 export interface ChargeToReturn {
   readonly paymentId: PaymentId;
   readonly chargeId: string;
-  /** Captured money is refunded; a hold is voided. */
+  /** `refund` for captured money, `void` for a hold. */
   readonly by: 'refund' | 'void';
   readonly foundAtMs: number;
-  /** As in {@link Inquiry}. */
+  /** True if an operator must act, as in {@link Inquiry}. */
   readonly undecidable?: boolean;
 }
 
@@ -84,35 +89,32 @@ export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpS
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
 
-/**
- * The queue entry for an authorized payment, written with its transition. If the payment is not captured, the hold is
- * voided.
- */
+/** The queue entry of an authorized payment, written with its transition. An uncaptured hold is voided. */
 export interface Hold {
   readonly paymentId: PaymentId;
   readonly authorizedAtMs: number;
-  /** As in {@link Inquiry}. */
+  /** True if an operator must act, as in {@link Inquiry}. */
   readonly undecidable?: boolean;
 }
 
 /**
- * The queue entry for an operation that was answered 202, for a payment that waits for its payer, or for a charge that
- * has no result at the processor yet, or has a refund or dispute without a result.
+ * The queue entry for one of: an operation that was answered with 202; a payment that waits for its payer; a charge,
+ * refund or dispute that has no result at the processor yet.
  */
 export interface Inquiry {
-  /** The operation; for an inquiry about a charge, the processor's id of the charge. */
+  /** The id of the operation or, for an inquiry about a charge, the processor's charge id. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
-  /** Time of the operation's claim. The send window ends 15 minutes later. Unix milliseconds. */
+  /** Time of the operation's claim, in Unix milliseconds. The send window ends 15 minutes later. */
   readonly claimedAtMs: number;
   /**
-   * `payer` or `bank` if the inquiry waits only for the payer or for a bank: such inquiries are made less often. With
-   * `books`, all charges of the payment are read and recorded, because an operator has decided about the payment, or an
-   * inquiry recorded only a part of a charge's facts.
+   * `payer` or `bank` if the inquiry waits only for the payer or for a bank; such inquiries are made less often.
+   * `books` if all charges of the payment must be read and recorded, because an operator has decided about the payment,
+   * or an inquiry recorded only a part of a charge's facts.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
   /**
-   * The latest inquiry could not determine the outcome. An alarm was raised, and an operator must act.
+   * True if the latest inquiry could not determine the outcome. An alarm was raised, and an operator must act.
    * @default false
    */
   readonly undecidable?: boolean;
@@ -127,17 +129,16 @@ export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
   return waitsFor === 'payer' || waitsFor === 'bank';
 }
 
-/** The queue entry for an order that was answered and is not settled, or that a failed refund reopened. */
+/**
+ * The queue entry of an order that is not settled although its request was answered, or that a failed refund reopened.
+ */
 export interface OpenOrder {
   readonly orderId: OrderId;
-  /**
-   * Time at which the order was created or reopened. The older the entry, the less often the order is driven. Unix
-   * milliseconds.
-   */
+  /** Time at which the order was created or reopened, in Unix milliseconds. Older entries are driven less often. */
   readonly createdAtMs: number;
   /**
-   * The sequence number of the transition that left the order open; for an order that its payment reopened, a time in
-   * Unix milliseconds. An entry is deleted only while this value is unchanged.
+   * Sequence number of the transition that left the order open. If its payment reopened the order, a time in Unix
+   * milliseconds instead. An entry is deleted only while this value is unchanged.
    */
   readonly sequence: number;
 }

@@ -6,11 +6,11 @@ import type { Processor, ProcessorBooks } from './processor.ts';
 
 /** Reasons why no processor accepts a new payment. */
 export type NoProcessor =
-  /** The deployment calls no processor. */
+  /** The deployment has no processors. */
   | 'no_processor_configured'
-  /** The payment is in live mode, and the deployment calls processors in test mode only. */
+  /** The payment is in live mode, but the deployment uses processors in test mode only. */
   | 'livemode_not_available'
-  /** The order is in test mode, but its shop is a live shop, which would reserve real goods. */
+  /** The order is in test mode, but its shop is a live shop and would reserve real goods. */
   | 'testmode_not_available'
   /** No routing rule matches. */
   | 'no_processor_for_payment';
@@ -23,13 +23,16 @@ export type ChooseProcessor = (payment: {
 }) => Processor | NoProcessor;
 
 export interface KnownProcessors {
-  /** The processor of new payments, or the reason why there is none. */
+  /** The processor for new payments, or the reason why there is none. */
   readonly processor: Processor | NoProcessor;
-  /** Every processor that this deployment calls, including processors of earlier payments. @default only `processor` */
+  /**
+   * Every processor that this deployment uses, including the processors of earlier payments.
+   * @default only `processor`
+   */
   readonly processors?: readonly Processor[];
 }
 
-/** Returns the processor of a new payment. A payment never reaches a processor of the other mode. */
+/** Returns the processor for a new payment. A payment is never sent to a processor of the other mode. */
 export function processorFor(
   { processor, choose }: Pick<KnownProcessors, 'processor'> & { readonly choose?: ChooseProcessor },
   payment: Parameters<ChooseProcessor>[0],
@@ -58,8 +61,8 @@ export function knownProcessors({ processor, processors }: KnownProcessors): rea
 }
 
 /**
- * Returns whether the payment's charge belongs to these books: a payment is pinned to a processor, a mode and an
- * account.
+ * Reports whether the payment's charge belongs to these books: the processor, mode and account to which the payment is
+ * pinned must match.
  */
 export function belongsToBooks({ first }: { readonly first: Transition }, books: BooksIdentity): boolean {
   const { payment } = first;
@@ -71,8 +74,8 @@ export function belongsToBooks({ first }: { readonly first: Transition }, books:
 }
 
 /**
- * Returns the name of the books of the payment's processor.
- * @returns undefined when this deployment does not call that processor
+ * Returns the books of the processor to which the payment is pinned.
+ * @returns undefined when this deployment does not use that processor
  */
 export function pinnedBooks(
   tools: KnownProcessors & { readonly books: readonly ProcessorBooks[] },

@@ -15,12 +15,15 @@ export interface ChargeOrder {
   readonly currency: string;
   readonly source: string;
   readonly capture: CaptureMode;
-  /** The page to which the payer is redirected. @default the page of the deployment */
+  /**
+   * URL to which the payer is redirected.
+   * @default the deployment's return URL
+   */
   readonly returnUrl?: string;
 }
 
 export type ChargeOutcome =
-  /** Accepted. A callback or a look-up reports the result. */
+  /** The charge was accepted. A callback or a look-up reports the result. */
   | { readonly kind: 'pending'; readonly chargeId: string }
   | { readonly kind: 'action_required'; readonly chargeId: string; readonly actionUrl: string }
   | ({ readonly kind: 'succeeded'; readonly chargeId: string } & Fees)
@@ -32,15 +35,14 @@ export type ChargeOutcome =
 
 /** A change of an existing charge. */
 export type ChargeChange =
-  /** Captures the authorized amount or a part of it. The remaining hold is released. Minor units. */
+  /** Captures the authorized amount or a part of it, in minor units. The rest of the hold is released. */
   | { readonly kind: 'capture'; readonly amountMinor: number }
   | { readonly kind: 'void' }
   | { readonly kind: 'refund'; readonly amountMinor: number };
 
 export interface ChangeOrder {
   /**
-   * The idempotency key at the processor, and the id of a refund in the processor's metadata. The same for every
-   * attempt.
+   * Idempotency key at the processor, the same for every attempt. For a refund, it is also in the processor's metadata.
    */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
@@ -50,27 +52,27 @@ export interface ChangeOrder {
 }
 
 export type ChangeOutcome =
-  /** The facts in the answer. A refund is identified by the operation that made it. */
+  /** The change was applied; the facts are from the response. A refund is identified by the operation that made it. */
   | { readonly kind: 'applied'; readonly facts: readonly Fact[] }
   /** The processor refused, and nothing changed (400, 402, 404, 422). */
   | { readonly kind: 'refused'; readonly failure: Failure };
 
 interface ChangeAbilities {
-  /** Whether a capture may be lower than the authorized amount. */
+  /** True if a capture may be lower than the authorized amount. */
   readonly partialCapture: boolean;
-  /** Whether a refund may be lower than the captured amount, so that several refunds are possible. */
+  /** True if a refund may be lower than the captured amount, so that several refunds are possible. */
   readonly partialRefund: boolean;
 }
 
 interface HoldAbilities {
-  /** Time for which the processor keeps an uncaptured hold. Payonce voids older holds. Milliseconds. */
+  /** Time for which the processor keeps an uncaptured hold, in milliseconds. Payonce voids older holds. */
   readonly holdValidityMs: number;
 }
 
-/** The form of `source` (the payment token) that a processor accepts. */
+/** The format of `source` (the payment token) that a processor accepts. */
 export interface SourceForm {
   readonly pattern: RegExp;
-  /** Describes the form in the error message `source must be <allowed>`. */
+  /** Description of the format for the error message `source must be <allowed>`. */
   readonly allowed: string;
 }
 
@@ -83,18 +85,22 @@ export interface Processor {
   readonly apiVersion: string;
   /** The processor's abilities as data, so that no code depends on the processor's name. */
   readonly abilities: ProcessorAbilities & ChangeAbilities & HoldAbilities;
-  /** The form of `source` that the processor accepts. @default every form that the API accepts */
+  /**
+   * The format of `source` that the processor accepts.
+   * @default every format that the API accepts
+   */
   readonly source?: SourceForm;
   /**
-   * Checks the circuit breaker before the claim. While the breaker is closed, `ready` makes no call. While the breaker
-   * is half open, `ready` makes one read, never a charge.
+   * Checks the circuit breaker before the claim. While the breaker is closed, no request is sent. While it is half
+   * open, `ready` sends one read, never a charge.
    *
    * @throws RetryableError while the breaker is open
    */
   ready(): Promise<void>;
   /**
-   * Sends a charge. @throws RetryableError when nothing was applied (401, 403, 429, unreachable, open breaker)
-   * @throws AmbiguousError when the charge may have been applied (timeout, 5xx, 409, unreadable answer)
+   * Sends a charge.
+   * @throws RetryableError when nothing was applied (401, 403, 429, unreachable, open breaker)
+   * @throws AmbiguousError when the charge may have been applied (timeout, 5xx, 409, unreadable response)
    */
   charge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome>;
   /** Looks up a charge by Payonce's own key. @throws RetryableError or AmbiguousError when the look-up failed */
@@ -107,25 +113,28 @@ export interface Processor {
    */
   findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
   /**
-   * Reads the charge from the processor's books before a change is sent. The breaker counts this call.
+   * Reads the charge from the processor's books before a change is sent. The circuit breaker counts this read.
    * @throws as `findCharge`
    */
   showCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge>;
 }
 
 export interface ChargeWindow {
-  /** Unix seconds, inclusive. */
+  /** Start of the window in Unix seconds, inclusive. */
   readonly fromSeconds: number;
-  /** Unix seconds, exclusive. */
+  /** End of the window in Unix seconds, exclusive. */
   readonly untilSeconds: number;
-  /** The end of the previous page. */
+  /**
+   * `next` of the previous page.
+   * @default the first page
+   */
   readonly cursor?: string;
 }
 
-/** A charge that is in the list and cannot be read, for example because of a status that the client does not know. */
+/** A listed charge that cannot be read, for example because its status is unknown to the client. */
 export interface UnreadableCharge {
   readonly chargeId: string;
-  /** The payment that the charge's metadata name, if the metadata can be read. */
+  /** The payment that the charge's metadata names, if the metadata can be read. */
   readonly paymentId?: PaymentId;
   /** Unix seconds. */
   readonly createdAtSeconds: number;
@@ -135,18 +144,21 @@ export interface UnreadableCharge {
 
 export interface ChargePage {
   readonly charges: readonly ProcessorCharge[];
-  /** Charges of the page that could not be read, and so are not in `charges`. @default none */
+  /**
+   * Charges of the page that could not be read. They are not in `charges`.
+   * @default none
+   */
   readonly unreadable?: readonly UnreadableCharge[];
-  /** The cursor of the next page; absent after the last page. */
+  /** The cursor of the next page; absent on the last page. */
   readonly next?: string;
 }
 
-/** Time limit of a read of the books for a waiting caller. Milliseconds. */
+/** Timeout for reading the books while a caller waits, in milliseconds. */
 export const BOOKS_TIMEOUT_MS = 5_000;
 
 /**
- * The processor's own list of charges of one mode. Reads by charge id and by time are strongly consistent: an answered
- * charge is in the list.
+ * The processor's own list of charges in one mode. Reads by charge id and by time are strongly consistent: once the
+ * processor has responded to a charge request, the charge is in the list.
  */
 export interface ProcessorBooks extends BooksIdentity {
   /** Reads one charge. @throws RetryableError or AmbiguousError when the charge could not be read */

@@ -12,8 +12,8 @@ import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from './payment-store.t
 type Before = Pick<PaymentChain, 'first' | 'transitions' | 'state'>;
 
 /**
- * Returns the queue entries that every writer of these transitions must write in the same transaction. All work that
- * the transitions leave unfinished is then in a queue that a job reads.
+ * Returns the queue entries for these transitions. Every writer must write them in the same transaction, so that a job
+ * finds all work that the transitions leave unfinished.
  *
  * @param before the chain that the transitions are appended to
  */
@@ -31,9 +31,9 @@ export function queueEntriesFor(
 }
 
 /**
- * Returns the entries in the queue of returns: one for each stray charge that these transitions concern and that has
- * money to return afterwards. A stray charge has money when it is found, when its refund fails, and when its dispute is
- * won.
+ * Returns the queue entries for stray charges to return: one for each stray charge that these transitions concern and
+ * that then holds money to return. A stray charge holds money when it is found, when its refund fails, and when its
+ * dispute is won.
  */
 export function chargesToReturn(before: Before, transitions: readonly Transition[]): readonly ChargeToReturn[] {
   const newest = transitions.at(-1);
@@ -53,10 +53,10 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
 }
 
 /**
- * Returns the inquiries for new refunds and disputes that began at the processor. A callback usually reports their
- * result; an inquiry reads the charge in case the callback is lost. Excluded are refunds by Payonce, which are recorded
- * before they are sent, and returns of stray charges, which are in the queue of returns. Metadata alone prove neither
- * kind.
+ * Returns inquiries for new refunds and disputes that began at the processor. A callback usually reports their result;
+ * the inquiry reads the charge in case the callback is lost. Excluded are Payonce's own refunds, which are recorded
+ * before they are sent, and returns of stray charges, which have their own queue. Metadata alone proves neither
+ * exclusion.
  */
 function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {
   const { refunds, strayCharges } = before.state;
@@ -87,8 +87,8 @@ export function inquiryForCharge(paymentId: PaymentId, chargeId: string, claimed
 }
 
 /**
- * Returns the queue entry of a hold, if one of these transitions authorizes the payment. A hold that is not captured
- * must be voided.
+ * Returns the queue entry of the hold if one of these transitions authorizes the payment. An uncaptured hold must be
+ * voided.
  */
 export function holdEntryFor(transitions: readonly Transition[]): { readonly hold?: Hold } {
   const authorized = transitions.find(({ type }) => type === 'payment.authorized');
@@ -97,11 +97,11 @@ export function holdEntryFor(transitions: readonly Transition[]): { readonly hol
 }
 
 /**
- * Returns the queue entry that reopens an order, for one of two reasons. Either the order was canceled because its
- * money was refunded or disputed, and the merchant has the money again: a bank can reject a refund days later, and a
- * dispute can be won. Or the payment was in review for longer than the order was driven, and has now been decided.
+ * Returns the queue entry that reopens an order. There are two reasons. First, the merchant has regained the money of
+ * an order that was canceled because of a refund or dispute: a bank can reject a refund days later, and a dispute can
+ * be won. Second, the payment was in review until the order was no longer driven, and has now been decided.
  *
- * @returns undefined when neither happened, or the payment does not belong to an order
+ * @returns undefined when neither reason applies, or the payment does not belong to an order
  */
 function orderToReopen({ first, state }: Before, transitions: readonly Transition[]): OpenOrder | undefined {
   const { orderId } = detailsOf(first);
@@ -110,8 +110,8 @@ function orderToReopen({ first, state }: Before, transitions: readonly Transitio
     (each, index) => isMoneyBack(each) || endsReview(transitions[index - 1]?.payment ?? state.payment, each),
   );
   if (changed === undefined) return undefined;
-  // A time cannot equal a sequence number of the order's chain, so a worker that read an older entry cannot delete this
-  // entry.
+  // Unlike a sequence number, a time never equals the value of an older entry, so a worker that has read an older entry
+  // cannot delete this one.
   return { orderId, createdAtMs: changed.occurredAtMs, sequence: changed.occurredAtMs };
 }
 

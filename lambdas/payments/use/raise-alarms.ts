@@ -21,8 +21,8 @@ export interface ContradictionTools extends AlarmTools, Pick<ExpiryOptions, 'ret
 }
 
 /**
- * Raises the alarm for late successes, before the write: an alarm may be raised twice, but must not be lost if the
- * response to the write is lost.
+ * Raises the alarm for late successes before the write. If the write is retried, the alarm may be raised twice, but it
+ * is never lost with the response.
  */
 export function alarmLateSuccess(
   { alarm }: AlarmTools,
@@ -33,20 +33,20 @@ export function alarmLateSuccess(
 }
 
 /**
- * Minimum time between two alarms about one contradiction. The processor's events about one change arrive together, and
- * an operator who was alerted minutes ago is still investigating. Milliseconds.
+ * Minimum time between two alarms about one contradiction, in milliseconds. The processor's events about one change
+ * arrive together, and an operator who was alerted minutes ago is still investigating.
  */
 const MIN_ALARM_INTERVAL_MS = 10 * 60_000;
 
 /**
- * Raises the alarm for contradictions once per state of books and chain; further inquiries that find the same state
- * raise no alarm. A new event that finds the same state raises another alarm, at most every ten minutes, because the
- * books may have been correct in between, and the operator may have closed the earlier case. The alarm precedes its
- * record, so it may be raised twice, but a crash does not lose it.
+ * Raises the alarm for contradictions once per state of books and chain. Later inquiries that find the same state raise
+ * no alarm. A new event that finds the same state raises another alarm, at most every ten minutes: the books may have
+ * been correct in between, and the operator may have closed the earlier case. The alarm is raised before it is
+ * recorded, so it may be raised twice, but a crash does not lose it.
  *
  * @param because the contradictions; if empty, nothing is done
- * @param shown what the processor's books show. Plain JSON.
- * @param foundBy an event of the processor that was not recorded yet, or an inquiry by Payonce itself
+ * @param shown content of the processor's books, as plain JSON
+ * @param foundBy `event` for a processor event that was not recorded yet, `look` for an inquiry by Payonce itself
  * @throws RetryableError or AmbiguousError when the record cannot be read or written
  */
 export async function alarmContradictions(
@@ -70,8 +70,8 @@ export async function alarmContradictions(
 }
 
 /**
- * Raises an alarm once for an operation. The alarm precedes its record, so it may be raised twice, but a crash does not
- * lose it.
+ * Raises an alarm once per operation. The alarm is raised before it is recorded, so it may be raised twice, but a crash
+ * does not lose it.
  *
  * @throws RetryableError or AmbiguousError when the record cannot be read or written
  */

@@ -12,13 +12,13 @@ export interface ReadChargesTools extends KnownProcessors {
   readonly books: readonly ProcessorBooks[];
 }
 
-/** `not_called`: this deployment no longer calls the processor of the payment. */
+/** The outcome of reading the charges; `not_called` if this deployment no longer uses the payment's processor. */
 export type ReadChargesOutcome =
   | { readonly kind: 'not_found' | 'not_called' }
   | { readonly kind: 'found'; readonly payment: Payment; readonly charges: readonly ProcessorCharge[] };
 
 /**
- * Reads the current books of the payment's processor, oldest charge first. Changes nothing.
+ * Reads the payment's charges from the current books of its processor, oldest first. Changes nothing.
  * @throws as `ProcessorBooks` and the store
  */
 export async function readCharges(tools: ReadChargesTools, caller: Owner, id: string): Promise<ReadChargesOutcome> {

@@ -39,12 +39,13 @@ export async function readCharge(books: ProcessorBooks, chargeId: string): Promi
 
 /**
  * Appends all facts of a charge in the processor's books, as a callback would, in as many transactions as necessary.
- * The chain is read before the charge, so that the facts are never older than the state that they are applied to.
+ * The chain is read before the charge, so the facts are never older than the state to which they are applied.
  *
  * @param asked the operation whose outcome the caller needs
- * @param known the newest chain, if the caller has read it @default the chain is read
+ * @param known the newest chain, if the caller has read it
+ * @default the chain is read
  * @returns the charge, and the chain with all of its facts
- * @throws RetryableError when a rival was faster in every round
+ * @throws RetryableError when rivals won every round
  */
 export async function recordCharge(
   tools: RecordChargeTools,
@@ -101,9 +102,9 @@ async function recordPart(
 }
 
 /**
- * Returns the transitions of the next transaction, with their queue entries. If facts remain, the transaction also
- * queues an inquiry that reads the books, so that the remaining facts are recorded even if this process dies, the
- * callback is not repeated, and this transaction has closed the inquiry that led to the charge.
+ * Returns the transitions of the next transaction and their queue entries. If facts remain, the transaction also queues
+ * an inquiry that reads the books. The remaining facts are then recorded even if this process dies, the callback is not
+ * redelivered, and this transaction has closed the inquiry that led to the charge.
  */
 export function nextPart(
   chain: PaymentChain,

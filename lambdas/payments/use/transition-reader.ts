@@ -13,7 +13,7 @@ export interface TransitionReader {
 
 /**
  * Reads a transition with the details of its payment.
- * @returns the transition, and the details of its payment; undefined when there is no such transition
+ * @returns undefined when there is no such transition
  */
 export async function readDetailed(
   transitions: TransitionReader,
@@ -27,13 +27,13 @@ export async function readDetailed(
 }
 
 /**
- * A position in the order of all outcomes: `<Unix milliseconds>`, or `<Unix milliseconds>#<id>#<sequence>`. Compared as
- * text.
+ * A position in the order of all outcomes: `<Unix milliseconds>` or `<Unix milliseconds>#<id>#<sequence>`. Positions
+ * are compared as text.
  */
 export type OutcomePosition = string;
 
 export interface OutcomePage {
-  /** The outcomes of the page, in the order of their positions. */
+  /** The outcomes of the page, sorted by position. */
   readonly outcomes: readonly { readonly place: OutcomePlace; readonly position: OutcomePosition }[];
   /** False if more outcomes may follow. */
   readonly isLast: boolean;
@@ -54,7 +54,7 @@ export function positionAt(atMs: number): OutcomePosition {
   return String(atMs);
 }
 
-/** Returns the time of a position. Unix milliseconds. */
+/** Returns the time of a position, in Unix milliseconds. */
 export function timeOf(position: OutcomePosition): number {
   return Number.parseInt(position, 10);
 }

@@ -3,18 +3,18 @@ import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
-/** The time and kind of the next inquiry about an entry that stays in its queue. */
+/** Schedule of the next inquiry about an entry that stays in its queue. */
 export interface Postponement {
   /** Unix milliseconds. */
   readonly dueAtMs: number;
-  /** Whether the entry waits for an operator. */
+  /** True if the entry waits for an operator. */
   readonly undecidable: boolean;
 }
 
 /**
  * The queues of the resolver. Each entry was written in the transaction that caused the work. Reads return due entries,
- * longest overdue first. Each processed entry, even one that failed, leaves the queue or gets a later due time, so that
- * no entry starves the others.
+ * longest overdue first. After processing, even after a failure, an entry leaves the queue or gets a later due time, so
+ * that no entry starves the others.
  */
 export interface UnfinishedWork {
   /** Lists claims whose lease has ended or, after a release, whose send window has ended. */
@@ -30,24 +30,24 @@ export interface UnfinishedWork {
    * operator.
    */
   undetermined(limit: number): Promise<readonly Inquiry[]>;
-  /** Deletes the entry if it is unchanged: an inquiry stays if it was requeued since the read. */
+  /** Deletes the entry if it is unchanged. An inquiry that was requeued since the read stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
   /** Sets the time of the next inquiry. Has no effect on an entry that was closed or requeued since the read. */
   postponeInquiry(inquiry: Inquiry, next: Postponement): Promise<void>;
   chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]>;
   /**
-   * Sets the time of the next attempt. Has no effect on an entry that was closed, or became another kind of return,
+   * Sets the time of the next attempt. Has no effect on an entry that was closed, or whose kind of return has changed,
    * since the read.
    */
   postponeReturn(charge: ChargeToReturn, next: Postponement): Promise<void>;
-  /** Deletes the entry if it is unchanged: a hold stays if it was captured and requeued since the read. */
+  /** Deletes the entry if it is unchanged. A hold that was captured and requeued since the read stays. */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 
 export interface OrphanStore {
   /**
    * Lists the orphans to retry, longest overdue first.
-   * @param kind `own` if their charges name payments, as far as is known; otherwise `foreign`
+   * @param kind `own` for orphans whose charges, as far as is known, name payments; otherwise `foreign`
    */
   waiting(kind: 'own' | 'foreign', due: Due): Promise<readonly OrphanedCallback[]>;
   /**

@@ -4,17 +4,17 @@ import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import type { Effect, EffectStore } from './effect-store.ts';
 import { inquiryForCharge } from './queued-with.ts';
 
-/** A charge as the processor's books show it, and the chain with all of its facts. */
+/** A charge from the processor's books, and the chain with all of its facts. */
 interface Shown {
   readonly charge: ProcessorCharge;
   readonly state: PaymentState;
 }
 
 /**
- * Returns the queue entries for objects that are open in the books but not in the chain: the charge is then read until
- * it has a result, and a stray hold is voided, even if the chain shows that the hold had ended.
+ * Returns queue entries for objects that are open in the books but not in the chain. The charge is then read until it
+ * has a result. A stray hold is voided even if, according to the chain, the hold had ended.
  *
- * @param nowMs the time at which the books were read. Unix milliseconds
+ * @param nowMs time at which the books were read, in Unix milliseconds
  */
 export function untrackedEntries(
   { charge, state }: Shown,

@@ -19,7 +19,7 @@ export const sandboxContract = {
     secret: 'CallbackSecret',
   },
   abilities: {
-    // Reads of the sandbox's books are strongly consistent. The sandbox recognizes an idempotency key for a day.
+    // The books are strongly consistent. The sandbox recognizes an idempotency key for a day.
     lookup: { kind: 'strong' },
     keyRetentionMs: 24 * 60 * 60 * 1_000,
     partialCapture: true,
@@ -35,7 +35,7 @@ export const sandboxContract = {
 } as const satisfies ProcessorContract;
 
 /**
- * The operator's own processor, which implements the sandbox's API (sandbox-api.ts). Payonce signs its calls to this
+ * The operator's own processor, which implements the sandbox's API (sandbox-api.ts). Payonce signs its requests to this
  * processor.
  */
 export const externalContract = {

@@ -18,7 +18,7 @@ export function chargeMetadata(order: ChargeOrder): Readonly<Record<string, stri
 }
 
 /**
- * Reads the answer to a request that creates a charge.
+ * Parses the response to a request that creates a charge.
  *
  * | status                          | meaning                                                             |
  * |---------------------------------|---------------------------------------------------------------------|
@@ -58,7 +58,10 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
   }
 }
 
-/** Reads the answer to a look-up by key. @throws the faults of `readChargeAnswer` for every status but 200 */
+/**
+ * Parses the response to a look-up by key.
+ * @throws the faults of `readChargeAnswer` for every status except 200
+ */
 export function readLookupAnswer(
   order: ChargeOrder,
   answer: HttpAnswer,
@@ -68,19 +71,22 @@ export function readLookupAnswer(
   const { data } = parse(listAnswer, answer);
   const [charge] = data;
   if (charge === undefined) return { kind: 'absent' };
-  // An operator must examine a key with two charges; selecting one charge would hide the other charge.
+  // Two charges under one key need an operator: selecting one charge would hide the other.
   if (data.length > 1) throw mismatch(`The key has ${data.length} charges.`);
   return outcomeOf(order, charge);
 }
 
-/** Reads the answer to the health probe. @throws the fault of `statusFault` for every status but 200 */
+/**
+ * Checks the response to the health probe.
+ * @throws the fault of `statusFault` for every status except 200
+ */
 export function readHealthAnswer(answer: HttpAnswer, nowMs: number): void {
   if (answer.status !== 200) throw statusFault(answer, nowMs);
 }
 
 /**
- * Returns the outcome of the call that created the charge, regardless of later changes: a charge with manual capture
- * was authorized, even if it has been captured or voided since.
+ * Returns the outcome of the request that created the charge, regardless of later changes. For example, a charge with
+ * manual capture was authorized, even if it has been captured or voided since.
  */
 function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
   const metadata = chargeMetadata(order);
@@ -100,8 +106,8 @@ function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
 
 function acceptedOutcome(order: ChargeOrder, charge: Charge): ChargeOutcome {
   const { id: chargeId, status, action_url: actionUrl } = charge;
-  // The charge was voided before the payer approved: it was accepted, nothing was authorized, and a callback reports
-  // the void.
+  // The charge was voided before the payer approved it. The request was accepted, but nothing was authorized. A
+  // callback reports the void.
   const unanswered = status === 'voided' && (order.capture === 'automatic' || charge.void_reason === 'abandoned');
   if (status === 'pending' || unanswered) return { kind: 'pending', chargeId };
   if (status === 'requires_action') {

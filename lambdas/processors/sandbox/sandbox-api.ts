@@ -67,20 +67,20 @@ export interface Charge {
   readonly amount_captured: number;
   readonly amount_refunded: number;
   readonly currency: string;
-  /**
-   * The value in the request. The answer to the call that created the charge depends on this value, not on later
-   * changes of the charge.
-   */
+  /** Capture mode as requested. It determines the response to the create request, even after the charge has changed. */
   readonly capture: 'automatic' | 'manual';
   readonly status: ChargeStatus;
   readonly failure: { readonly code: string; readonly message: string } | null;
   /** The processor's fee in minor units; null until it is reported. */
   readonly fee: number | null;
-  /** The currency of `fee` and of the fees of disputes, in which the account is settled. @default the charge's */
+  /**
+   * Settlement currency of the account, in which `fee` and the dispute fees are stated.
+   * @default the charge's currency
+   */
   readonly fee_currency?: string | undefined;
   /** The page on which the payer approves or refuses; null unless the status is `requires_action`. */
   readonly action_url: string | null;
-  /** The reason of the void; null if the charge is not voided. */
+  /** Reason for the void; null if the charge is not voided. */
   readonly void_reason: VoidReason | null;
   /** The refunds, oldest first. */
   readonly refunds: readonly Refund[];
@@ -89,7 +89,7 @@ export interface Charge {
   readonly metadata: Readonly<Record<string, string>>;
   readonly return_url?: string | undefined;
   /**
-   * Whether the charge moves real money. Answers whose mode differs from the mode in the processor's settings are
+   * True if the charge moves real money. Responses whose mode differs from the mode in the processor's settings are
    * rejected.
    */
   readonly livemode: boolean;
@@ -115,14 +115,20 @@ export interface Refund {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** A dispute: the payer's bank takes the money back. If the dispute is won, the merchant gets the money back. */
+/**
+ * A dispute, in which the payer's bank takes the money back. If the merchant wins, the money is returned to the
+ * merchant.
+ */
 export interface Dispute {
   readonly id: string;
   readonly object: 'dispute';
   readonly charge: string;
   readonly amount: number;
   readonly status: 'open' | 'won' | 'lost';
-  /** The processor's fee for the dispute. Minor units. @default none */
+  /**
+   * The processor's fee for the dispute, in minor units.
+   * @default none
+   */
   readonly fee?: number | undefined;
 }
 
@@ -131,15 +137,15 @@ export interface ProcessorError {
 }
 
 export interface SwitchedFailures {
-  /** Number of affected calls; 0 switches the failure off. */
+  /** Number of affected requests; 0 switches the failure off. */
   readonly count: number;
-  /** The magic source whose failure these calls simulate, for example `tok_timeout_charged`. */
+  /** The magic source whose failure these requests simulate, for example `tok_timeout_charged`. */
   readonly source: string;
 }
 
 /**
- * `t=<Unix seconds>,v1=<lower-case hexadecimal HMAC-SHA256 of "<t>.<raw body>" under the secret>`: exactly one time and
- * one signature, in this order.
+ * Name of the signature header. Its value is `t=<Unix seconds>,v1=<lower-case hexadecimal HMAC-SHA256 of "<t>.<raw
+ * body>" under the secret>`, with exactly one time and one signature, in this order.
  */
 export const SIGNATURE_HEADER = 'sandbox-signature';
 
@@ -165,13 +171,13 @@ export interface SandboxEvent {
   readonly id: string;
   readonly object: 'event';
   readonly type: EventType;
-  /** As in the event's charge. */
+  /** True if the event's charge moves real money. */
   readonly livemode: boolean;
   /** Unix seconds. */
   readonly created: number;
   readonly data: {
     readonly charge: string;
-    /** The charge's `metadata.payment`. */
+    /** `metadata.payment` of the charge. */
     readonly payment: string | null;
     readonly refund?: string;
     readonly dispute?: string;
@@ -182,7 +188,7 @@ export interface EventList {
   readonly data: readonly (SandboxEvent & {
     /** Number of sends so far. */
     readonly attempts: number;
-    /** Whether a send was answered 2xx. */
+    /** True if the receiver has responded to a send with 2xx. */
     readonly delivered: boolean;
   })[];
 }

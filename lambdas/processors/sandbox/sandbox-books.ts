@@ -12,7 +12,10 @@ import { chargeAnswer, chargePage, listAnswer, processorCharge } from './sandbox
 
 /** Access to a processor that implements the sandbox's API. */
 export interface SandboxAccess {
-  /** The processor's name. @default the sandbox's */
+  /**
+   * The mode of the credentials.
+   * @default test
+   */
   readonly name?: string;
   /** The mode of the credentials. @default test */
   readonly mode?: Mode;
@@ -21,9 +24,15 @@ export interface SandboxAccess {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** Reads the access secret that is sent with each call. @default no secret is sent */
+  /**
+   * Reads the access secret that is sent with each request.
+   * @default no secret is sent
+   */
   readonly accessKey?: () => Promise<string>;
-  /** Reads the secret that signs the calls. @default calls are not signed */
+  /**
+   * Reads the secret that signs requests.
+   * @default requests are not signed
+   */
   readonly signingKey?: () => Promise<string>;
 }
 
@@ -34,8 +43,8 @@ export interface SandboxAccess {
 const MODES = { test: /"livemode"\s*:\s*true/, live: /"livemode"\s*:\s*false/ };
 
 /**
- * Returns a function that sends requests with the credentials of `access`. The returned function throws
- * `processor_answer_mismatch` for an answer of the other mode.
+ * Returns a function that sends requests with the credentials of `access`. It throws `processor_answer_mismatch` when a
+ * response belongs to the other mode.
  */
 export function sandboxCalls({
   mode = 'test',

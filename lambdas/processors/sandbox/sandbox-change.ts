@@ -23,7 +23,7 @@ export function changeRequest({ change, paymentId, operationId }: ChangeOrder): 
 }
 
 /**
- * Reads the answer to a request that changes a charge.
+ * Parses the response to a request that changes a charge.
  *
  * | status                                | meaning                                                           |
  * |---------------------------------------|-------------------------------------------------------------------|
@@ -47,7 +47,7 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
       return { kind: 'refused', failure: sanitizedFailure({ code, message }) };
     }
     case 404:
-      // An unreadable 404 may have been sent by a proxy or a gateway instead of the processor.
+      // A proxy or gateway instead of the processor may have sent an unreadable 404.
       parse(errorAnswer, answer);
       throw chargeUnknown();
     case 409: {
@@ -89,8 +89,8 @@ function appliedFact(order: ChangeOrder, answer: HttpAnswer): Fact {
 }
 
 /**
- * Returns the change as the charge shows it, even if another client requested it; undefined if the charge does not show
- * the change.
+ * Finds the change in the charge, even if another client requested it.
+ * @returns undefined if the charge does not contain the change
  */
 function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
   const { id: chargeId, status, amount_captured: capturedMinor } = charge;
@@ -103,7 +103,7 @@ function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
       return status === 'voided' ? { kind: 'voided', chargeId, reason: charge.void_reason ?? 'requested' } : undefined;
     case 'refund': {
       const [made, ...more] = charge.refunds.filter(({ metadata }) => metadata['operation'] === order.operationId);
-      // An operator must examine a key with two refunds; selecting one refund would hide the other refund.
+      // Two refunds under one key need an operator: selecting one refund would hide the other.
       if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
       return made && refundFact(order, made);
     }

@@ -26,12 +26,12 @@ export interface SandboxClientOptions extends SandboxAccess {
  */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Time limit of the probe. The health route does no work, so a slower answer indicates a problem. Milliseconds. */
+/** Timeout of the probe, in milliseconds. The health route does no work, so a slower response indicates a problem. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * Maximum size of a charge, in bytes: enough for the maximum number of refunds by Payonce, and for refunds by other
- * users of the account.
+ * Maximum size of a charge, in bytes. It allows the maximum number of refunds by Payonce, and refunds by other users of
+ * the account.
  */
 const MAX_CHARGE_BYTES = 1_024 * 1_024;
 

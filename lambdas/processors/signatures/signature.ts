@@ -11,8 +11,8 @@ export type SignatureVerdict = { readonly kind: 'valid' } | SignatureRefusal;
 export interface SignatureRefusal {
   readonly kind: 'refused';
   /**
-   * The reasons, in order of precedence: if several apply, the first is reported. All reasons except `mismatch` are
-   * determined without a secret, so a different secret can change the result only after `mismatch`.
+   * Reason for the refusal, in order of precedence: if several apply, the first is reported. Only `mismatch` depends on
+   * the secrets, so trying different secrets is useful only after `mismatch`.
    */
   readonly reason: 'missing' | 'repeated' | 'malformed' | 'expired' | 'ahead' | 'mismatch';
 }
@@ -21,8 +21,8 @@ export interface SignatureRefusal {
 export interface SignatureScheme<Name extends string = string> {
   readonly name: Name;
   /**
-   * Verifies the signature of a callback. The content of the callback and the form of a secret never cause an
-   * exception; an invalid secret matches nothing.
+   * Verifies the signature of a callback. Never throws because of the callback's content or a secret's format; an
+   * invalid secret matches nothing.
    *
    * @param secrets all active secrets; any may match
    * @param nowMs Unix milliseconds
@@ -35,8 +35,8 @@ export interface SignatureScheme<Name extends string = string> {
 }
 
 /**
- * Maximum difference between a signature's time and the clock, in either direction. Seconds. Stripe ("Resolve webhook
- * signature verification errors") and Standard Webhooks have the same default. A redelivered callback has a new
+ * Maximum difference between a signature's time and the clock, in either direction, in seconds. Stripe ("Resolve
+ * webhook signature verification errors") and Standard Webhooks have the same default. A redelivered callback has a new
  * signature.
  */
 const TOLERANCE_SECONDS = 300;
@@ -51,7 +51,7 @@ export function soleValue(callback: SignedCallback, name: string): string | Sign
   return others.length === 0 ? value : refused('repeated');
 }
 
-/** Completes the verification of a well-formed signature: checks the time first, then the secrets. */
+/** Completes the verification of a well-formed signature: first checks the time, then tries the secrets. */
 export function verifySignature(
   signed: { readonly atSeconds: number; readonly nowMs: number; readonly secrets: readonly string[] },
   matches: (secret: string) => boolean,

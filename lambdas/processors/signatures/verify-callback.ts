@@ -6,15 +6,15 @@ import type { ProcessorDescriptor } from '../descriptor.ts';
 import type { SignatureScheme, SignatureVerdict, SignedCallback } from './signature.ts';
 
 export interface CallbackVerification {
-  /** The scheme of the source. */
+  /** Signature scheme of the source. */
   readonly scheme: SignatureScheme;
   readonly secrets: Pick<ActiveSecrets, 'active' | 'renewed'>;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
 /**
- * Verifies that the source sent the callback. On a mismatch, the secrets are reread and the callback is verified a
- * second time, because a secret may have been added since the last read.
+ * Verifies that the source sent the callback. After a mismatch, rereads the secrets and verifies once more, because a
+ * secret may have been added since the last read.
  *
  * @throws the errors of `ActiveSecrets`
  */
@@ -24,7 +24,7 @@ export async function verifyCallback(
   callback: SignedCallback,
 ): Promise<SignatureVerdict> {
   invariant(scheme.name === source.scheme, 'the source of the callback uses a different signature scheme');
-  // The time is taken before the secrets are read, so that a slow read does not make the callback late.
+  // Take the time before reading the secrets, so that a slow read does not make the callback late.
   const nowMs = clock.nowMs();
   const verdict = await scheme.verify(callback, await secrets.active(source.secretId), nowMs);
   if (verdict.kind === 'valid' || verdict.reason !== 'mismatch') return verdict;
@@ -37,7 +37,7 @@ const GENERAL: Readonly<Record<(typeof GENERAL_SCHEMES)[number], () => Promise<S
 };
 
 /**
- * Loads a signature scheme by name: a general scheme, or the scheme of a processor.
+ * Loads a signature scheme by name: a general scheme or a processor's scheme.
  * @throws when no scheme has the name
  */
 export async function signatureScheme(

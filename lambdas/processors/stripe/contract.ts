@@ -28,9 +28,9 @@ export const stripeContract = {
   },
   abilities: {
     /**
-     * Stripe has no look-up by idempotency key. Charges are found by the operation id in their metadata, through
-     * Stripe's search. The index of the search lags by less than a minute, and during outages by up to an hour (Stripe
-     * API reference, "Search PaymentIntents").
+     * Stripe has no look-up by idempotency key, so charges are found by the operation id in their metadata through
+     * Stripe's search. The search index lags by less than a minute, or during outages by up to an hour (Stripe API
+     * reference, "Search PaymentIntents").
      */
     lookup: { kind: 'eventual', maxLagMs: 60 * 60 * 1_000 },
     /**

@@ -23,7 +23,7 @@ export interface StripeOptions {
    * deployment.
    */
   readonly apiKey: () => Promise<string>;
-  /** The mode of the API key and of every object in an answer. */
+  /** The mode of the API key. Every object in a response must have the same mode. */
   readonly mode: Mode;
   /** The account of the API key (`acct_…`). Payments are pinned to this account. */
   readonly account: string;
@@ -34,7 +34,7 @@ export interface StripeOptions {
   readonly send?: SendRequest;
 }
 
-/** Stripe refused the request: 402, or a readable 400, 404 or 422. */
+/** A refusal by Stripe: 402, or a readable 400, 404 or 422. */
 interface StripeRefusal {
   readonly kind: 'refused';
   readonly status: number;
@@ -79,7 +79,7 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
     const stripe = new Stripe(await readKey(apiKey, mode), {
       apiVersion: STRIPE_API_VERSION,
       httpClient: { ...httpClient, makeRequest },
-      // Only the caller retries.
+      // Retries are up to the caller.
       maxNetworkRetries: 0,
       telemetry: false,
     });
@@ -97,8 +97,8 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
 }
 
 /**
- * The allowed characters of an API key. A key that was pasted with an invisible character cannot be sent in a header,
- * which is a fault of the settings and not of the payment.
+ * Allowed characters of an API key. A key that was pasted with an invisible character cannot be sent in a header. That
+ * is a fault of the settings, not of the payment.
  */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
@@ -148,8 +148,8 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 404, 422]);
 const paymentIntentOf = z.object({ id: z.string() });
 
 /**
- * Prefers Stripe's `decline_code`, which is more specific than `code`. The exception, `generic_decline`, gives no
- * reason.
+ * Returns the code and message of a failure. Prefers `decline_code`, which is more specific than `code`, unless it is
+ * `generic_decline`, which gives no reason.
  */
 export function failureOf(error: {
   readonly code?: string | null | undefined;
@@ -162,7 +162,7 @@ export function failureOf(error: {
 }
 
 /**
- * Returns the value of a call that Stripe must not refuse.
+ * Returns the value of a request that Stripe must not refuse.
  * @throws AmbiguousError `processor_answer_unexpected` if Stripe refused it
  */
 export function requireSuccess<T>(answer: StripeAnswer<T>): T {
@@ -171,11 +171,11 @@ export function requireSuccess<T>(answer: StripeAnswer<T>): T {
 }
 
 /**
- * Returns the milliseconds left of a call's time limit. At least 1, so that a request that begins too late times out.
+ * Returns the remaining time of a call, in milliseconds. At least 1, so that a request that begins too late times out.
  */
 export type TimeLeft = () => number;
 
-/** Starts a call's time limit. */
+/** Starts the time limit of a call. */
 export function timeLeft(clock: Pick<Clock, 'nowMs'>, { timeoutMs }: CallLimit): TimeLeft {
   const endsAtMs = clock.nowMs() + timeoutMs;
   return () => Math.max(1, Math.trunc(Math.min(timeoutMs, endsAtMs - clock.nowMs())));

@@ -20,9 +20,7 @@ import { disputeList, intentList, intentObject, type StripeIntent, type StripeLi
 import { assertContinues } from './stripe-pages.ts';
 import { searchIntents } from './stripe-search.ts';
 
-/**
- * The fields that every read of an intent expands, so that an intent without refunds and disputes needs a single call.
- */
+/** Fields that every read of an intent expands. An intent without refunds and disputes then needs only one request. */
 const WHOLE = [...WITH_FEE, ...WITH_REFUNDS];
 const WHOLE_IN_LIST = WHOLE.map((path) => `data.${path}`);
 
@@ -88,11 +86,11 @@ async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
 
 // ---------------------------------------------------------------------------------------------------------- the list by time
 
-/** Maximum number of halvings. Reducing the longest window of 31 days to one second needs 22. */
+/** Maximum number of halvings. Halving the longest window, 31 days, down to one second takes 22. */
 const MAX_HALVINGS = 25;
 /**
- * Maximum number of pages for one second. A single page holds more intents than Stripe's rate limit lets most accounts
- * create in a second.
+ * Maximum number of pages for one second. For most accounts, Stripe's rate limit allows fewer intents per second than
+ * fit on one page.
  */
 const MAX_PAGES_OF_A_SECOND = 20;
 
@@ -144,7 +142,7 @@ async function listCharges(
 }
 
 /**
- * Reads at least one of the intents, and as many as the time allows.
+ * Reads as many of the intents as the time allows, but at least one.
  * @returns `last`, the last intent that was read, if intents remain
  */
 async function listedCharges(
@@ -166,20 +164,26 @@ async function listedCharges(
   return { charges, unreadable: unread };
 }
 
-/** Returns whether the refunds or the disputes of the intent must be listed by an additional call. */
+/** Reports whether an additional request is needed to list the intent's refunds or disputes. */
 function needsCall(intent: StripeListedIntent): boolean {
   const charge = intentObject.safeParse(intent).data?.latest_charge ?? undefined;
   return typeof charge === 'object' && (charge.disputed || charge.refunds?.data.length !== 0);
 }
 
-/** Codes of faults after which the list continues: Stripe has answered, but this charge cannot be read. */
+/**
+ * Codes of faults that concern only one charge: Stripe has responded, but the charge cannot be read. The list
+ * continues.
+ */
 const CHARGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unreadable',
   'processor_answer_mismatch',
   'processor_answer_unexpected',
 ]);
 
-/** Reads a listed charge. @throws RetryableError or AmbiguousError when Stripe does not answer */
+/**
+ * Reads a listed charge.
+ * @throws RetryableError or AmbiguousError when Stripe does not respond
+ */
 async function listedCharge(
   call: CallStripe,
   intent: StripeListedIntent,
@@ -196,8 +200,8 @@ async function listedCharge(
 }
 
 /**
- * Lists the intents of an interval, newest first; undefined if they do not fit on a page and the interval is longer
- * than a second.
+ * Lists the intents of an interval, newest first.
+ * @returns undefined if they do not fit on one page and the interval is longer than a second
  * @throws as `refuseOtherPages`
  */
 async function intentsWithin(

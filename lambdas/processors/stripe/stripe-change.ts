@@ -18,18 +18,18 @@ export const WITH_REFUNDS = ['latest_charge.refunds'];
 const REFUND_FEES = ['data.balance_transaction', 'data.failure_balance_transaction'];
 
 const PAGE = 100;
-/** Maximum number of pages of refunds. An operator must examine a charge with more than a thousand refunds. */
+/** Maximum number of pages of refunds. A charge with more than a thousand refunds needs an operator. */
 const MAX_PAGES = 10;
 
 type FoundChange = ChangeOutcome | { readonly kind: 'absent' };
 
 /**
- * Sends a capture, a void or a refund, once. Stripe also refuses a change that was already made: by another client, or
- * by an earlier request whose answer was lost and whose key has expired. Therefore, the intent is read after a refusal,
- * and the change counts as refused only if the intent does not show the change.
+ * Sends a capture, a void or a refund once. Stripe also refuses a change that another client has already made, or that
+ * an earlier request has made whose response was lost and whose key has expired. The intent is therefore read after a
+ * refusal, and the change counts as refused only if the intent does not contain it.
  *
- * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key is of another
- *   account or mode
+ * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key belongs to another
+ * account or mode
  */
 export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<ChangeOutcome> {
   const sent = await send(call, order, timeLeft());
@@ -50,8 +50,7 @@ export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft:
 }
 
 /**
- * Finds the change, even if another client requested it. The reads are consistent, because they do not use the search
- * index.
+ * Finds the change, even if another client requested it. The reads are consistent because they bypass the search index.
  */
 export async function findChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<FoundChange> {
   const fact =
@@ -110,7 +109,7 @@ async function findRefund(call: CallStripe, order: ChangeOrder, timeLeft: TimeLe
   assertSameCharge(order, intent);
   const refunds = await refundsOf(call, intent, timeLeft, { withFees: false });
   const [made, ...more] = refunds.filter(({ metadata }) => metadata?.['operation'] === order.operationId);
-  // An operator must examine a key with two refunds; selecting one refund would hide the other refund.
+  // Two refunds under one key need an operator: selecting one refund would hide the other.
   if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
   return made && factOfRefund(order, made);
 }
@@ -129,8 +128,8 @@ async function readIntent(
 
 /**
  * Returns all refunds of an intent, oldest first. The intent contains up to ten refunds (`WITH_REFUNDS`). If it has
- * more, or if their fees are needed, the refunds are listed by separate calls: Stripe expands at most four levels, and
- * a list of intents would need five for the fee of a refund.
+ * more, or if their fees are needed, the refunds are listed by separate requests: Stripe expands at most four levels,
+ * but in a list of intents, the fee of a refund is at the fifth level.
  */
 export async function refundsOf(
   call: CallStripe,
@@ -161,7 +160,10 @@ export async function refundsOf(
   throw new AmbiguousError('processor_answer_unexpected', `The charge has more than ${MAX_PAGES * PAGE} refunds.`);
 }
 
-/** Returns the capture or the cancellation as the intent shows it; undefined if the intent does not show it. */
+/**
+ * Finds the capture or the cancellation in the intent.
+ * @returns undefined if the intent does not contain it
+ */
 function factOfHold(order: ChangeOrder, intent: StripeIntent): Fact | undefined {
   const { change, chargeId, currency } = order;
   assertSameCharge(order, intent);

@@ -42,7 +42,7 @@ export function outcomeOf(order: ChargeOrder, intent: StripeIntent): ChargeOutco
     case 'succeeded':
       return order.capture === 'manual' ? { kind: 'authorized', chargeId } : takenOf(intent);
     case 'canceled':
-      // The intent was accepted. It was authorized if it has a charge and no error. A callback reports the
+      // The intent was accepted. If it has a charge and no error, it was also authorized. A callback reports the
       // cancellation.
       return order.capture === 'manual' && intent.latest_charge !== null && lastError === null
         ? { kind: 'authorized', chargeId }
@@ -70,7 +70,7 @@ function assertAsRequested(order: ChargeOrder, intent: StripeIntent): void {
 
 // -------------------------------------------------------------------------------------------- current state of the intent
 
-/** Converts the intent to the domain type. A payment id or an operation id that is not in the metadata is omitted. */
+/** Converts the intent to the domain type. Omits a payment id or an operation id that the metadata does not contain. */
 export function processorCharge(
   intent: StripeIntent,
   refunds: readonly StripeRefund[],
@@ -128,8 +128,8 @@ function standingOf({
 }
 
 /**
- * Converts Stripe's cancellation reason. `automatic` and `expired` are cancellations by Stripe after the hold expired;
- * all other reasons belong to a request.
+ * Converts Stripe's cancellation reason. `automatic` and `expired` mean that Stripe canceled an expired hold; all other
+ * reasons mean that a client requested the cancellation.
  */
 export function cancelReasonOf(reason: string | null): CancelReason {
   if (reason === 'automatic' || reason === 'expired') return 'expired';
@@ -159,8 +159,8 @@ const REFUND_STATUS: Readonly<Record<StripeRefund['status'], Refund['status']>> 
 };
 
 /**
- * The status of a dispute, by the status at Stripe. Undefined if no money is taken back: an inquiry (`warning_…`) or a
- * prevented dispute.
+ * Dispute status by Stripe's status. Undefined if no money is taken back: for an inquiry (`warning_…`) or a prevented
+ * dispute.
  */
 const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status'] | undefined>> = {
   warning_needs_response: undefined,
@@ -184,8 +184,8 @@ function disputeOf(intent: StripeIntent, dispute: StripeDispute): DisputeFact | 
 }
 
 /**
- * Returns Stripe's fees for the charge, and for its refunds and disputes in any status. Each fee is in the currency in
- * which Stripe has settled it. Without the expanded balance transaction of the charge, the fees are unknown.
+ * Returns Stripe's fees for the charge, and for its refunds and disputes in any status. Each fee is in its settlement
+ * currency. If the charge's balance transaction is not expanded, the fees are unknown.
  *
  * @param parts the balance transactions of refunds and disputes
  */

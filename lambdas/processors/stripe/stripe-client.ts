@@ -46,7 +46,7 @@ export interface StripeClientOptions extends StripeOptions {
  */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Time limit of the probe. It lists only one intent, so a slower answer indicates a problem. Milliseconds. */
+/** Timeout of the probe, in milliseconds. The probe lists only one intent, so a slower response indicates a problem. */
 const PROBE_TIMEOUT_MS = 2_000;
 const probeAnswer = z.object({ object: z.literal('list') });
 
@@ -125,7 +125,9 @@ function intentParams(
   };
 }
 
-/** Finds the intent's id by search. The search index may be stale, so the status is read from the intent itself. */
+/**
+ * Finds the intent's id by search, then reads its status from the intent itself, because the search index may be stale.
+ */
 async function findCharge(
   call: CallStripe,
   account: string,
@@ -137,7 +139,7 @@ async function findCharge(
     await assertConfiguredAccount(call, account, left);
     return { kind: 'absent' };
   }
-  // An operator must examine a key with two charges; selecting one charge would hide the other charge.
+  // Two charges under one key need an operator: selecting one charge would hide the other.
   if (more.length > 0) throw mismatch(`The key has ${more.length + 1} charges.`);
   const options = { timeout: left() };
   const answer = await call(
@@ -150,12 +152,11 @@ async function findCharge(
 const accountObject = z.object({ id: z.string().min(1), object: z.literal('account') });
 
 /**
- * Verifies that the API key belongs to the configured account (Stripe API reference, "Retrieve account"). A search
- * proves the absence of a charge only in the account that charges are sent to; with another account's API key, it would
- * find nothing. Both modes of an account have the same id; a key of the other mode is detected by its prefix before it
- * is used.
+ * Verifies that the API key belongs to the configured account (Stripe API reference, "Retrieve account"). With another
+ * account's key, a search would find nothing and would falsely prove the absence of a charge. Both modes of an account
+ * have the same id; the prefix of a key reveals the other mode before the key is used.
  *
- * @throws RetryableError `processor_account_other` if the key belongs to another account, or the fault of the call
+ * @throws RetryableError `processor_account_other` if the key belongs to another account, or the fault of the request
  */
 async function assertConfiguredAccount(call: CallStripe, account: string, left: TimeLeft): Promise<void> {
   const options = { timeout: left() };

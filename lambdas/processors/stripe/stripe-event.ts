@@ -15,8 +15,8 @@ const aboutIntent = z.object({
 });
 
 /**
- * The charge, the refund or the dispute in an event, with the id of its intent. The id is null if the charge has no
- * intent, and was therefore not created by Payonce.
+ * The charge, refund or dispute in an event, with the id of its intent. If the charge has no intent, the id is null,
+ * and Payonce did not create the charge.
  */
 const aboutPart = z.object({
   data: z.object({
@@ -39,7 +39,10 @@ export function readStripeEvent(source: EventSource, body: Uint8Array): ReadEven
   return { kind: 'event', event: { ...source, eventId, type, chargeId: found.data } };
 }
 
-/** Finds the id of the intent that the event concerns; undefined if events of this type do not change a payment. */
+/**
+ * Finds the id of the intent that the event concerns.
+ * @returns undefined if events of this type do not change a payment
+ */
 function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | null> | undefined {
   if (type.startsWith('payment_intent.')) {
     return aboutIntent.transform(({ data }) => data.object.id as string | null).safeParse(event);
@@ -52,7 +55,7 @@ function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | n
 
 /**
  * Prefixes of the event types `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…` and
- * `charge.updated`. Stripe sends only `charge.updated` when it books the fee after the charge has succeeded. Other
+ * `charge.updated`. If Stripe books the fee after the charge has succeeded, it sends only `charge.updated`. Other
  * `charge.…` events are ignored, because Stripe also sends a `payment_intent.…` event for them.
  */
 const PART_TYPES = ['charge.refund', 'charge.updated', 'charge.dispute.', 'refund.'];

@@ -9,15 +9,15 @@ const metadata = z.record(z.string(), z.string());
 const listOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ object: z.literal('list'), data: z.array(item), has_more: z.boolean() });
 
-/** Stripe's booking of a charge, a refund or a dispute, in the currency in which the account is settled. */
+/** Stripe's balance transaction of a charge, a refund or a dispute, in the account's settlement currency. */
 const balanceTransaction = z.object({
-  /** Minor units of Stripe. Positive when Stripe charges the fee, negative when Stripe refunds it. */
+  /** Amount in Stripe's minor units: positive when Stripe charges the fee, negative when Stripe refunds it. */
   fee: z.int(),
   currency: z.string(),
 });
 export type StripeBalanceTransaction = z.infer<typeof balanceTransaction>;
 
-/** Null before Stripe has booked the amount. */
+/** A balance transaction or its id; null before Stripe has booked the amount. */
 const booked = z.union([z.string(), balanceTransaction]).nullish();
 
 export const refundObject = z.object({
@@ -76,7 +76,7 @@ const charge = z.object({
 export const intentObject = z.object({
   id,
   object: z.literal('payment_intent'),
-  /** Required, so that `stripeTransport` has always compared it with the mode of the key. */
+  /** Required, so that every intent has a mode that `stripeTransport` has compared with the mode of the key. */
   livemode: z.boolean(),
   amount: z.int().min(0),
   amount_received: z.int().min(0),
@@ -106,8 +106,8 @@ export const intentObject = z.object({
 export type StripeIntent = z.infer<typeof intentObject>;
 
 /**
- * The fields of each intent that the list needs: one unreadable intent must not hide the other intents of its page.
- * `intentObject` reads the other fields.
+ * The fields of each intent that the list itself needs; `intentObject` parses the others. This way, one unreadable
+ * intent does not hide the other intents of its page.
  */
 const listedIntent = z.looseObject({
   id,

@@ -1,11 +1,11 @@
 import { AmbiguousError } from '../../kernel/faults.ts';
 
 /**
- * Checks a page of a filtered list. The next page is requested as the package does it: with the same parameters and
- * `starting_after`. Stripe documents the order and the cursor of lists, but not of filtered lists, so each page must
- * have only new items that match the filter.
+ * Checks the pages of a filtered list. As in the package, the next page is requested with the same parameters and
+ * `starting_after`. Stripe documents the order and the cursor of lists, but not of filtered lists. Therefore each page
+ * may contain only new items that match the filter.
  *
- * @param found all pages so far
+ * @param found the items of all pages so far
  * @throws AmbiguousError `processor_answer_unexpected` if a page does not continue the list
  */
 export function assertContinues<Item extends { readonly id: string }>(

@@ -3,8 +3,8 @@ import { type CallStripe, requireSuccess, type TimeLeft } from './stripe-api.ts'
 import { intentSearch } from './stripe-objects.ts';
 
 /**
- * Maximum number of results. Each id has one intent; if there are more, an operator must act, and the exact number is
- * irrelevant.
+ * Maximum number of results. Each id has one intent. More than one needs an operator, who does not need the exact
+ * number.
  */
 const SEARCH_LIMIT = 10;
 

@@ -6,13 +6,13 @@ import { refused, type SignatureScheme, soleValue, UNIX_SECONDS, verifySignature
 /** The name of the header (Stripe documentation, "Verify webhook signatures manually"). */
 const HEADER = 'stripe-signature';
 const TIME = new RegExp(`^t=(${UNIX_SECONDS})$`);
-/** The header may contain other schemes in addition to `v1`. Only `v1` signatures are accepted. */
+/** Pattern of a signature of any scheme. Only `v1` signatures are accepted; the header may contain others, too. */
 const SIGNATURE = /^v[0-9]+=[0-9a-zA-Z]+$/;
 
 /**
- * The package decodes the body to text, which drops a byte-order mark and maps all invalid UTF-8 to the same character,
- * so different bodies would have the same signature. Therefore, the package gets the bytes as Latin-1 text, one
- * character per byte, and this crypto provider converts them back before it computes the HMAC.
+ * Computes the HMAC of the received bytes. The package itself decodes the body to text, dropping a byte-order mark and
+ * mapping all invalid UTF-8 to the same character, so different bodies would have the same signature. Therefore the
+ * package gets the bytes as Latin-1 text, one character per byte, and this crypto provider converts them back.
  */
 class RawBytes extends Stripe.CryptoProvider {
   override computeHMACSignature(content: string, secret: string): string {
@@ -22,7 +22,7 @@ class RawBytes extends Stripe.CryptoProvider {
 
 const rawBytes = new RawBytes();
 
-/** Verifies signatures with the Stripe package. The import creates no client and makes no network call. */
+/** Verifies signatures with the Stripe package. Importing it creates no client and sends no request. */
 export const stripeSignature: SignatureScheme<'stripe'> = {
   name: 'stripe',
   verify: (callback, secrets, nowMs) => {
@@ -33,8 +33,8 @@ export const stripeSignature: SignatureScheme<'stripe'> = {
     const { signature } = Stripe.webhooks;
     invariant(signature !== null, 'the Stripe package does not provide the verification of signatures');
     const content = Buffer.from(callback.body).toString('latin1');
-    // The package compares in constant time and accepts any of several `v1` signatures, which Stripe sends during a
-    // rotation.
+    // The package compares in constant time. It accepts any of several `v1` signatures, because Stripe sends several
+    // during a rotation.
     return verifySignature({ atSeconds: seconds, nowMs, secrets }, (secret) =>
       signature.verifyHeader(content, value, secret, undefined, rawBytes, nowMs),
     );
@@ -42,9 +42,10 @@ export const stripeSignature: SignatureScheme<'stripe'> = {
 };
 
 /**
- * Returns the time of the signature in Unix seconds; undefined if the header is malformed. This check is stricter than
- * the package, which ignores unknown elements, reads `12x` as 12, uses the last of several times, and accepts times far
- * in the future.
+ * Parses the time of the signature, in Unix seconds. This check is stricter than the package, which ignores unknown
+ * elements, parses `12x` as 12, uses the last of several times, and accepts times far in the future.
+ *
+ * @returns undefined if the header is malformed
  */
 function signedAt(header: string): number | undefined {
   const elements = header.split(',');

@@ -6,13 +6,13 @@ import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import { mismatch, statusFault } from '../answers.ts';
 
-/** Maximum size of an answer, in bytes. A page of a hundred charges with all expanded objects is far smaller. */
+/** Maximum size of a response, in bytes. A page of a hundred charges with all expanded objects is far smaller. */
 const MAX_ANSWER_BYTES = 4 * 1_024 * 1_024;
 
 export interface StripeTransportOptions {
-  /** Replaces the package's host, port and protocol. Without a trailing slash. */
+  /** Base URL without a trailing slash. It replaces the package's protocol, host and port. */
   readonly baseUrl: string;
-  /** The mode of every object in an answer. */
+  /** The expected mode of every object in a response. */
   readonly mode: Mode;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Sends one request. @default callOnce: HTTP */
@@ -20,12 +20,12 @@ export interface StripeTransportOptions {
 }
 
 /**
- * Creates the HTTP client for the Stripe package. The package's default client repeats a request after a broken
- * connection, even with retries disabled, restarts its timeout with every received byte, and treats every answer
- * without an error as a success. This client sends each request once, has one time limit for the whole request, and
- * follows no redirect. It passes on only answers that Stripe can have sent: a JSON object with status 200, or a
- * readable error. Otherwise it throws a fault, which the package returns as the detail of a `StripeConnectionError`. An
- * answer with an object of the other mode is also a fault.
+ * Creates the HTTP client for the Stripe package. The package's default client retries after a broken connection even
+ * with retries disabled, restarts its timeout with every received byte, and treats every response without an error as a
+ * success. This client sends each request once, with one time limit for the whole request, and follows no redirect. It
+ * accepts only responses that Stripe can have sent: a JSON object with status 200, or a readable error. Any other
+ * response, or one with an object of the other mode, is a fault, which the package returns as the detail of a
+ * `StripeConnectionError`.
  */
 export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: StripeTransportOptions): Stripe.HttpClient {
   return {
@@ -83,19 +83,19 @@ function readJson(answer: HttpAnswer, nowMs: number): unknown {
 }
 
 /**
- * Checks the mode of every object in an answer.
- * @throws AmbiguousError `processor_answer_mismatch` when any object in the answer is of the other mode
+ * Checks the mode of every object in a response.
+ * @throws AmbiguousError `processor_answer_mismatch` when an object belongs to the other mode
  */
 function refuseOtherMode(answerBody: unknown, mode: Mode): void {
   const waiting = [answerBody];
-  // The loop ends, because an answer has a limited size and JSON has no cycles.
+  // The loop terminates, because a response has a limited size and JSON has no cycles.
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (typeof value !== 'object' || value === null) continue;
-    // Stripe's own property is a boolean; a property in metadata is a string.
+    // Stripe's own `livemode` is a boolean; in metadata it would be a string.
     if ('livemode' in value && value.livemode === (mode === 'test')) {
       throw mismatch(`The answer contains an object that is not in ${mode} mode.`);
     }
-    // JSON has no `undefined`, so a value in the answer cannot end the loop early.
+    // JSON has no `undefined`, so no value in the response ends the loop early.
     waiting.push(...Object.values<unknown>({ ...value }));
   }
 }

@@ -17,13 +17,13 @@ export const MISMATCH_KINDS = [
   'fees_differ',
 ] as const;
 
-/** A payment and currency for which processor and Ledger differ. Amounts in minor units. */
+/** A difference between processor and Ledger for one payment and currency. Amounts are in minor units. */
 export interface Mismatch {
-  /** The payment that the charge names, even if it does not exist; undefined when the charge names no payment. */
+  /** The payment that the charge names, even if that payment does not exist; undefined when the charge names none. */
   readonly paymentId?: PaymentId;
   readonly paymentStatus?: PaymentStatus;
   readonly currency: string;
-  /** Captured, less succeeded refunds and disputes that are open or lost. For `fees_differ`, the fees. */
+  /** Captured amount minus succeeded refunds and open or lost disputes. For `fees_differ`, the fees. */
   readonly processorMinor: number;
   readonly ledgerMinor: number;
   readonly chargeIds: readonly string[];
@@ -35,23 +35,23 @@ export interface InLedger {
   readonly paymentId?: PaymentId;
   /** Absent when the payment does not exist. */
   readonly paymentStatus?: PaymentStatus;
-  /** All transitions of the payment; empty when it belongs to other books. */
+  /** All transitions of the payment. Empty when the payment belongs to other books. */
   readonly transitions: readonly Pick<Transition, 'postings' | 'subject' | 'type'>[];
   /** The state after these transitions. Absent when the payment does not exist or belongs to other books. */
   readonly state?: PaymentState;
 }
 
 /**
- * Compares processor and Ledger, currency by currency. Each figure is computed from its own side only:
+ * Compares processor and Ledger for each currency. Each side's figure is computed from its own data only:
  *
  * - the processor's figure is the sum over the given charges, without the payment's own charge if its metadata now
- *   name another payment;
+ *   names another payment;
  * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are excluded, because
  *   the processor lists gross amounts. Corrections count, because operators use them to correct the Ledger's amounts.
  *
- * Where both figures agree, each charge is also compared: a dispute and a stray charge, if both are missing in the
- * Ledger, can cancel each other out, and a charge with money whose metadata also name another payment is a mismatch.
- * Where the charges also agree, the fees are compared.
+ * If both figures agree, the charges are compared one by one. This finds two cases: a dispute and a stray charge that
+ * are both missing in the Ledger can cancel each other out, and the metadata of a charge with money may also name
+ * another payment. If the charges also agree, the fees are compared.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
   const legs = inLedger.transitions.flatMap(({ postings }) => clearingLegs(postings));
@@ -98,15 +98,15 @@ function aboutPayment({ paymentId, paymentStatus }: InLedger): Pick<Mismatch, 'p
   };
 }
 
-/** The fees of one charge, as the processor reports them. */
+/** The fees of one charge as reported by the processor. */
 interface OwnFees {
   readonly chargeId: string;
   readonly reported: readonly Fee[];
 }
 
 /**
- * Returns the fees of the payment's own charge. The merchant does not pay the fees of a stray charge, because the money
- * of the charge is returned.
+ * Returns the fees of the payment's own charge. Fees of stray charges are excluded: the money of a stray charge is
+ * returned, so the merchant does not pay its fees.
  *
  * @returns undefined when the fees are not posted, or not reported yet
  */
@@ -175,8 +175,8 @@ interface ClearingLeg {
 }
 
 /**
- * Returns the postings of one set on `processor_clearing`. A posting is a fee if its counterpart is an equal, opposite
- * posting on `fees`.
+ * Returns the postings on `processor_clearing` in one set of postings. A posting is a fee if an equal, opposite posting
+ * on `fees` exists.
  */
 function clearingLegs(postings: readonly Posting[]): readonly ClearingLeg[] {
   const fees = postings.filter(({ account }) => account === 'fees');

@@ -17,13 +17,13 @@ export interface ComparisonSubject {
   readonly currency: string;
 }
 
-/** The change that a comparison makes in the view. */
+/** Effect of a comparison on the stored mismatch. */
 export type MismatchChange = 'suspected' | 'confirmed' | 'gone';
 
-/** The number of open mismatches. */
+/** Number of open mismatches by status. */
 export type MismatchCounts = Readonly<Record<OpenMismatch['status'], number>>;
 
-/** A mismatch as stored in the view, until a later comparison finds no difference. */
+/** A mismatch in the view. It is stored until a later comparison finds no difference. */
 export interface OpenMismatch extends ComparisonSubject {
   readonly id: string;
   readonly mismatch: Mismatch;
@@ -32,24 +32,24 @@ export interface OpenMismatch extends ComparisonSubject {
    */
   readonly status: 'suspected' | 'confirmed';
   readonly firstSeenAtMs: number;
-  /** Start of the current, unchanged difference. Unix milliseconds. */
+  /** Time since which the difference has been unchanged, in Unix milliseconds. */
   readonly steadySinceMs: number;
   readonly lastSeenAtMs: number;
 }
 
 /**
- * Time for which a difference must stay the same to be confirmed. Milliseconds. Callbacks are processed within seconds,
- * unknown outcomes are looked up every minute, and the slowest search of a processor returns a new charge within a
- * minute (Stripe API reference, "Search").
+ * Time for which a difference must stay unchanged to be confirmed, in milliseconds. Callbacks are processed within
+ * seconds, unknown outcomes are looked up every minute, and even the slowest processor search returns a new charge
+ * within a minute (Stripe API reference, "Search").
  */
 export const STEADY_FOR_MS = 10 * 60 * 1000;
 
-/** Maximum number of charge ids per row, so that a row stays below 2 kB. */
+/** Maximum number of charge ids per row, to keep a row below 2 kB. */
 const MAX_CHARGE_IDS = 20;
 
 /**
- * Returns the mismatch after a comparison that found a difference. A payment that is changing shows a different amount
- * or no difference at the next comparison, so its mismatch stays suspected and raises no alarm. A confirmed mismatch
+ * Returns the mismatch after a comparison that found a difference. While a payment is changing, the next comparison
+ * finds a different amount or no difference, so the mismatch stays suspected and raises no alarm. A confirmed mismatch
  * stays confirmed until the difference is gone.
  *
  * @param found the stored mismatch
@@ -62,7 +62,7 @@ export function updatedMismatch(
   mismatch: Mismatch,
   nowMs: number,
 ): OpenMismatch {
-  // This comparison started before the stored comparison, so its result is outdated.
+  // The stored comparison started later than this one, so this result is outdated.
   if (found !== undefined && nowMs < found.lastSeenAtMs) return found;
   const isSteady = found !== undefined && differenceMinor(found.mismatch) === differenceMinor(mismatch);
   const steadySinceMs = isSteady ? found.steadySinceMs : nowMs;
@@ -97,7 +97,10 @@ function mismatchId(
   return `${PREFIX}${createdAtMs.toString(36)}_${base32(name.subarray(0, DIGEST_BYTES))}`;
 }
 
-/** Returns the sort key of a mismatch in its list. @returns undefined when the text is not the id of a mismatch */
+/**
+ * Returns the sort key of a mismatch in its list.
+ * @returns undefined when the text is not a mismatch id
+ */
 export function mismatchPlace(id: string): string | undefined {
   const [, time] = MISMATCH_ID.exec(id) ?? [];
   if (time === undefined) return undefined;

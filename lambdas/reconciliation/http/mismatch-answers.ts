@@ -4,8 +4,6 @@ import { unixSeconds } from '../../payments/http/payment-objects.ts';
 import { MISMATCH_KINDS } from '../domain/compare-books.ts';
 import { MISMATCH_ID } from '../domain/mismatch-view.ts';
 
-/** Schemas of mismatches. */
-
 export const mismatch = z
   .looseObject({
     id: z.string().regex(MISMATCH_ID).meta({ example: 'mis_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde' }),

@@ -12,7 +12,7 @@ import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
 import { mismatch, mismatchList } from './mismatch-answers.ts';
 
 export interface MismatchTools {
-  /** The view of mismatches that scheduled comparisons found. */
+  /** The view that stores the mismatches of scheduled comparisons. */
   readonly views: Pick<ViewStore, 'range'>;
 }
 
@@ -79,7 +79,7 @@ async function showMismatch({ tools, request, id }: CallBy<MismatchTools, Operat
   return found(mismatchObject(open));
 }
 
-/** Renders a mismatch as the API shows it; amounts in minor units. */
+/** Renders a mismatch for the API, with amounts in minor units. */
 function mismatchObject(open: OpenMismatch): Record<string, unknown> {
   const { paymentId, paymentStatus, currency, processorMinor, ledgerMinor, chargeIds, kind } = open.mismatch;
   const { name, mode, account } = open.books;
@@ -103,5 +103,5 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
   };
 }
 
-/** The routes of the open mismatches that scheduled comparisons found. */
+/** Routes for the open mismatches from scheduled comparisons. */
 export const MISMATCH_ROUTES: readonly OperatorEndpoint<MismatchTools>[] = [getMismatches, getMismatch];

@@ -87,8 +87,8 @@ export async function someMismatches(
 
 const COUNTED_AT_ONCE = 500;
 /**
- * Maximum number of pages to count. Limits the count to a hundred thousand, above which the exact number does not
- * matter.
+ * Maximum number of pages to count. It limits the count to a hundred thousand; the exact number above that is
+ * irrelevant.
  */
 const MAX_COUNTINGS = 200;
 

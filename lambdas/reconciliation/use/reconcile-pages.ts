@@ -19,72 +19,71 @@ export interface PageTools {
 
 /** The range of outcomes that a run compares. */
 export interface ReconcileWindow {
-  /** A whole minute. Unix milliseconds, exclusive. */
+  /** End of the range in Unix milliseconds, exclusive. Always a whole minute. */
   readonly untilMs: number;
   begin(): Promise<{
     readonly from: OutcomePosition;
     /**
-     * The mark: the position up to which earlier runs have compared everything; undefined when there is none.
-     * @default undefined
+     * The position up to which earlier runs have compared everything.
+     * @default undefined: there is no such position yet
      */
     readonly mark?: OutcomePosition | undefined;
   }>;
 }
 
-/** A charge in a list of a processor. */
+/** A charge from a processor's list. */
 export interface ListedCharge {
   readonly books: ProcessorBooks;
   readonly charge: ProcessorCharge;
 }
 
-/** One part of a run: the entries of the processors and of the Ledger for a range of time. */
+/** One part of a run: the processors' charges and the Ledger's outcomes in a time range. */
 export interface TimePart {
   readonly from: OutcomePosition;
   readonly to: OutcomePosition;
-  /** The end of the run's window. Unix milliseconds. */
+  /** End of the run's window, in Unix milliseconds. */
   readonly untilMs: number;
   /** The new position of the mark, if every earlier part was compared. */
   readonly mark: string | undefined;
   /** Every charge that was created in the range, and some charges from just before and after it. */
   readonly charges: readonly ListedCharge[];
-  /** Charges of the lists that cannot be read. */
+  /** Listed charges that cannot be read. */
   readonly unreadable: readonly UnreadableCharge[];
-  /** Every outcome of a payment in the range. */
+  /** All outcomes of payments in the range. */
   readonly outcomes: readonly TransitionPlace[];
 }
 
-/** One item of a comparison. */
+/** One unit of work of a comparison run. */
 export type ComparisonItem =
   | { readonly kind: 'part'; readonly part: TimePart }
   /** A mismatch that was open when the page was read. */
   | { readonly kind: 'open'; readonly open: OpenMismatch }
-  /** The last item: count the open mismatches. */
+  /** The last item, which counts the open mismatches. */
   | { readonly kind: 'count' };
 
 /** The position of a run. The phases of a run follow in this order. */
 type Place =
-  /** A position in the order of outcomes, and the length of the next lists of charges in seconds. */
+  /** Position in the order of outcomes, and the time range of each of the next charge lists, in seconds. */
   | { readonly phase: 'parts'; readonly from: OutcomePosition; readonly listSeconds: number }
-  /** A position in the view: after one of its rows. */
+  /** Position in the view, after the row `behind`. */
   | { readonly phase: 'open'; readonly behind?: string }
   | { readonly phase: 'count' };
 
 export const MINUTE_MS = 60_000;
 /**
- * Time limit of one list call. A page has a hundred charges, whose refunds and disputes may need separate reads. The
- * job has a minute for each step. Milliseconds.
+ * Timeout of one list request, in milliseconds. A page has a hundred charges, whose refunds and disputes may need
+ * separate reads. The job has a minute for each step.
  */
 const LIST_TIMEOUT_MS = 20_000;
 /**
- * Time after which no further page of a list is read, so that half of the minute is left for the comparison.
- * Milliseconds.
+ * Time after which no further page of a list is read, in milliseconds. It leaves half of the minute for the comparison.
  */
 const LISTS_MS = 20_000;
-/** Number of lists that are read concurrently, each for one of several consecutive ranges of time. */
+/** Number of lists that are read concurrently. Each covers one of several consecutive time ranges. */
 const CONCURRENT_LISTS = 4;
 /** Maximum number of pages of one list. The next part reads the remaining pages. */
 const MAX_LIST_PAGES = 4;
-/** Maximum number of pages of a list whose charges were all created in one second. */
+/** Maximum number of pages of a list if all of its charges were created in the same second. */
 const MAX_PAGES_OF_A_SECOND = 50;
 /**
  * Target number of charges in a list, so that the list usually fits into one page of the processor (a hundred charges).
@@ -95,14 +94,14 @@ const TARGET_CHARGES_PER_LIST = 80;
  */
 const MAX_OUTCOMES = 500;
 /**
- * Usual time between the creation of a charge and its outcome. Lists of charges begin this much earlier, so that they
- * also contain the charges of the first outcomes. Seconds.
+ * Usual time between the creation of a charge and its outcome, in seconds. Lists of charges begin this much earlier, so
+ * that they also contain the charges of the first outcomes.
  */
 const CHARGED_BEFORE_SECONDS = 5;
 
 /**
- * Reads the next items: first the entries of processor and Ledger, part by part in chronological order, then the open
- * mismatches in the view.
+ * Reads the next items: first the processors' charges and the Ledger's outcomes, part by part in chronological order,
+ * then the open mismatches in the view.
  * @param cursor undefined at the beginning
  */
 export async function readPage(
@@ -135,8 +134,8 @@ export async function readPage(
 }
 
 /**
- * Reads one part. Lists of charges are read first, because there is no cheap way to end a list at a given number of
- * charges: the part ends where the first incomplete list ends, or with its last outcome.
+ * Reads one part. The lists of charges are read first, because there is no cheap way to end a list after a given number
+ * of charges. The part ends where the first incomplete list ends, or with its last outcome.
  *
  *   from |-- list 1 --|-- list 2 --|-- list 3 --      |-- list 4 --|
  *                                             ^ to: list 3 was too long. The next part begins here, with shorter lists
@@ -175,11 +174,11 @@ async function partPage(
   return { items: [{ thing, name: new Date(fromMs).toISOString(), after: textOf(next) }], next: textOf(next) };
 }
 
-/** Unix seconds; the end is exclusive. */
+/** Time range of a list in Unix seconds; the end is exclusive. */
 interface ListTime {
   readonly fromSeconds: number;
   readonly untilSeconds: number;
-  /** If the list is not read to its end, it contains at least all charges before this second. */
+  /** Even if the list is not read to its end, it contains all charges before this time, in Unix seconds. */
   readonly atLeastToSeconds: number;
 }
 
@@ -202,8 +201,8 @@ interface ReadList extends Pick<TimePart, 'charges' | 'unreadable'> {
 }
 
 /**
- * Reads the charges of a range.
- * @returns the charges; with `endsAtSeconds`, the list is complete only before that second
+ * Reads the charges of a time range.
+ * @returns the charges; if `endsAtSeconds` is set, the list is complete only before that second
  */
 async function chargesWithin(
   books: ProcessorBooks,

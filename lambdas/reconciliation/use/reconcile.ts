@@ -30,51 +30,50 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
   readonly effects: Pick<EffectStore, 'listTransitions' | 'queueIfAbsent'>;
   readonly marks: JobMarks;
   readonly observer: BooksObserver;
-  /** Receives the error of each payment that could not be compared. */
+  /** Called with the error of each payment that could not be compared. */
   readonly report: (error: unknown) => void;
 }
 
-/** Receives the results of a comparison. */
 interface BooksObserver {
   difference(change: MismatchChange, open: OpenMismatch): void;
-  /** Receives the number of open mismatches after everything was compared. */
+  /** Called with the number of open mismatches after everything was compared. */
   counted(counts: MismatchCounts): void;
 }
 
 /**
- * Maximum number of concurrent comparisons. Most comparisons only read one chain. A comparison that calls the processor
- * takes half a second, so eight stay below the processor's limit of searches (Stripe documentation, "Rate limits": 20
- * per second).
+ * Maximum number of concurrent comparisons. Most comparisons only read one chain. A comparison that reads from the
+ * processor takes half a second, so eight at a time stay below the processor's search limit (Stripe documentation,
+ * "Rate limits": 20 per second).
  */
 const AT_ONCE = 8;
-/** Time limit of one read of the processor's books. Milliseconds. */
+/** Timeout of one read of the processor's books, in milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
 /** The id of the hourly job, under which its mark is stored. It must never change. */
 const JOB_ID = 'reconcile-recent';
 /**
- * Minimum lag of the mark behind the present. An outcome has the time of its writer's clock, and must not appear at a
- * position that the mark has already passed. The clocks of writer and worker may each be off by five minutes.
- * Milliseconds.
+ * Minimum distance of the mark behind the present, in milliseconds. Outcomes are stamped by the writer's clock and must
+ * not appear at a position that the mark has already passed. The clocks of writer and worker may each be off by five
+ * minutes.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 /**
- * Maximum range that an hourly run compares. A payment that cannot be compared stops the mark, so without this limit
- * the range would grow with every run. Milliseconds.
+ * Maximum range that an hourly run compares, in milliseconds. A payment that cannot be compared stops the mark, so
+ * without this limit the range would grow with every run.
  */
 const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
  * Number of days that the daily run compares. A processor retries a callback for at most three days (Stripe
- * documentation, "Webhooks: Retry behavior"); a week also covers a weekend without an operator. A refund or a dispute
- * can follow months later; it counts as an outcome of its own day, whatever the age of its payment. If its callback is
- * lost and its charge is older than the window, only a run for an earlier time finds it.
+ * documentation, "Webhooks: Retry behavior"), and a week also covers a weekend without an operator. A refund or a
+ * dispute can follow months later and counts as an outcome of its own day, however old the payment is. If its callback
+ * is lost and its charge is older than the window, only a run for an earlier time finds it.
  */
 const WHOLE_DAYS = 7;
 
 type WindowOf = (scheduledForMs: number) => ReconcileWindow;
 
 /**
- * Creates the job that compares everything that is new since the last run, up to the scheduled time of the run. The
- * mark advances part by part, past each part that was compared completely.
+ * Creates the job that compares everything that is new since the last run, up to the scheduled time of this run. The
+ * mark advances past a part once this part and all earlier parts were compared completely.
  *
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
@@ -108,10 +107,10 @@ export function reconcileDays(tools: ReconcileTools): Job<ComparisonItem> {
 
 /**
  * Compares the processors' books with the Ledger in both directions, for all tenants: every charge that a processor
- * lists, and every payment with an outcome in the window. Then it compares each open mismatch that this run has not
- * compared yet, and removes the mismatches without a difference. At the end it counts the open mismatches.
+ * lists, and every payment with an outcome in the window. Then compares the open mismatches that this run has not
+ * compared yet, and removes those without a difference. Finally counts the open mismatches.
  *
- * @param compared called after a part that was compared completely
+ * @param compared called after each part that was compared completely
  */
 function reconcile(
   tools: ReconcileTools,
@@ -206,15 +205,15 @@ function looksOf({
   ];
 }
 
-/** The newest outcome of a payment in a part, and the rest of the run's time range from that part on. */
+/** The newest outcome of a payment in a part, and the remaining time range of the run from that part on. */
 interface InPart {
   readonly sequence: number;
-  /** Unix milliseconds; the end is exclusive. */
+  /** Time range in Unix milliseconds; the end is exclusive. */
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** One comparison. Its time is its start, because changes during the comparison may be missed. */
+/** One comparison. It is dated by its start, because it may miss changes during the comparison. */
 class Look {
   readonly #tools: ReconcileTools;
   readonly #deadlineMs: number;
@@ -228,7 +227,7 @@ class Look {
 
   /**
    * Compares a payment that a listed charge names, or that has an outcome. If the payment's own charge agrees with the
-   * Ledger, nothing else is read: another charge that names the payment is in the list for the time of that charge, and
+   * Ledger, nothing else is read: any other charge that names the payment is in the list for its own creation time and
    * is compared there.
    *
    * @param listed the listed charges that name the payment
@@ -256,7 +255,9 @@ class Look {
     return isSame ? ONE_DONE : this.#comparePayment(own, chain, charges);
   }
 
-  /** Queues open objects for the resolver, because an open object without money is no difference in the comparison. */
+  /**
+   * Queues open objects for the resolver, because the comparison finds no difference in an open object without money.
+   */
   async #queueOpen(charges: readonly ProcessorCharge[], { state }: PaymentChain): Promise<void> {
     for (const charge of charges) await queueUntracked(this.#tools.effects, { charge, state }, this.#beganAtMs);
   }
@@ -293,7 +294,7 @@ class Look {
     const mismatches = compareBooks(charges, {
       paymentId: payment.id,
       paymentStatus: payment.status,
-      // The transitions of a payment at another account do not belong to these books.
+      // If the payment belongs to another account, its transitions do not belong to these books.
       ...(here ? chain : { transitions: [] }),
     });
     const about: Omit<ComparisonSubject, 'currency'> = {
@@ -309,8 +310,8 @@ class Look {
   }
 
   /**
-   * Reads every charge that names the payment, and the payment's own charge, whatever payment its metadata name now. A
-   * processor's search may not include the newest charges yet, so known charges are read by id.
+   * Reads every charge that names the payment, and the payment's own charge even if its metadata now names another
+   * payment. A processor's search may not include the newest charges yet, so known charges are read by id.
    */
   async #chargesOf(
     books: ProcessorBooks,
@@ -344,18 +345,18 @@ class Look {
       currency: charge.currency,
     };
     const mismatches = compareBooks([charge], withoutTransitions(charge));
-    // Most of these charges have captured nothing and so have no mismatch. The `open` phase compares earlier
-    // mismatches.
+    // Most of these charges have captured nothing and so have no mismatch. The `open` phase compares mismatches that
+    // were stored earlier.
     if (mismatches.length > 0) await this.#keep(about, mismatches);
     return ONE_DONE;
   }
 
   /**
    * Handles a charge that cannot be read. If the charge names a payment of the Ledger, that payment cannot be compared
-   * without the charge, and the mark does not advance. A charge that is not Payonce's is only reported, and the
-   * comparison continues.
+   * without the charge, and the mark does not advance. A charge that does not belong to Payonce is only reported, and
+   * the comparison continues.
    *
-   * @throws the fault of the charge of a payment
+   * @throws the fault of the charge if it names a payment of the Ledger
    */
   async compareUnreadable({ paymentId, fault }: UnreadableCharge): Promise<JobCounts> {
     const chain = paymentId === undefined ? undefined : await readChain(this.#tools.effects, paymentId);

@@ -5,8 +5,8 @@ import { BACKLOG_SERVICE, BacklogMetric } from '../contract.ts';
 const AGES: readonly string[] = [BacklogMetric.oldestClaim, BacklogMetric.oldestUnknown];
 
 /**
- * Makes the publisher of the backlog. It is published even when it is zero, so that missing data means that no run read
- * the queues.
+ * Creates the publisher of the backlog metrics. Zeros are published too, so missing data means that no run has read the
+ * queues.
  */
 export function backlogTelemetry(instruments: Instruments): (backlog: Readonly<Record<string, number>>) => void {
   const metrics = instruments.metrics(BACKLOG_SERVICE);

@@ -6,12 +6,12 @@ import { type DueRows, type QueueTools, setAttributes, unreadableRow } from '../
 
 import type { DuePage, DueQueue } from '../use/due-queue.ts';
 
-/** `<shard>:<sort key of the previous row>`. */
+/** Pattern of a cursor: `<shard>:<sort key of the previous row>`. */
 const CURSOR = /^(?<shard>\d):(?<after>.*)$/s;
 
 /**
- * Reads a queue shard by shard; the rows of each shard are sorted by time. A page has rows of one shard; shards without
- * rows are skipped.
+ * Reads a queue shard by shard, with the rows of each shard sorted by time. Each page has rows of one shard only; empty
+ * shards are skipped.
  */
 export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
   readonly #tools: QueueTools;
@@ -38,7 +38,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     const { client, table, pacing, unreadable } = this.#tools;
     const { shard: digit = '0', after = '' } = cursor === undefined ? {} : (CURSOR.exec(cursor)?.groups ?? {});
     const shard = Number(digit);
-    // A trailing NUL gives the next possible sort key.
+    // Appending NUL gives the next possible sort key.
     const from = after === '' ? '0' : `${after}\u0000`;
     const before = dueSort(beforeMs, '');
     // Clocks differ, so `beforeMs` can be earlier than the cursor of the previous page. DynamoDB rejects such a range.

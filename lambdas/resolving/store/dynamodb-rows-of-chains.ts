@@ -12,10 +12,10 @@ import { type ChainId, parsePaymentId } from '../../payments/ids.ts';
 import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
 import type { ChainRowTable, RowOfChain, RowsOfChains } from '../use/close-remnants.ts';
 
-/** Rows per page of the scan: about half a megabyte with typical answers. */
+/** Rows per page of the scan: about half a megabyte with typical stored responses. */
 const PAGE = 500;
 /**
- * The HTTP status of a stored answer to a request that waits for a second operator's approval. The record of such a
+ * HTTP status of the stored response to a request that waits for a second operator's approval. The record of such a
  * request has no transition.
  */
 const WAITING = 202;
@@ -51,7 +51,7 @@ const KINDS = [
 const { correction, decision, annotation, approval } = OperationPrefix;
 const EFFECTS = [correction, decision, annotation, approval];
 
-/** The key of a row, and an attribute that shows whether the row is unchanged. */
+/** The key of a row, and an attribute that reveals whether the row has changed. */
 interface Place {
   readonly table: ChainRowTable;
   readonly key: Item;
@@ -60,7 +60,7 @@ interface Place {
   readonly attribute?: string;
 }
 
-/** Scans whole tables. Used only by operators' commands. */
+/** Scans whole tables. Only operators' commands use it. */
 export class DynamoDbRowsOfChains implements RowsOfChains {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -127,7 +127,7 @@ function rowOfRegistry(row: AnyRow): RowOfChain | undefined {
 }
 
 /**
- * Parses a verdict (the end of an approval).
+ * Parses a verdict, the row that ends an approval.
  * @returns undefined for an approval without a verdict, or a verdict without an effect
  */
 function verdictOf({ pk, sk, id, paymentId, end }: AnyRow): RowOfChain | undefined {
@@ -144,7 +144,7 @@ function verdictOf({ pk, sk, id, paymentId, end }: AnyRow): RowOfChain | undefin
 }
 
 /**
- * Parses the record of an idempotency key.
+ * Parses an idempotency record.
  * @returns undefined for a record that was written without a transition, or with a transition that its id does not name
  */
 function recordOf({

@@ -46,8 +46,8 @@ const IS_OPEN: Condition = {
 };
 
 /**
- * Reads and updates the queues of unfinished work: the index of open claims, and the index of inquiries and returns in
- * the Registry.
+ * Reads and updates the queues of unfinished work: the open-claims index, and the Registry's index of inquiries and
+ * returns.
  */
 export class DynamoDbUnfinishedWork implements UnfinishedWork {
   readonly #claims: QueueTools;
@@ -139,8 +139,8 @@ function isUnchanged({ claimedAtMs }: Inquiry): Condition {
 }
 
 /**
- * Builds the condition that the entry describes the same return: an inquiry that finds a failed return requeues the
- * entry itself.
+ * Builds the condition that the entry still describes the same return. An inquiry that finds a failed return requeues
+ * the entry itself.
  */
 function isSameReturn({ by }: ChargeToReturn): Condition {
   return {

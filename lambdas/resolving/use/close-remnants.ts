@@ -16,7 +16,7 @@ import type { ImpliedRows } from './rebuild-queues.ts';
 /** The tables whose rows are written together with rows of the Ledger. */
 export type ChainRowTable = 'registry' | 'idempotency';
 
-/** A row that was written in one transaction with a transition of this chain. */
+/** A row that was written in the same transaction as a transition of this chain. */
 export interface RowOfChain {
   readonly kind:
     | 'inquiry'
@@ -26,9 +26,9 @@ export interface RowOfChain {
     | 'reference'
     /** A details row with personal data. */
     | 'details'
-    /** The record of an idempotency key without an answer. */
+    /** The idempotency record of a request without a stored response. */
     | 'claim'
-    /** The record of an idempotency key with its answer. */
+    /** The idempotency record of a request with its stored response. */
     | 'answer'
     /** The record of an operator's correction, decision, annotation or approval. */
     | 'effect'
@@ -37,11 +37,11 @@ export interface RowOfChain {
   readonly chainId: ChainId;
   /** The operation of a record or of an approval; absent for other rows. */
   readonly operationId?: OperationId;
-  /** The approval that was written instead of a transition, because an operator's request waits for this approval. */
+  /** The approval for which an operator's request waits. It was written instead of a transition. */
   readonly approvalId?: string;
   /** Time at which a record or a verdict was written, in Unix milliseconds. */
   readonly writtenAtMs?: number;
-  /** The key of the row and the attribute that shows whether it is unchanged, in the form of the store. */
+  /** The row's key and the attribute that reveals changes, in the format of the store. */
   readonly row: unknown;
 }
 
@@ -60,14 +60,14 @@ export interface CloseRemnantsTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** An idempotency key whose record was removed. The next request with this key counts as a first request. */
+/** An operation whose idempotency record was removed. The next request with its key counts as a first request. */
 export interface LostOperation {
   readonly operationId: OperationId;
-  /** The payment or the order. */
+  /** Id of the payment or order. */
   readonly chainId: ChainId;
   /**
-   * `claim`: not answered. `answer`: answered. `effect`: an operator's effect. `verdict`: an approval, which waits for
-   * a second operator again.
+   * `claim`: a request without a stored response. `answer`: a request with a stored response. `effect`: an operator's
+   * effect. `verdict`: an approval, which is pending again for a second operator.
    */
   readonly kind: 'claim' | 'answer' | 'effect' | 'verdict';
   /** Unix milliseconds. */
@@ -75,7 +75,7 @@ export interface LostOperation {
 }
 
 export interface Remnants {
-  /** The number of rows that were removed, by their kind. */
+  /** Number of removed rows by kind. */
   readonly removed: Readonly<Partial<Record<RowOfChain['kind'], number>>>;
   /** The removed operations. They are reported to operators, because a processor or a client may know of them. */
   readonly lost: readonly LostOperation[];
@@ -83,13 +83,13 @@ export interface Remnants {
   readonly unreadable: readonly ChainId[];
 }
 
-/** Maximum number of ids to keep: more than an operator reads. */
+/** Maximum number of ids to keep, more than an operator would read. */
 const MAX_KEPT = 10_000;
 const TABLES = ['registry', 'idempotency'] as const;
 
 /**
- * Removes rows whose transaction is missing in a restored Ledger: entries of queues, references, personal data, and
- * records of idempotency keys. A restored copy can contain a part of a transaction, and the tables are restored to
+ * Removes rows whose transaction is missing in a restored Ledger: queue entries, references, personal data, and
+ * idempotency records. A restored copy can contain a part of a transaction, because the tables are restored to
  * different moments.
  *
  *   claim    record ✓ transition 1 ✗ ── record removed: a retry is a first request, which looks up its charge first
@@ -166,7 +166,7 @@ function lostOperation({ kind, operationId, chainId, writtenAtMs = 0 }: RowOfCha
   return { operationId, chainId, kind, writtenAtMs };
 }
 
-/** Queues an inquiry that records the operation's effects from the processor's books. */
+/** Queues an inquiry that reads the processor's books and records the operation's effects. */
 async function queueBooksInquiry({ implied, clock }: CloseRemnantsTools, paymentId: PaymentId): Promise<void> {
   await implied.putMissing({ kind: 'inquiry', row: booksInquiry(paymentId, clock.nowMs()) }, async () => false);
 }

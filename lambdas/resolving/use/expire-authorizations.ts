@@ -20,8 +20,8 @@ export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | '
 type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
 
 /**
- * Wait after the expiry of a hold, in milliseconds. A processor that expires holds itself sends its callback within
- * this time, which also exceeds any clock difference.
+ * Margin after a hold's expiry before the job acts, in milliseconds. A processor that expires holds itself sends its
+ * callback within this time. The margin also exceeds any clock difference.
  */
 const MARGIN_MS = 2 * 60 * 60_000;
 
@@ -30,8 +30,8 @@ const MAX_ATTEMPTS = 10;
 
 /**
  * Creates the job that ends holds that were not captured in time. The clock alone does not decide: the job first reads
- * the charge at the processor and records what it finds, as a callback would. Only a hold that still exists there is
- * voided, by a change like a merchant's cancellation, under a key that is derived from the payment:
+ * the charge at the processor and records its state, as a callback would. Only a hold that still exists there is
+ * voided. The void is a change like a merchant's cancellation, under a key derived from the payment:
  *
  *   job       due ── reads: authorized ── void.pending n + 1 ✓ ── void ── canceled (expired)
  *   merchant  ──────────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is in progress
@@ -44,7 +44,7 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
   const shortestMs = Math.min(...knownProcessors(tools).map(({ abilities }) => abilities.holdValidityMs));
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
-      // A deployment without processors cannot end any hold.
+      // Without processors, no hold can be ended.
       if (shortestMs === Infinity) return { items: [] };
       const beforeMs = Math.min(scheduledForMs, clock.nowMs()) - shortestMs - MARGIN_MS;
       const page = await holds.dueBefore(beforeMs, { limit, ...defined({ cursor }) });
@@ -58,8 +58,8 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
 }
 
 /**
- * Handles one hold. A hold that no run can end raises an alarm and counts as failed only once. It then stays in the
- * queue until a run can end it, or an operator has ended it.
+ * Handles one hold. If no run can end it, the hold raises an alarm and counts as failed, but only once. It stays in the
+ * queue until a later run or an operator ends it.
  */
 async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { paymentId: about, undecidable: isMarked = false } = hold;
@@ -83,7 +83,7 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
   // ends.
   const isTime = () => clock.nowMs() < deadlineMs;
   const chain = await readChain(tools.store, hold.paymentId);
-  // A missing payment means that a restore lost the payment and kept its entry.
+  // A payment is missing if a restore lost it but kept its queue entry.
   if (chain === undefined || !isHeld(chain)) {
     await holds.close(hold);
     return ONE_DONE;
@@ -93,11 +93,11 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
     throw new TerminalError('processor_elsewhere', `this deployment does not call the processor of ${hold.paymentId}`);
   }
   if (clock.nowMs() < hold.authorizedAtMs + processor.abilities.holdValidityMs + MARGIN_MS) return ONE_LEFT;
-  // The owner of the change finishes it, or the resolver does.
+  // The change is finished by its owner or by the resolver.
   if (isHoldChanging(chain.state)) return ONE_LEFT;
   const status = await checkHold(tools, chain);
   const current = await chainOfHold(tools, hold);
-  // If a capture has started since, the void is refused.
+  // The void is refused if a capture has started in between.
   if (isHeld(current) && status === 'authorized' && isTime()) {
     await voidHold(tools, current);
     if (isTime()) await checkHold(tools, current);
@@ -109,8 +109,8 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
 }
 
 /**
- * Voids the hold: pending transition, call, commit. The caller then reads the outcome from the chain. The resolver
- * finishes a void whose outcome is unknown or whose process crashed.
+ * Voids the hold: pending transition, request, commit. The caller then reads the outcome from the chain. If the outcome
+ * is unknown or the process crashes, the resolver finishes the void.
  */
 async function voidHold(tools: EndHoldTools, { first, state }: PaymentChain): Promise<void> {
   const { digest, cause } = tools;

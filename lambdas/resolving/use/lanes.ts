@@ -1,12 +1,12 @@
 /**
- * Maximum number of concurrent items, which mostly wait for a payment processor. Below the rate that processors allow
- * per second.
+ * Maximum number of concurrent items. They mostly wait for a payment processor, and their request rate stays below the
+ * processors' limits per second.
  */
 const AT_ONCE = 10;
 
 /**
- * Handles the items in order, several concurrently. Items with the same name are handled in sequence, because writes to
- * one chain exclude each other. The promise resolves when all items have ended.
+ * Handles several items concurrently, in order. Items with the same name are handled one after the other, because
+ * writes to one chain exclude each other. The promise resolves when all items are completed.
  */
 export async function inParallelByName<Item>(
   items: readonly Item[],

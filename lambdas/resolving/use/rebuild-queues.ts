@@ -33,8 +33,8 @@ export type ImpliedRow =
 
 export interface ImpliedRows {
   /**
-   * Writes the row unless its key exists. A reference that another payment holds is replaced if that payment has ended:
-   * a restored copy can lack the row with which the newer payment took the reference.
+   * Writes the row unless its key exists. If another payment holds the reference, that row is replaced only if its
+   * payment has ended: a restored copy can lack the row with which the newer payment took the reference.
    *
    * @param isEnded returns whether a payment no longer holds its reference
    * @returns whether the row was missing
@@ -58,13 +58,13 @@ export interface QueuesWalk {
   readonly walked: Walked;
   /** Number of payments and orders that were read. */
   readonly read: number;
-  /** Number of rows that were missing, by their kind. */
+  /** Number of missing rows by kind. */
   readonly missing: Readonly<Record<Missing, number>>;
   /** Payments and orders that this code cannot read. Nothing was queued for them. */
   readonly unreadable: readonly ChainId[];
   /**
-   * Payments and orders with a missing transition: a restored copy can contain a later transition without an earlier
-   * transition of the same transaction.
+   * Payments and orders with a missing transition. A restored copy can contain a later transition but lack an earlier
+   * one of the same transaction.
    */
   readonly broken: readonly ChainId[];
 }
@@ -74,15 +74,15 @@ export function initialQueuesWalk(segments: number): QueuesWalk {
   return { walked: Array.from({ length: segments }, () => ''), read: 0, missing, unreadable: [], broken: [] };
 }
 
-/** Maximum number of ids to keep: more than an operator reads. */
+/** Maximum number of ids to keep, more than an operator would read. */
 const MAX_IDS = 10_000;
 
 const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
 
 /**
- * Walks the Ledger and writes the queue entries and references that are missing in the Registry, after the Ledger or
- * the Registry was restored. All unfinished work is then in a queue again. Traffic may continue: if an entry is
- * rewritten that a job has just closed, the next run closes it again.
+ * Walks the Ledger after a restore of the Ledger or the Registry, and writes the queue entries and references that the
+ * Registry lacks. All unfinished work is then queued again. Traffic may continue: if the walk rewrites an entry that a
+ * job has just closed, the job's next run closes it again.
  *
  * @param progress called after every page
  */
@@ -146,14 +146,14 @@ async function isClaimed(store: RebuildQueuesTools['store'], id: OperationId): P
   return (await store.readRecord(id))?.status === 'INPROGRESS';
 }
 
-/** Returns inquiries for the payment and its changes whose outcome is open. Their claims may be lost. */
+/** Returns inquiries for the payment and for its changes with an open outcome, because their claims may be lost. */
 function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inquiry[] {
   const { payment, refunds, holdChanges } = state;
   const { id: paymentId } = payment;
   const claimedAtMs = first.occurredAtMs;
   const charge: Inquiry = { operationId: chargeOperation(paymentId), paymentId, claimedAtMs };
   const ofPayer = isUnresolved(payment) ? charge : { ...charge, waitsFor: 'payer' as const };
-  // Returns of stray charges are in the queue of returns.
+  // Excludes returns of stray charges, which have their own queue.
   const ofMerchant = [...refunds.values()].filter(
     ({ refundId }) => isRefundOf(refundId, paymentId) && !isReturn(refundId),
   );
@@ -186,8 +186,8 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
     if (status === 'authorized') return [{ ...entry, by: 'void' }];
     return money !== undefined && money.leftMinor + money.pendingMinor > 0 ? [{ ...entry, by: 'refund' }] : [];
   });
-  // A decision or a stray charge starts an inquiry that reads all charges of the payment. The inquiry may be
-  // unfinished, so it is requeued.
+  // After a decision or a stray charge, an inquiry reads all charges of the payment. It is requeued, because it may be
+  // unfinished.
   const books = decisions.size > 0 || strayCharges.size > 0 ? [booksInquiry(paymentId, newest.occurredAtMs)] : [];
   const isHeld = hold !== undefined && payment.status === 'requires_capture';
   const isReferred = reference !== undefined && !freesReference(payment);

@@ -11,10 +11,11 @@ export interface ResolveAllTools
   extends Omit<ResolveTools, 'finishOther' | 'deadlineMs' | 'cause'>,
     Pick<OrderTools, 'orders' | 'choose'> {
   /**
-   * The parties of orders. Absent in deployments that accept no orders; earlier orders are then ended without parties.
+   * The external services for orders. Absent if the deployment accepts no orders; earlier orders are then completed
+   * without these services.
    */
   readonly parties?: Pick<OrderTools, keyof typeof NO_PARTIES>;
-  /** Receives the result of each queue's sweep. */
+  /** Called with the result of each queue's sweep. */
   readonly onResolved: (queue: string, resolved: Resolved) => void;
 }
 

@@ -17,7 +17,7 @@ import { each, type ItemResult, type Resolved, type ResolveTools, resultOfClaim 
 const MAX_AT_ONCE = 1_000;
 
 interface ResolveOrderTools extends OrderTools {
-  /** The job run, recorded as the cause of its transitions. */
+  /** The job run, recorded as the cause of the transitions that it writes. */
   readonly cause: Cause;
 }
 
@@ -31,11 +31,11 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
   const orderId = parseOrderId(record.operationId);
   if (orderId === undefined) return undefined;
   const chain = await readOrderChain(tools.orders, orderId);
-  // Handled like the claim of a payment that has no chain.
+  // Treated like the claim of a payment without a chain.
   if (chain === undefined) return 'waiting';
   const { order, details } = chain;
   const { tenantId, mode, amountMinor, currency } = order;
-  // The chain has the contacts of the existing order. A restore may have lost them.
+  // The chain has the contacts of the existing order, unless a restore has lost them.
   const { requestId, source, items, email = '' } = details;
   const { cause } = tools;
   const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items };
@@ -44,10 +44,11 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
 }
 
 /**
- * Drives answered orders that are not settled: an unknown charge, a late e-mail, an open reversal. Only transitions are
- * appended; the stored answer does not change.
+ * Drives orders that are not settled although their requests were answered: because of an unknown charge, a late e-mail
+ * or an open reversal. Only transitions are appended; the stored response does not change.
  *
- * @param startedAtMs start of the run, by which orders must be due, because earlier work can take more than a minute
+ * @param startedAtMs start of the run, in Unix milliseconds; only orders that are due by then are driven, because
+ * earlier work can take more than a minute
  */
 export async function resolveOrders(
   tools: ResolveOrderTools & Pick<ResolveTools, 'deadlineMs'>,
@@ -59,7 +60,7 @@ export async function resolveOrders(
     handle: async (open) => {
       const nowMs = clock.nowMs();
       const before = await readOrderChain(orders, open.orderId);
-      // A restore has lost the order and kept its entry.
+      // A restore has lost the order but kept its queue entry.
       if (before === undefined) return 'finished';
       const { chain, isUnread } = await driveOn(tools, open.orderId, before);
       const isDone = !isUnread && (isSettled(chain.order) || (await isReviewOver(tools, chain, open, nowMs)));
@@ -71,8 +72,8 @@ export async function resolveOrders(
 }
 
 /**
- * Returns whether an order in review is no longer driven. A reopened order is driven for as long as an order that has
- * just gone into review. An order whose payment has left review is driven until the processor's books could be read,
+ * Reports whether an order in review is no longer driven. A reopened order is driven as long as an order that has just
+ * gone into review. After its payment has left review, an order is driven until the processor's books have been read,
  * because nothing would reopen it later.
  */
 async function isReviewOver(
@@ -90,8 +91,8 @@ async function isReviewOver(
 
 /**
  * Drives an order.
- * @returns the order's chain, and whether its payment must still be read, because money may have returned after the
- * cancellation
+ * @returns the order's chain, and whether its payment must still be read because money may have been returned to the
+ * merchant after the cancellation
  */
 async function driveOn(
   tools: ResolveOrderTools,

@@ -36,7 +36,7 @@ import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 import { inParallelByName } from './lanes.ts';
 
 export interface ResolveTools extends ChangePaymentTools {
-  /** The job run, recorded as the cause of its transitions. */
+  /** The job run, recorded as the cause of the transitions that it writes. */
   readonly cause: Cause;
   /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
@@ -46,7 +46,7 @@ export interface ResolveTools extends ChangePaymentTools {
    * @default every claim belongs to a payment
    */
   readonly finishOther?: (record: OpenRecord) => Promise<ItemResult | undefined>;
-  /** Receives the error of one item. The other items are still processed. */
+  /** Called with the error of one item. The other items are still processed. */
   readonly report: (error: unknown) => void;
   /**
    * Time after which no item starts, in Unix milliseconds; a later run continues.
@@ -57,21 +57,21 @@ export interface ResolveTools extends ChangePaymentTools {
 
 /** The result of a run. Each item is attempted once, and a failed item does not block the others. */
 export interface Resolved {
-  /** Number of claims that now have a stored answer, and of inquiries with a known outcome. */
+  /** Number of claims that now have a stored response, and of inquiries whose outcome is now known. */
   readonly finished: number;
-  /** Number of items that are not decidable yet, or were not reached before the deadline. */
+  /** Number of items that cannot be decided yet, or were not reached before the deadline. */
   readonly waiting: number;
   /** Number of items whose outcome cannot be determined automatically; an operator must decide. */
   readonly undecidable: number;
-  /** Number of items that ended with a fault. A later run retries them. */
+  /** Number of items that failed with an error. A later run retries them. */
   readonly failed: number;
 }
 
 /** Time limit per item, in milliseconds; equal to the limit of a request. */
 const ITEM_TIMEOUT_MS = REQUEST_BUDGET_SECONDS * 1000;
-/** Time limit per share of a run, in milliseconds: five shares fit into the minute after which the next run begins. */
+/** Time budget of each part of a run, in milliseconds. Five parts fit into the minute before the next run. */
 const RUN_FOR_MS = 11_000;
-/** Maximum number of items read per share of a run. */
+/** Maximum number of items that each part of a run reads. */
 const MAX_AT_ONCE = 1_000;
 /**
  * Delay of a claim that could not be finished, in milliseconds. The next run retries the claim after claims that became
@@ -80,9 +80,8 @@ const MAX_AT_ONCE = 1_000;
 const CLAIM_RETRY_DELAY_MS = 60_000;
 
 /**
- * Finishes stale claims. Each claim is taken over as by a retry of its caller, and the answer that the caller would
- * have received is stored. A released claim proves that nothing was sent, so it is left to its caller until its send
- * window is over.
+ * Finishes stale claims. Each claim is taken over as if its caller had retried, and the caller's response is stored. A
+ * released claim proves that nothing was sent, so it is left to its caller until its send window has closed.
  */
 export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const { work, clock } = tools;
@@ -90,14 +89,14 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   return each(tools, await work.staleClaims({ untilMs: nowMs, limit: MAX_AT_ONCE }), {
     about: ({ operationId, paymentId }) => parseOrderId(operationId) ?? paymentId,
     handle: async (record) => {
-      // The index can show a claim that was released just before.
+      // The index may still contain a claim that was just released.
       if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
       const other = await tools.finishOther?.(record);
       if (other !== undefined) return other;
       const { operationId, paymentId } = record;
       const chain = await readChain(tools.store, paymentId);
-      // A restore has kept only a part of the claim's transaction. The recovery ends the claim, because its request is
-      // not known here.
+      // A restore has kept only a part of the claim's transaction. The claim's request is unknown here, so the recovery
+      // ends the claim.
       if (chain === undefined || !hasBegun(chain, operationId)) return 'waiting';
       return resultOfClaim(tools, await finish(tools, record, chain), record);
     },
@@ -107,8 +106,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
 }
 
 /**
- * Reports a claim to operators, only once, if its own request cannot finish it: the claim would stay open forever. Such
- * a claim does not count as finished.
+ * Reports a claim to operators once if its own request cannot finish it, because it would otherwise stay open forever.
+ * Such a claim does not count as finished.
  */
 export function resultOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
@@ -125,7 +124,7 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
   const { cause } = allTools;
   const { operationId, paymentId, fingerprint } = record;
   const { tenantId, mode } = first.payment;
-  // The breaker of the payment's own processor decides.
+  // Use the circuit breaker of the payment's own processor.
   const processor = pinnedProcessor(allTools, first) ?? allTools.processor;
   const tools = { ...allTools, processor, processors: knownProcessors(allTools) };
   const change = changeOf(state, operationId);
@@ -149,11 +148,12 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
 }
 
 /**
- * Determines the outcome of payments and changes that were answered 202, then, within a separate time limit, makes the
- * inquiries that wait for a payer, a bank or an operator. Only transitions are appended; the stored answer does not
- * change.
+ * Determines the outcomes of payments and changes that were answered with 202. Then, within a separate time limit,
+ * makes the inquiries that wait for a payer, a bank or an operator. Only transitions are appended; the stored response
+ * does not change.
  *
- * @param startedAtMs start of the run, by which inquiries must be due, because earlier work can take more than a minute
+ * @param startedAtMs start of the run, in Unix milliseconds; only inquiries that are due by then are made, because
+ * earlier work can take more than a minute
  */
 export async function resolveInquiries(
   tools: ResolveTools,
@@ -191,15 +191,15 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResul
   const { store, effects, digest, clock, entropy, cause } = tools;
   return rounds<ItemResult>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
-    // A restore has lost the payment and kept its entry.
+    // A restore has lost the payment but kept its queue entry.
     if (chain === undefined) return 'finished';
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
     if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
     const charge = chargeOfPayer(inquiry, chain);
     if (charge !== undefined) return inquireKnownCharge(tools, inquiry, chain, charge);
     if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry);
-    // Repeat the look-up after every conflict: the answer must not be older than the state on which the decision is
-    // made.
+    // Repeat the look-up after every conflict, because its result must not be older than the state on which the
+    // decision is made.
     const decision = (await ask(tools, inquiry, chain))(chain);
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
     const nowMs = clock.nowMs();
@@ -240,7 +240,7 @@ function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): strin
 }
 
 /**
- * Makes an inquiry about a charge that exists, so nothing is sent. The processor's books show the decision of the payer
+ * Makes an inquiry about a charge that exists. Nothing is sent: the processor's books contain the decision of the payer
  * or the bank.
  */
 async function inquireKnownCharge(
@@ -275,13 +275,13 @@ async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: Payme
 }
 
 /**
- * Time by which a processor's search can lag, in milliseconds; Stripe's search lags by up to an hour (Stripe, "Search",
- * data freshness).
+ * Assumed maximum lag of a processor's search, in milliseconds. Stripe's search lags by up to an hour (Stripe,
+ * "Search", data freshness).
  */
 const BOOKS_LAG_MS = 2 * 60 * 60_000;
 
 /**
- * Records every charge of a payment, repeatedly until the processor's search has caught up: after an operator's
+ * Records every charge of a payment, repeatedly until the processor's search is up to date. Used after an operator's
  * decision, and after an inquiry that recorded only a part of the facts. Money that the payment must not have becomes a
  * stray charge, which is returned.
  */
@@ -332,8 +332,8 @@ async function readChargesOf(
 }
 
 /**
- * Returns a function that reports, only once, that this deployment does not call the processor of a payment. An
- * operator must configure the processor, or decide.
+ * Returns a function that reports once that this deployment does not use the payment's processor. An operator must
+ * configure the processor, or decide.
  */
 export function elsewhere(
   { report }: Pick<ResolveTools, 'report'>,
@@ -349,7 +349,10 @@ const OPEN_FACTS: ReadonlySet<string> = new Set(['unknown', 'pending', 'undecida
 
 type DecideOn = (chain: PaymentChain) => Decision | undefined;
 
-/** Looks up the charge or the change at the processor, and returns a function that decides on a chain. */
+/**
+ * Looks up the charge or the change at the processor.
+ * @returns a function that decides, given a chain
+ */
 async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
   const { clock, entropy } = tools;
   const processor = pinnedProcessor(tools, chain.first);
@@ -368,8 +371,8 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const asked = { operationId, paymentId, amountMinor, currency, source, capture };
   const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
-  // The look-up by key refuses a charge that differs from the request, and reports the first outcome of a charge, not
-  // its current state.
+  // The look-up by key refuses a charge that differs from the request, and it reports a charge's first outcome instead
+  // of its current state.
   const isOverdue = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS;
   const another = chargeOfAnother(fact, chain);
   if (books !== undefined && (another !== undefined || (isOverdue && OPEN_FACTS.has(fact.kind)))) {
@@ -388,15 +391,18 @@ function chargeOfAnother(fact: ChargeFact, { state: { payment } }: PaymentChain)
 }
 
 /**
- * An operator may have named a charge that the processor does not have, or the API key is of another account. Neither
- * case proves that the change was not made, so an operator decides.
+ * The processor does not know the charge: an operator may have named a charge that does not exist, or the API key may
+ * belong to another account. Neither case proves that the change was not made, so an operator decides.
  */
 const CHARGE_UNKNOWN = {
   kind: 'review',
   because: 'the processor does not know the charge',
 } as const satisfies Decision;
 
-/** Reads the payment's charge. @returns false when the books cannot be read now */
+/**
+ * Reports whether the processor does not know the payment's charge.
+ * @returns false when the books are unavailable
+ */
 async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: PaymentChain): Promise<boolean> {
   if (payment.chargeId === undefined) return false;
   try {
@@ -409,9 +415,11 @@ async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: Pa
 
 export type ItemResult = 'finished' | 'waiting' | 'undecidable';
 
-/** The functions that process the entries of a queue. */
 interface Entries<Entry> {
-  /** Returns the payment or the order of the entry. Entries of the same payment or order are processed in sequence. */
+  /**
+   * Returns the payment or order of the entry. Entries with the same payment or order are processed one after the
+   * other.
+   */
   readonly about: (entry: Entry) => string;
   readonly handle: (entry: Entry) => Promise<ItemResult>;
   readonly close: (entry: Entry) => Promise<void>;
@@ -420,11 +428,11 @@ interface Entries<Entry> {
 }
 
 interface Marked {
-  /** Whether the entry waits for an operator, as in {@link Inquiry}. */
+  /** True if the entry waits for an operator, as in {@link Inquiry}. */
   readonly undecidable?: boolean;
 }
 
-/** Processes the entries until the time limit. The remaining entries stay due, and are the first of the next run. */
+/** Processes entries until the time limit. The remaining entries stay due and are first in the next run. */
 export async function each<Entry extends object>(
   tools: Pick<ResolveTools, 'clock' | 'report' | 'alarm' | 'deadlineMs'>,
   entries: readonly (Entry & Marked)[],
@@ -440,7 +448,7 @@ export async function each<Entry extends object>(
   return counts;
 }
 
-/** Processes one entry. An entry whose inquiry failed is also scheduled again. */
+/** Processes one entry. If its inquiry fails, the entry is rescheduled too. */
 async function processEntry<Entry extends object>(
   tools: Pick<ResolveTools, 'report' | 'alarm'>,
   entry: Entry & Marked,
@@ -458,8 +466,8 @@ async function processEntry<Entry extends object>(
 }
 
 /**
- * Keeps an entry that is not finished, and marks an entry that waits for an operator. The alarm is raised once, before
- * the mark, which prevents further alarms. The mark is removed when a later inquiry can decide.
+ * Keeps an unfinished entry, and marks it if it waits for an operator. The alarm is raised once, before the mark is
+ * set; the mark prevents further alarms. It is removed when a later inquiry can decide.
  */
 export async function marked(
   { alarm }: Pick<ResolveTools, 'alarm'>,

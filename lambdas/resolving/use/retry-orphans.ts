@@ -7,13 +7,13 @@ import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { OrphanStore } from '../../payments/use/unfinished-work.ts';
 import { inParallelByName } from './lanes.ts';
 
-/** Time for which orphans are retried before they are left to operators, in milliseconds. */
+/** Time after which orphans are no longer retried and are left to operators, in milliseconds. */
 const RETRY_FOR_MS = 24 * 60 * 60_000;
-/** Maximum number of orphans read per share of a run. */
+/** Maximum number of orphans that each half of a run reads. */
 const MAX_ORPHANS = 1_000;
 /**
- * Time limit per share of a run, in milliseconds. Two shares end before the function's timeout, because one read at the
- * processor takes at most five seconds.
+ * Time budget of each half of a run, in milliseconds. Both halves end before the function's timeout, because one read
+ * at the processor takes at most five seconds.
  */
 const RUN_FOR_MS = 22_000;
 
@@ -21,7 +21,7 @@ export interface RetryOrphansTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly orphanStore: OrphanStore;
   /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
-  /** Receives the error of one orphan. The other orphans are still retried. */
+  /** Called with the error of one orphan. The other orphans are still retried. */
   readonly report: (error: unknown) => void;
 }
 
@@ -29,17 +29,16 @@ export interface RetriedOrphans {
   readonly adopted: number;
   readonly waiting: number;
   readonly givenUp: number;
-  /** Number of orphans whose retry ended with an error. The next run retries them. */
+  /** Number of orphans whose retry failed with an error. The next run retries them. */
   readonly failed: number;
 }
 
 /**
  * Retries every orphan that is due. Orphans whose charges name no payment are retried last, within a separate time
- * limit, so that callbacks of another program do not delay callbacks of Payonce. A failed orphan does not block the
- * others.
+ * limit, so that another program's callbacks do not delay Payonce's. A failed orphan does not block the others.
  *
- * @param startedAtMs start of the run, by which orphans must be due; Unix milliseconds
- * @param deadlineMs time after which no orphan is retried; Unix milliseconds
+ * @param startedAtMs start of the run, in Unix milliseconds; only orphans that are due by then are retried
+ * @param deadlineMs time after which no orphan is retried, in Unix milliseconds
  */
 export async function retryOrphans(
   tools: RetryOrphansTools,
@@ -75,7 +74,10 @@ export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: R
   });
 }
 
-/** Retries one orphan. @returns `failed` for an orphan that is unchanged because of an error, which was reported */
+/**
+ * Retries one orphan.
+ * @returns `failed` if an error was reported and the orphan is unchanged
+ */
 async function retryOne(
   tools: RetryOrphansTools,
   orphan: OrphanedCallback,
@@ -109,8 +111,8 @@ async function adopt(tools: RetryOrphansTools, orphan: OrphanedCallback): Promis
 }
 
 /**
- * Keeps an orphan in its queue or, after a day, gives it up, even when every attempt ended with an error. The alarm is
- * raised first, so that a crash does not lose it. A charge of another program raises no alarm.
+ * Keeps an orphan in its queue. After a day, gives it up, even if every attempt failed with an error. The alarm is
+ * raised first, so that a crash does not lose it. Another program's charge raises no alarm.
  */
 async function keep(
   { clock, orphanStore, alarm }: RetryOrphansTools,

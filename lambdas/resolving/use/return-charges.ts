@@ -18,8 +18,8 @@ const MAX_FAILED_RETURNS = 3;
 
 /**
  * Returns stray charges. Unlike a charge, a return has no send window. Right before each send, the charge is read from
- * the processor's books and recorded, and the amount to return is decided on the whole chain: refunds by other actors
- * and disputes reduce the amount.
+ * the processor's books and recorded. The amount to return is then derived from the whole chain, because disputes and
+ * other actors' refunds reduce it.
  *
  * @param startedAtMs as in `resolveInquiries`
  */
@@ -36,7 +36,7 @@ export async function returnCharges(tools: ResolveTools, startedAtMs: number = t
 
 async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<ItemResult> {
   const chain = await readChain(tools.store, owed.paymentId);
-  // A restore has lost the payment and kept its entry.
+  // A restore has lost the payment but kept its queue entry.
   if (chain === undefined) return 'finished';
   const processor = pinnedProcessor(tools, chain.first);
   if (processor === undefined) return elsewhere(tools, owed);
@@ -77,20 +77,22 @@ function nextStep(
     currency,
     change: amountMinor === 0 ? { kind: 'void' } : { kind: 'refund', amountMinor },
   });
-  // The charge was recorded before its metadata named another payment. An operator must find out who owns the money.
+  // Since the charge was recorded, its metadata has changed to another payment. An operator must find out who owns the
+  // money.
   if (isOfAnotherPayment(charge, paymentId)) return rest('undecidable');
   // Each entry has its own operation, because a voided hold can reappear.
   if (by === 'void' && charge.status === 'authorized')
     return { do: 'send', order: order(foundAtMs, 0, charge.currency) };
   const money = moneyOf(chargeId, state);
-  // A hold that was captured since it was queued has an entry of its own, written with the fact of its capture.
+  // If the hold was captured after it was queued, the capture's transition queued a separate entry.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
     const returns = [...state.refunds.values()].filter(
       (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
     );
     if (returns.filter(({ status }) => status === 'failed').length >= MAX_FAILED_RETURNS) return rest('undecidable');
-    // A pending return reduces the remainder. The remainder is then a separate return, even if both amounts are equal.
+    // A pending return reduces the remaining amount, which then needs a separate return, even if both amounts are
+    // equal.
     const refund = order(returns.length + 1, money.leftMinor, money.currency);
     // The books show less money than before, so their next state cannot be predicted.
     return maySend(refund, read) ? { do: 'send', order: refund } : rest('undecidable');
@@ -98,7 +100,7 @@ function nextStep(
   // The outcome of a refund without its operation cannot be looked up, and the remainder after another refund would not
   // be returned.
   if (missingRefunds(charge, state, 'pending').length > 0) return rest('undecidable');
-  // A won dispute, or a refund that fails after it succeeded, queues the charge again.
+  // The charge is queued again if a dispute is won, or if a refund fails after it succeeded.
   return rest(money.pendingMinor > 0 ? 'waiting' : 'finished');
 }
 

@@ -11,11 +11,11 @@ import { serviceOperation } from '../ids.ts';
 import type { OwnWrite } from '../use/own-records.ts';
 import { type Effect, FencedError, NotStored, type RequestTools, runRequest } from '../use/run-request.ts';
 
-/** A request to a service of the team. Its body is text, decoded by the caller. */
+/** A request to one of the team's own services, with its body as text. */
 export type ServiceCall = Pick<GatewayRequest, 'requestId' | 'method' | 'header' | 'query' | 'body'> & {
   /** The resolved path, with ids instead of placeholders. */
   readonly resolvedPath: string;
-  /** The caller, whose keys are separate from the keys of other callers. Empty when the route has one caller. */
+  /** The caller. Each caller has separate idempotency keys. Empty when the route has only one caller. */
   readonly caller: string;
 };
 
@@ -23,12 +23,12 @@ export interface AnswerTools extends RequestTools {
   readonly digest: Digest;
 }
 
-/** Maximum size of a stored answer, so that it fits into an item of DynamoDB with the rest of the record. Bytes. */
+/** Maximum size of a stored response, in bytes. A DynamoDB item must hold it together with the rest of the record. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 /**
- * Answers a request with an idempotency key. The answer is a 400 without a key, a 409 or 422, the stored answer, or the
- * handler's answer. Faults are answered with 503 or 500.
+ * Responds to a request with an idempotency key: with 400 if the key is missing, with 409 or 422, with the stored
+ * response, or with the handler's response. Faults result in 503 or 500.
  */
 export async function answerOnce<Write extends OwnWrite>(
   tools: AnswerTools,

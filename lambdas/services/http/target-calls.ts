@@ -12,8 +12,8 @@ const call = z.object({
 }) satisfies z.ZodType<TargetCall>;
 
 /**
- * Creates the handler of the queue of calls. A message that cannot be read stays until the queue moves it to the missed
- * calls.
+ * Creates the handler of the queue of job calls. A message that cannot be parsed stays in the queue until the queue
+ * moves it to the missed calls.
  */
 export function targetCalls(
   tools: CallTargetTools & { readonly telemetry: Telemetry },

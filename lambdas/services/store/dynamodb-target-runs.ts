@@ -19,12 +19,12 @@ export class DynamoDbTargetRuns implements TargetRuns {
   }
 
   /**
-   * Writes the state of a run. If a run has two messages, in any order, the message that the target accepted counts:
+   * Writes the state of a run. A run can have two messages, in any order; the one that the target accepted counts:
    *
    *   A ── asked: 503 … window ended ────────────────── failed ✗ (it has succeeded)
    *   B ──────────────────────────── asked: 200 ── succeeded ✓
    *
-   * A write whose response was lost is repeated: `failed` replaces `failed`, and `running` replaces `running`.
+   * A write whose response was lost is repeated, so `failed` may replace `failed`, and `running` may replace `running`.
    */
   async note(run: JobRun): Promise<boolean> {
     const [changes, status] = run.status === 'running' ? ['=', 'running'] : ['<>', 'succeeded'];

@@ -11,10 +11,9 @@ import { isRefused, itemOf, RECORD_IS_NEW, type TransactItem, transactOnce } fro
 import type { ClaimOutcome, CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
 import type { ConsumedRecords, RequestRecords } from '../use/own-records.ts';
 
-/** The document client of the AWS SDK. */
 export type DocumentClient = DynamoDBDocumentClient;
 
-/** Stores records in a table of the team, in one transaction with the team's own rows. */
+/** Stores records in one of the team's tables, in one transaction with the team's own rows. */
 export class OwnTable extends DynamoDbRecords implements RequestRecords, ConsumedRecords {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: { readonly idempotency: string };
@@ -46,7 +45,7 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     const written = await transactOnce(this.#client, this.#pacing, items);
     if (written.kind === 'applied') return { kind: 'committed' };
     const found = foundRecord(written);
-    // This call's own record: its first attempt was applied, but the response was lost.
+    // The record is from this call: its first attempt was applied, but the response was lost.
     if (found?.status === 'COMPLETED' && found.owner === record.owner) return { kind: 'committed' };
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     return isRefused(recordReason) ? { kind: 'fenced', record: found } : { kind: 'transition_exists' };
@@ -71,7 +70,9 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     return isRefused(recordReason) ? 'fenced' : 'refused';
   }
 
-  /** Ends the lease immediately. The next owner learns that an earlier attempt may have called other systems. */
+  /**
+   * Ends the lease immediately. The next attempt is marked `again`, because this attempt may have called other systems.
+   */
   override async release(operationId: OperationId, owner: OwnerToken): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(new UpdateCommand(this.#leaseOf(operationId, owner, 0))),

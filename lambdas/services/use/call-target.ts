@@ -4,7 +4,7 @@ import { isRequested, type RequestRunTools, requestRun } from '../../jobs/use/re
 import { fullJitter } from '../../kernel/backoff.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 
-/** A scheduled call of a target: the message of its schedule, and the number of attempts. */
+/** A scheduled call of a target: the message from its schedule, and the number of attempts. */
 export interface TargetCall {
   readonly target: string;
   readonly job: string;
@@ -17,13 +17,13 @@ export interface TargetCall {
 }
 
 export interface TargetCalls {
-  /** Schedules another call after a delay, or a little earlier when the queue cannot wait that long. */
+  /** Schedules another call after the delay, or slightly earlier if the queue cannot delay a message that long. */
   again(call: TargetCall, delaySeconds: number): Promise<void>;
-  /** Stores a call that was not accepted, for an operator. Raises an alarm. */
+  /** Stores a call that the target did not accept, for an operator. Raises an alarm. */
   missed(call: TargetCall & { readonly reason: string }): Promise<void>;
 }
 
-/** Stores the runs of jobs of other services, for the list of runs. */
+/** Stores the runs of other services' jobs, for the list of runs. */
 export interface TargetRuns {
   /**
    * Writes the state of a run. A succeeded run never changes. A failed run changes only to succeeded.
@@ -41,7 +41,8 @@ export interface CallTargetTools extends Omit<RequestRunTools, 'routes'> {
 }
 
 /**
- * The first wait after a call that was not accepted, in seconds. Each later wait is twice as long as the one before.
+ * Wait after the first call that the target did not accept, in seconds. Each later wait is twice as long as the
+ * previous one.
  */
 const FIRST_WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 300;
@@ -51,15 +52,15 @@ const MAX_DOUBLINGS = 6;
 export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
 
 /**
- * Makes the next call of a run. The target accepts a run once, because every call for the run has the run-id as its
- * idempotency key, so a duplicate message or a lost answer is harmless.
+ * Makes the next call of a run. Duplicate messages and lost responses are harmless: every call of a run has the run id
+ * as its idempotency key, so the target accepts a run only once.
  *
  *   2xx                        accepted; recorded, so that further messages of the run make no call
  *   409, 429, 5xx, no answer   called again within the window of the job: after `Retry-After` or 5, 10, 20, … 300 s, the longer
  *   other answers              missed
  *
  * @throws when the queue does not accept a message, or the row is not written; the message of this call is then
- * delivered again
+ * redelivered
  */
 export async function callTarget(tools: CallTargetTools, call: TargetCall): Promise<Called> {
   const { targets, routesOf, calls, runs, clock, entropy } = tools;
@@ -95,7 +96,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     called = (await requestRun({ ...tools, routes }, entry, scheduledForMs)).kind;
   } catch (error) {
     if (isAccepted) {
-      // Only the record that avoids further calls was not written. The run itself is recorded as accepted.
+      // If this write fails, only the record that avoids further calls is missing; the target has accepted the run.
       await runs.note(noted(call, clock.nowMs(), { called: 'asked' }));
       return 'asked';
     }
@@ -108,8 +109,8 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     await calls.again({ ...call, tries: tries + 1, notBeforeMs: nextMs }, seconds);
     return 'waiting';
   }
-  // A message whose run could not be recorded is redelivered: the redelivery finds that the run was requested, and
-  // records it.
+  // If the run cannot be recorded, its message is redelivered. The redelivery then finds that the run was requested,
+  // and records it.
   await runs.note(noted(call, clock.nowMs(), { called }));
   return called;
 }
@@ -121,8 +122,8 @@ interface CallResult {
 }
 
 /**
- * Builds the run after a call. The run counts as started at its scheduled time, so its duration includes the wait until
- * the target accepted the run.
+ * Builds the run after a call. The run starts at its scheduled time, so its duration includes the wait until the target
+ * accepted it.
  */
 function noted(
   { job, scheduledTime, tries = 0 }: TargetCall,

@@ -11,7 +11,7 @@ import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { serviceOperation } from '../ids.ts';
 import type { ConsumedRecords, OwnWrite } from './own-records.ts';
 
-/** An event on Payonce's bus. Its payment, refund, dispute or order is `event.data.object`. */
+/** An event on Payonce's bus. `event.data.object` is its payment, refund, dispute or order. */
 export interface BusEvent {
   readonly tenant: string;
   readonly mode: 'test' | 'live';
@@ -24,11 +24,11 @@ export interface OwnConsumer<Write extends OwnWrite> {
   /** The handler name, in lower case with hyphens. It must never change, because records contain it. */
   readonly handler: string;
   /**
-   * Returns the business key, for example the order's id: one effect for each key, permanently. @default the event's
-   * id, for 30 days
+   * Returns the business key, for example the order id. Each key has one effect, permanently.
+   * @default the event id, which has one effect for 30 days
    */
   readonly key?: (event: BusEvent) => string;
-  /** Returns the writes of an event, at most 99. Called again when a condition of one of the writes did not hold. */
+  /** Returns the writes of an event, at most 99. Called again when the condition of a write fails. */
   readonly handle: (event: BusEvent) => Promise<readonly Write[]>;
 }
 
@@ -50,8 +50,8 @@ const envelope = z.object({
 });
 
 /**
- * Processes each message of a batch separately. A message that fails or cannot be read stays in the queue until it is
- * moved to the dead-letter queue.
+ * Processes each message of a batch separately. A message that fails or cannot be parsed stays in the queue until the
+ * queue moves it to the dead-letter queue.
  */
 export async function consumeBatch<Write extends OwnWrite>(
   tools: ConsumeBatchTools,

@@ -2,7 +2,7 @@ import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { CompletedRecord, EffectRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import type { ClaimOutcome, CommitOutcome, ExpectedRecord, RecordStore } from '../../once/use/record-store.ts';
 
-/** A write of the team: an entry of `TransactItems` of DynamoDB's document client, which this module only passes on. */
+/** A write by the team: a `TransactItems` entry of DynamoDB's document client. This module only passes it on. */
 export type OwnWrite = object;
 
 /**
@@ -14,11 +14,13 @@ export const MAX_WRITES = 99;
 export interface RequestRecords extends RecordStore {
   claim(record: OpenRecord): Promise<Exclude<ClaimOutcome, { kind: 'transition_exists' }>>;
   /**
-   * Writes the stored answer and the handler's rows in one transaction. `transition_exists`: a condition of a write
-   * does not hold.
+   * Writes the stored response and the handler's rows in one transaction. Returns `transition_exists` if the condition
+   * of a write fails.
    */
   commit(record: CompletedRecord, expects: ExpectedRecord, writes: readonly OwnWrite[]): Promise<CommitOutcome>;
-  /** Writes a new lease and the handler's rows in one transaction. `refused`: a condition of a write does not hold. */
+  /**
+   * Writes a new lease and the handler's rows in one transaction. Returns `refused` if the condition of a write fails.
+   */
   renew(
     operationId: OperationId,
     owner: OwnerToken,
@@ -30,6 +32,8 @@ export interface RequestRecords extends RecordStore {
 /** The records of consumed events, in a table of the team. */
 export interface ConsumedRecords {
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** Writes the record and the handler's rows in one transaction. `refused`: a condition of a write does not hold. */
+  /**
+   * Writes the record and the handler's rows in one transaction. Returns `refused` if the condition of a write fails.
+   */
   recordEffect(record: EffectRecord, writes: readonly OwnWrite[]): Promise<'recorded' | 'recorded_before' | 'refused'>;
 }

@@ -17,15 +17,15 @@ import type { ExpectedRecord } from '../../once/use/record-store.ts';
 import { MAX_WRITES, type OwnWrite, type RequestRecords } from './own-records.ts';
 
 /**
- * Thrown when another owner has taken over the work. Nothing more is written, and the next request with the idempotency
- * key gets the new owner's answer.
+ * Thrown when another owner has taken over the work. Nothing more is written. The next request with the idempotency key
+ * gets the new owner's response.
  */
 export class FencedError extends Error {
   override readonly name = 'FencedError';
 }
 
 /**
- * Thrown for an answer of 5xx or 429: nothing is committed, and the next request with the idempotency key runs the
+ * Thrown for a response with 5xx or 429. Nothing is committed, and the next request with the idempotency key runs the
  * handler again.
  */
 export class NotStored extends Error {
@@ -44,15 +44,17 @@ export interface Effect<Write extends OwnWrite = OwnWrite> {
   readonly operationId: string;
   /** `again`: an earlier attempt may have called other systems or written parts. */
   readonly attempt: 'first' | 'again';
-  /** Aborted as soon as another owner has taken over. Pass it to calls that take long: `fetch(url, { signal })`. */
+  /** Aborted as soon as another owner has taken over. Pass it to requests that take long: `fetch(url, { signal })`. */
   readonly signal: AbortSignal;
-  /** Adds writes to the commit, at most 99: they are written in one transaction with the answer, or not at all. */
+  /**
+   * Adds writes to the commit, at most 99. They are written in one transaction with the stored response, or not at all.
+   */
   write(...writes: readonly Write[]): void;
   /**
-   * Writes a part of long work now, at most 99 rows in one transaction that also renews the lease. Each write needs a condition,
-   * because after a crash the next attempt begins with the first part again.
+   * Writes a part of long work immediately: at most 99 rows, in one transaction that also renews the lease. Each write
+   * needs a condition, because after a crash the next attempt starts again with the first part.
    *
-   * @returns false when a condition did not hold; nothing was written
+   * @returns false when a condition failed; nothing was written
    * @throws FencedError when another owner has taken over; nothing was written
    */
   writeNow(...writes: readonly Write[]): Promise<boolean>;
@@ -102,8 +104,8 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
     this.scope = request.scope;
     this.leaseSeconds = request.leaseSeconds;
     const { operationId, fingerprint } = request;
-    // In Payonce's own records, this field names the payment. In the record of a service, it names the service's own
-    // operation.
+    // In Payonce's own records, this field contains the payment id. In a service's record, it contains the service's
+    // own operation id.
     this.key = { operationId, fingerprint, paymentId: operationId as string as PaymentId };
   }
 
@@ -142,8 +144,8 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
   }
 
   /**
-   * Returns every error, so that the claim is released: the handler's writes are part of the commit, and its calls to
-   * other systems have a key, so the next attempt may begin immediately.
+   * Returns every error unchanged, so that the claim is released. The next attempt may begin immediately, because the
+   * handler's writes are part of the commit and its requests to other systems have an idempotency key.
    */
   unsent(error: unknown): unknown {
     return error;
@@ -155,7 +157,7 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
 
   async commit(record: Parameters<RequestRecords['commit']>[0], expects: ExpectedRecord, writes: readonly OwnWrite[]) {
     const outcome = await this.#tools.store.commit(record, expects, writes);
-    // A row has changed since the handler read it. The next attempt reads the row again.
+    // A row has changed since the handler read it. The next attempt rereads it.
     if (outcome.kind === 'transition_exists') await this.#tools.store.release(this.key.operationId, record.owner);
     return outcome;
   }
@@ -165,7 +167,7 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
     throw new RetryableError('write_condition_failed', message, { retryAfterSeconds: 1 });
   }
 
-  // Never called: the claim writes a record and nothing else, so no request begins without its record.
+  // Never called. The claim writes only the record, so no request begins without a record.
   lostRecord(): never {
     throw new Error('a request has begun without a record');
   }
@@ -186,8 +188,8 @@ function checkNumber(writes: readonly OwnWrite[]): void {
 type LeasedRequest = Pick<ServiceRequest<OwnWrite>, 'operationId' | 'leaseSeconds'>;
 
 /**
- * Renews the lease while a handler runs, three times within each lease. A process that was paused for longer, and whose
- * work was taken over, learns of the takeover at its next renewal.
+ * Renews the lease while a handler runs, three times per lease. If a process was paused for longer and its work was
+ * taken over, the next renewal fails.
  */
 class KeptLease {
   readonly #tools: RequestTools;
@@ -201,8 +203,8 @@ class KeptLease {
     this.#tools = tools;
     this.#request = request;
     this.#owner = owner;
-    // If the store does not answer, the lease may end. The condition of each write then decides whether this owner may
-    // still write.
+    // If the store does not respond, the lease may expire. The condition of each write then decides whether this owner
+    // may still write.
     this.#timer = setInterval(() => void this.renew([]).catch(() => undefined), (request.leaseSeconds * 1000) / 3);
     this.#timer.unref();
   }

@@ -7,20 +7,19 @@ import type { Clock } from '../../kernel/world.ts';
 import type { WebhookTransport } from '../../webhooks/use/webhooks.ts';
 
 export interface TargetRoutesTools {
-  /** The name of the target, which is part of the audience. */
+  /** Name of the target, which is part of the credential's audience. */
   readonly target: string;
   readonly url: string;
   /** Signs with the secret of this target. With a shared secret, one target could sign calls to another one. */
   readonly sign: (claims: JobCredentialClaims) => Promise<string>;
-  /** A transport that calls only allowed addresses, without redirects. */
+  /** A transport that follows no redirects and sends requests only to allowed addresses. */
   readonly transport: WebhookTransport;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Failures that occur before a request is sent. */
 const BEFORE_SENDING = ['name_not_resolved', 'connection_refused', 'tls_failed'];
 
-/** Calls the admin routes of a target, one call each. */
+/** Calls the admin routes of a target, with one request each. */
 export function targetRoutes({ target, url, sign, transport, clock }: TargetRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }) => {

@@ -25,8 +25,8 @@ import type { Owner } from '../owners.ts';
 /** Maximum number of attempts while rivals change the same row. */
 const MAX_ATTEMPTS = 5;
 /**
- * Tolerance in microseconds. A bucket whose `fullAt` exceeds the end of its burst by more was written by a process with
- * a wrong clock, or under a higher limit.
+ * Tolerance in microseconds. If a bucket's `fullAt` exceeds the end of its burst by more than this, the bucket was
+ * written by a process with a wrong clock, or under a higher limit.
  */
 const FAR_AHEAD_US = 10_000_000;
 
@@ -42,12 +42,11 @@ const limitsSetting = /* @__PURE__ */ z.object({
   [Environment.tenantLimit]: jsonOf(z.object({ rate: positive, burst: positive })),
 });
 
-/** Returns the default limit of the deployment. */
 export function deployedLimit({ variables }: Pick<Platform, 'variables'>): RateLimit {
   return readVariables(limitsSetting, variables)[Environment.tenantLimit];
 }
 
-/** Creates the limiter for the functions of the API. */
+/** Creates the limiter for the API's functions. */
 export function tenantLimits(platform: Platform, registryTable: string): TenantLimits {
   const { documents, clock } = platform;
   return new TenantLimits(new DynamoDbLimits(documents, registryTable, deployedLimit(platform)), clock);
@@ -60,7 +59,7 @@ export function limitRowKey({ tenantId, mode }: Owner, name: LimitKind | 'waits'
   };
 }
 
-/** Stores one row for each bucket. The partition of a bucket receives one write for each batch. */
+/** Stores one row per bucket. The row's partition receives one write per batch. */
 export class DynamoDbLimits implements BucketStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -74,16 +73,17 @@ export class DynamoDbLimits implements BucketStore {
   }
 
   /**
-   * Takes tokens. The row contains the time of the bucket, which only moves forward, even if the processes' clocks
+   * Takes tokens. The row contains the bucket's `fullAt`, which only moves forward, even if the processes' clocks
    * differ:
    *
    *   used tokens  remaining burst
    *   ├──────────┬────────────────┤
    *   now        fullAt           now + burst, the latest `fullAt` that a write may make
    *
-   * A process that writes at the same time changes `fullAt`, but not beyond the same bound, so both can succeed. A
-   * rival can refuse a write only by moving `fullAt` past the start of the request, past half of the burst, or past the
-   * whole burst. `fullAt` only moves forward, so the last attempt has read a bucket that is used up.
+   * Rivals that write at the same time also move `fullAt`, but not beyond the same bound, so several writes can
+   * succeed. A rival's write makes this write fail only if it moves `fullAt` past the start of the request, past half
+   * of the burst, or past the whole burst. Because `fullAt` only moves forward, the last attempt has read a bucket that
+   * is used up.
    */
   async take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant> {
     const startMs = asked.clock.nowMs();
@@ -106,7 +106,7 @@ export class DynamoDbLimits implements BucketStore {
       if (step.kind === 'set_back') state = after;
       else return { kind: 'taken', tokens: step.tokens, isAmple: step.isAmple, limit, state: after };
     }
-    // Rivals take each token as soon as it is available.
+    // All attempts have failed: rivals take each token as soon as it is available.
     const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
     return { kind: 'refused', retryAfterMs: Math.ceil(tokenUsOf(limit) / 1000), limit, state };
   }
@@ -137,11 +137,11 @@ export class DynamoDbLimits implements BucketStore {
     return { kind: 'refused', state: { fullAtUs, ...found } };
   }
 
-  /** Stores each taken slot as an attribute of the tenant's row, with the time until which it is taken. */
+  /** Stores each taken slot as an attribute of the tenant's row, with its expiry time as the value. */
   async takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined> {
     const Key = limitRowKey(owner, 'waits');
     let place = Math.floor(nowMs) % MAX_WAITS;
-    // Each rival whose write prevents this write has taken a slot.
+    // Each rival that makes this write fail has taken a slot.
     for (let attempt = 0; attempt <= MAX_WAITS; attempt += 1) {
       const names = { '#place': `place${place}` };
       const taken = await this.#update({
@@ -156,7 +156,7 @@ export class DynamoDbLimits implements BucketStore {
           await this.#update({
             Key,
             UpdateExpression: 'REMOVE #place',
-            // The slot may have expired and been taken by another request.
+            // The slot may have expired, and another request may have taken it.
             ConditionExpression: '#place = :until',
             ExpressionAttributeNames: names,
             ExpressionAttributeValues: { ':until': untilMs },
@@ -172,7 +172,7 @@ export class DynamoDbLimits implements BucketStore {
     return undefined;
   }
 
-  /** Makes a single attempt, because a request must not wait for its limit. */
+  /** Updates the row in a single attempt, because a request must not wait for its limit. */
   async #update(
     update: Omit<UpdateCommandInput, 'TableName'>,
   ): Promise<{ readonly kind: 'applied' | 'refused'; readonly item: Readonly<Record<string, unknown>> }> {
@@ -194,7 +194,7 @@ export function parseLimit(item: Readonly<Record<string, unknown>>) {
   return bucketItem.parse(item);
 }
 
-/** The start time of the request, and the time of the current attempt. */
+/** Start of the request and time of the current attempt, in Unix milliseconds. */
 interface Times {
   readonly startMs: number;
   readonly nowMs: number;

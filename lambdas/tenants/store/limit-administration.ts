@@ -11,7 +11,7 @@ import type { Owner } from '../owners.ts';
 import { limitRowKey, parseLimit } from './dynamodb-limits.ts';
 import { newRecord, PACING, tenantExists, UnknownTenantError } from './tenant-administration.ts';
 
-/** Reads and changes the limits of a tenant for an operator. Each change writes an entry in the activity log. */
+/** Reads and changes a tenant's limits for an operator. Each change writes an entry to the activity log. */
 export class LimitAdministration implements LimitSettings {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;

@@ -22,7 +22,7 @@ export const operatorKeyItem = z.object({
 });
 
 export class DynamoDbOperatorKeys extends KeyRows implements OperatorKeyRegistry {
-  /** Reads strongly consistently, so that a new key works and a revoked key is rejected immediately. */
+  /** Reads with strong consistency, so that a new key works immediately and a revoked key is rejected immediately. */
   async findOperator(keyHash: string): Promise<OperatorKeyRecord | undefined> {
     const item = await this.read(RegistryRow.operatorKey, idOfKeyHash(keyHash));
     if (item === undefined) return undefined;
@@ -42,7 +42,7 @@ const identityProviderSetting = z.object({
   ).optional(),
 });
 
-/** Identifies operators by the configured identity provider, or by their keys if there is none. */
+/** Identifies operators by the configured identity provider or, without one, by their keys. */
 export function configuredOperators(
   { documents, clock, entropy, digest, variables }: Platform,
   registryTable: string,
@@ -52,14 +52,14 @@ export function configuredOperators(
     const operators = new DynamoDbOperatorKeys(documents, registryTable, { clock, entropy });
     return byOperatorKey({ operators, clock, digest });
   }
-  // Deployments with operator keys do not load this module.
+  // Loaded dynamically, so that deployments with operator keys do not load this module.
   const loaded = import('../identity-provider.ts').then(({ byIdentityProvider }) =>
     byIdentityProvider(provider, clock),
   );
   return async (authorization) => (await loaded)(authorization);
 }
 
-/** Returns functions that identify operators and the tenants for which they call. */
+/** Returns functions that identify operators, and the tenants on whose behalf they act. */
 export function operatorsForTenants(platform: Platform, registryTable: string) {
   const { documents, clock, entropy } = platform;
   return {

@@ -42,12 +42,12 @@ import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRowPrefix, keyRowKey } f
 /** The clock and randomness for the command line. */
 export const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
-/** Length of a secret key: 256 bits. */
+/** Length of a secret key, in bytes (256 bits). */
 const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
 /** Number of stored characters of a key: enough to distinguish two keys, too few to use one. */
 const HINT_LENGTH = 4;
-/** Number of rows per page that the command line reads. With the maximum number of pages, at most 100,000 rows. */
+/** Number of rows per page for the command line. With the maximum number of pages, it reads at most 100,000 rows. */
 const PAGE = 100;
 const MAX_PAGES = 1_000;
 /** Number of concurrent look-ups, each with two reads. */
@@ -85,9 +85,9 @@ export class UnknownTenantError extends Error {
 }
 
 /**
- * Creates tenants, and creates, rolls and revokes API keys, for an operator. Each change is written in one transaction
- * with its entry in the activity log. Among the deployed functions, only the operators' API may create and change keys,
- * and only keys of tenants. The command line can also create keys of operators.
+ * Creates tenants, and creates, rolls and revokes API keys. Used by operators. Each change is written in one
+ * transaction with its entry in the activity log. Of the deployed functions, only the operators' API may create and
+ * change keys, and only those of tenants. The command line can also create operators' keys.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
@@ -114,7 +114,7 @@ export class TenantAdministration implements KeyAdministration {
 
   /**
    * Creates a tenant.
-   * @param id an existing tenant with this id is not changed.
+   * @param id the tenant's id; an existing tenant with this id is not changed
    * @default a random id
    */
   async createTenant(name: string, id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`)): Promise<TenantId> {
@@ -125,7 +125,7 @@ export class TenantAdministration implements KeyAdministration {
 
   /**
    * Creates an API key.
-   * @returns the key. It cannot be read again, because only its hash is stored
+   * @returns the secret key, which cannot be retrieved later, because only its hash is stored
    * @throws UnknownTenantError if the tenant does not exist
    */
   async createApiKey(wanted: NewApiKey): Promise<string> {
@@ -144,7 +144,7 @@ export class TenantAdministration implements KeyAdministration {
         ...this.#recordRows(recordOf, summary),
         tenantExists(this.#table, owner),
         ...this.#newKeyRows(row),
-        // Payments require an API key, so these rows list all owners without a scan.
+        // Payments require an API key, so these rows cover all owners, and listing owners needs no scan.
         { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
       ],
       {
@@ -159,7 +159,7 @@ export class TenantAdministration implements KeyAdministration {
 
   /**
    * Creates an operator's key.
-   * @returns the key. It cannot be read again, because only its hash is stored
+   * @returns the secret key, which cannot be retrieved later, because only its hash is stored
    */
   async createOperatorKey(wanted: NewOperatorKey): Promise<string> {
     const { key, row } = this.#newKey(wanted);
@@ -174,7 +174,7 @@ export class TenantAdministration implements KeyAdministration {
 
   /**
    * Replaces a key.
-   * @returns the new key; undefined if there is no such valid key, or it was already replaced
+   * @returns the new secret key; undefined if no such valid key exists, or it was already replaced
    */
   async rollKey(id: KeyId, overlapSeconds: number): Promise<string | undefined> {
     return (await this.makeSuccessor(id, overlapSeconds))?.key;
@@ -189,7 +189,7 @@ export class TenantAdministration implements KeyAdministration {
     const { key, row } = this.#newKey({ ...rightsOf(old), ...lifetime });
     const summary = { id: idOfKeyHash(row.keyHash), ...row };
     const endsAtMs = Math.min(expiresAtMs ?? Number.MAX_SAFE_INTEGER, nowMs + overlapSeconds * 1000);
-    // Of two concurrent rolls, the second finds the successor of the first and writes nothing.
+    // Of two concurrent rolls, the second finds the first one's successor and writes nothing.
     const change = [
       ...this.#recordRows(recordOf, summary),
       this.#update(old, { expiresAtMs: endsAtMs, rolledTo: summary.id }),
@@ -204,14 +204,14 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Revokes a key. Takes effect immediately in processes that have not cached the key, and within ten seconds in all
-   * other processes. The command line may revoke the last key of an owner, because it can create another key.
+   * Revokes a key. Processes that have cached the key reject it within ten seconds, all others immediately. The command
+   * line may revoke the last owner key, because it can create another one.
    *
    *   A revokes B ── reads B, A ── B revoked if A is valid ✓
    *   B revokes A ──── reads A, B ──── A revoked if B is valid ✗ ── reads A: no other key is valid
    *
    * @returns false if the key does not exist or was already revoked
-   * @throws LastOwnerKeyError if an operator tries to revoke the only valid key of an owner
+   * @throws LastOwnerKeyError if an operator tries to revoke the last valid owner key
    */
   async revokeKey(id: KeyId): Promise<boolean> {
     return rounds(`the key ${id}`, async () => {
@@ -224,8 +224,8 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Returns the condition that another owner key is valid, if this key belongs to an owner. A replaced key expires soon
-   * and does not count.
+   * Builds the condition that another owner key is valid, if this key is an owner key. A replaced key does not count,
+   * because it expires soon.
    */
   async #otherOwner(key: StoredApiKey | StoredOperatorKey): Promise<readonly TransactItem[]> {
     const nowMs = this.#pacing.clock.nowMs();
@@ -264,9 +264,7 @@ export class TenantAdministration implements KeyAdministration {
     return [this.#newRow({ ...keyRowKey(kindOf(row), id), ...row }), this.#newRow(place)];
   }
 
-  /**
-   * Returns the change of a key, conditional on the key not being revoked and, for a replacement, not already replaced.
-   */
+  /** Builds the update of a key. It fails if the key is revoked or, for a replacement, already replaced. */
   #update(
     key: StoredApiKey | StoredOperatorKey,
     fields: Readonly<Partial<Pick<StoredApiKey, 'expiresAtMs' | 'revokedAtMs' | 'rolledTo'>>>,
@@ -334,7 +332,7 @@ export class TenantAdministration implements KeyAdministration {
     const { limit } = page;
     const found: KeySummary[] = [];
     let next: Page<KeyId> | undefined = page;
-    // A page of ids can have fewer keys than ids, if an operator deleted rows.
+    // A page can have fewer keys than ids if an operator has deleted rows.
     for (let pages = 0; next !== undefined && found.length < limit && pages < MAX_PAGES; pages += 1) {
       const rows = await this.#page(keysOf(owner), next);
       const ids = rows.map((item) => item[KeyAttribute.sort] as KeyId);
@@ -388,7 +386,7 @@ export class TenantAdministration implements KeyAdministration {
 }
 
 /**
- * Returns the id of a key.
+ * Returns the key id for a key or an id.
  * @param text a key, or its id
  * @returns undefined when `text` is neither
  */
@@ -401,7 +399,7 @@ export function idOfApiKey(key: string): KeyId {
   return idOfKeyHash(hashOfApiKey(key));
 }
 
-/** Returns the lower-case hexadecimal SHA-256 of a key, by which the key is found. */
+/** Returns the lower-case hexadecimal SHA-256 of a key. The key is found by this hash. */
 export function hashOfApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
@@ -412,7 +410,7 @@ export function parseKey(item: Record<string, unknown>): StoredApiKey | StoredOp
   return { ...row, tenantId: tenantId(row.tenantId) };
 }
 
-/** Returns the rights that a rolled key passes to its successor. */
+/** Returns the rights that a rolled key's successor gets. */
 function rightsOf(key: StoredApiKey | StoredOperatorKey): NewApiKey | NewOperatorKey {
   if ('operator' in key) return { operator: key.operator, role: key.role };
   return { tenantId: key.tenantId, mode: key.mode, scopes: key.scopes, name: key.name };
@@ -439,7 +437,7 @@ function kindOf(key: StoredApiKey | StoredOperatorKey): KeyRowPrefix {
   return 'operator' in key ? RegistryRow.operatorKey : RegistryRow.apiKey;
 }
 
-/** Returns the partition that lists the ids of the keys of a tenant or, without a tenant, of operators. */
+/** Returns the partition with the ids of a tenant's keys or, without a tenant, of the operators' keys. */
 function keysOf(owner: TenantId | undefined): string {
   return owner === undefined ? RegistryRow.operatorKeys : `${RegistryRow.apiKeys}${owner}`;
 }
@@ -452,7 +450,7 @@ function expiry({ expiresAtMs }: { readonly expiresAtMs?: number }): Readonly<Re
   return expiresAtMs === undefined ? {} : { expires: new Date(expiresAtMs).toISOString() };
 }
 
-/** Returns the write of a request's idempotency record, for the transaction of its effect. */
+/** Builds the write of a request's idempotency record, for the same transaction as the request's effect. */
 export function newRecord(recordTable: string, record: EffectRecord): TransactItem {
   const Item = effectRecordItem(record);
   return { Put: { TableName: recordTable, Item, ConditionExpression: RECORD_IS_NEW } };

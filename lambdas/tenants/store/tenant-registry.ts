@@ -26,7 +26,7 @@ export function keyRowKey(row: KeyRowPrefix, id: KeyId): Record<string, string> 
   return { [KeyAttribute.partition]: `${row}${id}`, [KeyAttribute.sort]: 'KEY' };
 }
 
-/** Returns the key of the row with the last use of an API key. */
+/** Returns the key of the row that stores an API key's last use. */
 export function apiKeyUseKey(id: KeyId): Record<string, string> {
   return { [KeyAttribute.partition]: `${RegistryRow.apiKeyUse}${id}`, [KeyAttribute.sort]: 'USE' };
 }
@@ -58,7 +58,7 @@ export class KeyRows {
 }
 
 export class DynamoDbApiKeyRegistry extends KeyRows implements ApiKeyRegistry {
-  /** Reads strongly consistently, so that a new key works and a revoked key is rejected immediately. */
+  /** Reads with strong consistency, so that a new key works immediately and a revoked key is rejected immediately. */
   async findByHash(keyHash: string): Promise<ApiKeyRecord | undefined> {
     const item = await this.read(RegistryRow.apiKey, idOfKeyHash(keyHash));
     if (item === undefined) return undefined;
@@ -67,7 +67,7 @@ export class DynamoDbApiKeyRegistry extends KeyRows implements ApiKeyRegistry {
   }
 }
 
-/** Derives the id of a key from its hash. A key is found by its id, and the id can be computed from the key. */
+/** Derives the id of a key from its hash. The row of a key is found by this id, which can be computed from the key. */
 export function idOfKeyHash(keyHash: string): KeyId {
   return keyIdOf(Buffer.from(keyHash, 'hex'));
 }

@@ -8,7 +8,7 @@ import type { Account } from '../../payments/domain/posting.ts';
 import type { ChainId } from '../../payments/ids.ts';
 
 /**
- * Defines how the lists of the Views are stored. Partition names and sort keys are defined only in this file.
+ * Defines how the lists of the Views are stored. Only this file defines partition names and sort keys.
  *
  * | list                     | partition                         | found by     |
  * |--------------------------|-----------------------------------|--------------|
@@ -24,13 +24,13 @@ import type { ChainId } from '../../payments/ids.ts';
  * | entries of an account    | `BOOK#owner#account#shard`        | table        |
  * | totals of days           | `TOTAL#owner`                     | table        |
  *
- * An owner is a tenant and a mode. Rows are sorted by time, then id. A row of the table can be in one list of the index
- * as well: its attribute `list` names the partition there, and DynamoDB moves the entry when the attribute changes. To
- * add a filter, name its partition here; to include rows of the table in the filtered list, set their `list`, or write
- * separate rows.
+ * An owner is a tenant and a mode. Rows are sorted by time, then id. A row of the table can also be in one list of the
+ * index: its attribute `list` names the partition there, and DynamoDB moves the index entry when the attribute changes.
+ * To add a filter, name its partition here. To include rows of the table in the filtered list, set their `list`, or
+ * write separate rows.
  */
 
-/** One tenant in one mode. No query of the Views reads rows of two owners. */
+/** A tenant in a mode. No query of the Views reads rows of more than one owner. */
 export interface ViewOwner {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -42,10 +42,13 @@ export interface ViewKey {
   readonly sort: string;
 }
 
-/** The partitions that together are one list. Each row is in exactly one of the partitions. */
+/** The partitions that together form one list. Each row is in exactly one of them. */
 export interface ViewList {
   readonly partitions: readonly string[];
-  /** Set for partitions of the index `lists`, which is eventually consistent. @default partitions of the table */
+  /**
+   * True for partitions of the index `lists`, which is eventually consistent.
+   * @default partitions of the table
+   */
   readonly indexed?: true;
 }
 
@@ -64,8 +67,8 @@ export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: Pay
 }
 
 /**
- * Returns the partition of one reference. Not sharded: at most one payment of a reference has not failed, and failed
- * payments are few.
+ * Returns the partition of one reference. Not sharded, because it is small: failed payments are rare, and at most one
+ * payment per reference has not failed.
  */
 export function referencePartition(owner: ViewOwner, reference: string): string {
   return `${ViewsRow.reference}${owned(owner)}#${reference}`;
@@ -143,7 +146,7 @@ function typeShard(owner: ViewOwner, type: PublicEventType, shard: number): stri
 
 // ---------------------------------------------------------------------------------------------------------------- books
 
-/** Returns the sort key of an entry: by time, then payment, then sequence. */
+/** Returns the sort key of an entry. Entries are sorted by time, then payment, then sequence. */
 export function entrySortKey({
   occurredAtMs,
   paymentId,
@@ -169,8 +172,8 @@ function bookShard(owner: ViewOwner, book: Account | 'all', shard: number): stri
 }
 
 /**
- * Returns the partition of an owner's daily totals, with one row per closed day. No row is updated per payment, so no
- * row is hot.
+ * Returns the partition of an owner's daily totals, with one row per closed day. There is no hot row, because payments
+ * do not update these rows.
  */
 export function totalsPartition(owner: ViewOwner): string {
   return `${ViewsRow.total}${owned(owner)}`;
@@ -182,7 +185,7 @@ export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
 
 // ---------------------------------------------------------------------------------------------------------------- other
 
-/** Returns the key of the row that marks an event as projected. Every event has such a row, public or not. */
+/** Returns the key of the row that marks an event as projected. Every event, public or not, has such a row. */
 export function projectedKey(chainId: ChainId, sequence: number): ViewKey {
   return { partition: `${ViewsRow.projected}${chainId}`, sort: sequenceDigits(sequence) };
 }
@@ -208,11 +211,11 @@ export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boole
 
 // --------------------------------------------------------------------------------------------------------------- places
 
-/** Sort keys that sort before and after all rows of a partition. */
+/** Bounds that sort before and after all sort keys of a partition. */
 export const FIRST_PLACE = '0';
 export const LAST_PLACE = ':';
 
-/** Parses the time in a sort key to Unix milliseconds. */
+/** Parses the time in a sort key, in Unix milliseconds. */
 export function timeOf(place: string): number {
   return Number(place.slice(0, TIME_DIGITS));
 }

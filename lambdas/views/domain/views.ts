@@ -26,21 +26,21 @@ import {
 import { type Counted, countedOf } from './volumes.ts';
 
 /**
- * A row of the Views. The same event always produces the same row. Rows of payments and events hold no copy of the
- * object: a list reads the object from the Ledger. So a row is below a kilobyte whatever the payment carries, and
+ * A row of the Views. The same event always produces the same row. Rows of payments and events do not copy the object,
+ * which lists read from the Ledger. A row is therefore smaller than a kilobyte, however large the payment is, and
  * contains no personal data.
  */
 export interface ViewRow extends ViewKey {
-  /** The list of the index that also contains the row. */
+  /** Index partition that also contains the row. */
   readonly list?: string;
-  /** The payment or order from which the row is derived. Absent in a day's total. */
+  /** Id of the payment or order from which the row is derived. Absent in a daily total. */
   readonly chainId?: ChainId;
   readonly sequence: number;
   /** Content as JSON. */
   readonly body: string;
 }
 
-/** The rows that one event implies. */
+/** The rows that result from one event. */
 export interface EventViews {
   readonly owner: ViewOwner;
   readonly occurredAtMs: number;
@@ -49,17 +49,17 @@ export interface EventViews {
   /** Rows that never change and are the same for every event of the payment. Written before the first head. */
   readonly ofReference: readonly ViewRow[];
   /**
-   * The payment or order after this event, and the dispute that the event is about. Each replaces the head of an
-   * earlier event, never the head of a later event.
+   * The current state of the payment or order after this event, and of the dispute that the event concerns. Each head
+   * replaces an earlier event's head, never a later one's.
    */
   readonly heads: readonly ViewRow[];
-  /** Written last: if this row exists, all rows above were written. */
+  /** Marks the event as projected. Written last, so if it exists, all rows above were written. */
   readonly projectedMark: ViewRow;
 }
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the UTC midnight at or before `ms`, in Unix milliseconds. */
+/** Returns the start of the UTC day of `ms`, in Unix milliseconds. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }
@@ -71,7 +71,7 @@ export function viewsOf(event: PayonceEvent): EventViews {
 function orderViews(event: OrderEvent): EventViews {
   const owner = { tenantId: event.tenant, mode: event.mode };
   const { id, type, sequence, data } = event.event;
-  // As rendered by `orderObject`.
+  // `orderObject` rendered these fields.
   const { id: chainId, status, created } = data.object as unknown as OrderFields;
   return {
     owner,
@@ -96,7 +96,7 @@ function paymentViews(event: PaymentEvent): EventViews {
   const owner = { tenantId: event.tenant, mode: event.mode };
   const { occurredAtMs } = event;
   const { id, type, sequence } = event.event;
-  // As rendered by `paymentObject`.
+  // `paymentObject` rendered these fields.
   const payment = event.payment as PaymentEvent['payment'] & PaymentFields;
   const { id: paymentId, status, amount: amountMinor, currency, reference } = payment;
   const sort = createdSortKey(payment.created, paymentId);
@@ -125,13 +125,13 @@ function disputeHead(owner: ViewOwner, { event }: PaymentEvent, chainId: Payment
   const { data, sequence } = event;
   const { object } = data;
   if (object['object'] !== 'dispute') return [];
-  // As rendered by `disputeObject`.
+  // `disputeObject` rendered these fields.
   const { id, created, status } = object as unknown as DisputeFields;
   const body = JSON.stringify({ status } satisfies DisputeHeadBody);
   return [{ partition: disputePartition(owner), sort: createdSortKey(created, id), chainId, sequence, body }];
 }
 
-/** Returns whether the event is visible to merchants. */
+/** Reports whether events of this type are visible to merchants. */
 export function isPublicType(type: string): type is PublicEventType {
   return PUBLIC_EVENT_TYPES.some((each) => each === type);
 }
@@ -180,7 +180,7 @@ export interface DisputeHeadBody {
   readonly status: Dispute['status'];
 }
 
-/** The content of an event's row. The volumes of days are sums of these rows. */
+/** The content of an event's row. Daily volumes are sums of these rows. */
 export type EventBody = Counted;
 
 function eventRow(
@@ -209,8 +209,8 @@ export interface PostingRow {
 }
 
 /**
- * The account without rows of its own. Almost every set of postings moves money at the processor, so the entries of
- * this account are read from the list of all postings.
+ * The account that has no rows of its own. Almost every set of postings moves money at the processor, so this account's
+ * entries are read from the list of all postings.
  */
 export const IMPLICIT_ACCOUNT: Account = 'processor_clearing';
 

@@ -1,7 +1,7 @@
 import { type EventObject, PUBLIC_EVENT_TYPES, type PublicEventType } from '../../events/domain/event.ts';
 import { invariant } from '../../kernel/invariant.ts';
 
-/** The contribution of an event to the volume of its day. */
+/** The contribution of an event to its day's volume. */
 export interface Counted {
   readonly type: PublicEventType;
   readonly currency: string;
@@ -9,12 +9,12 @@ export interface Counted {
   readonly amountMinor: number;
 }
 
-/** The number of events of a type in one currency on one day, and the sum of their amounts. */
+/** The number and total amount of one type's events, in one currency on one day. */
 export interface Volume {
   readonly type: PublicEventType;
   readonly currency: string;
   readonly count: number;
-  /** Minor units, as `bigint`, because a number would silently lose digits. */
+  /** Amount in minor units. A `bigint`, because a number would silently lose digits. */
   readonly amount: bigint;
 }
 
@@ -24,8 +24,8 @@ export type Volumes = ReadonlyMap<string, Volume>;
 export const NO_VOLUMES: Volumes = new Map();
 
 /**
- * Returns the amount of an event: the captured amount for `payment.completed`, otherwise the amount of the payment,
- * order, refund or dispute that the event concerns.
+ * Returns an event's contribution to the volume of its day. The amount is the captured amount for `payment.completed`,
+ * otherwise the amount of the payment, order, refund or dispute that the event concerns.
  */
 export function countedOf(type: PublicEventType, { data }: Pick<EventObject, 'data'>): Counted {
   const { object } = data;

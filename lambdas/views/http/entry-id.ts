@@ -3,20 +3,26 @@ import { parsePaymentId } from '../../payments/ids.ts';
 import type { BooksOwner, EntryPosition } from '../use/ledger-reader.ts';
 
 const PREFIX = 'ent_';
-/** Time, payment, sequence, leg, checksum. */
+/** Pattern of a decoded entry id: time, payment, sequence, leg, checksum. */
 const SPELLED =
   /^(?<at>0|[1-9]\d{0,14}) (?<payment>\S+) (?<sequence>[1-9]\d{0,5}) (?<leg>0|[1-9]\d{0,3}) (?<checksum>[0-9a-f]{12})$/;
-/** 48 bits are enough to reject invented ids. In addition, every read is limited to its owner. */
+/**
+ * Length of the checksum in bytes. 48 bits are enough to reject invented ids, and every read is limited to its owner
+ * anyway.
+ */
 const CHECKSUM_BYTES = 6;
 
-/** The id of an entry, which is also a page cursor. Valid for its owner only. */
+/** Returns the id of an entry, which is also a page cursor. It is valid only for its owner. */
 export function entryId(digest: Pick<Digest, 'sha256'>, owner: BooksOwner, position: EntryPosition): string {
   const { occurredAtMs, paymentId, sequence, leg } = position;
   const place = `${occurredAtMs} ${paymentId} ${sequence} ${leg}`;
   return PREFIX + Buffer.from(`${place} ${checksum(digest, owner, place)}`).toString('base64url');
 }
 
-/** @returns undefined when the text is not an id of an entry of this owner */
+/**
+ * Parses the id of an entry.
+ * @returns undefined when the text is not the id of one of this owner's entries
+ */
 export function parseEntryId(
   digest: Pick<Digest, 'sha256'>,
   owner: BooksOwner,

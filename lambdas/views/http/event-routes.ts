@@ -48,7 +48,7 @@ const getEvent = reading({
   scope: Scopes.eventsRead,
   handle: async ({ tools, caller, request, id }: ReadingCall<EventsTools>) => {
     const own = await readOwnEvent(tools, caller, id);
-    // An event that is missing, not public, or of another tenant or mode gets the same answer.
+    // An event that is missing, not public, or from another tenant or mode gets the same response.
     if (own === undefined) return refusal(problem('not_found', 'There is no such event.'), request);
     return found({ ...own.event });
   },
@@ -62,5 +62,5 @@ const getEvent = reading({
   },
 });
 
-/** The routes of the events API and of the reports about events. They only read. */
+/** The read-only routes of the events API and of the reports about events. */
 export const EVENT_ROUTES: readonly TenantEndpoint<EventsTools>[] = [getEvents, getEvent, getVolumes];

@@ -17,7 +17,10 @@ import { type DirectedBalance, readBalances } from '../use/read-balances.ts';
 import { entryId, parseEntryId } from './entry-id.ts';
 import { balanceList, ledgerEntry, ledgerEntryList } from './list-answers.ts';
 
-/** Entries and balances are read from the Views, which lag behind by seconds; the entries of one payment are not. */
+/**
+ * Entries and balances are read from the Views, which lag by seconds. This does not apply to the entries of a single
+ * payment.
+ */
 export interface LedgerReadTools extends ListEntriesTools {
   readonly digest: Digest;
 }
@@ -91,7 +94,8 @@ async function listEntriesOf(call: ReadingCall<LedgerReadTools, typeof entriesQu
       'Too many entries in other currencies lie in this range. Narrow it with from and to, or take a smaller limit.';
     return refusal(problem('invalid_request', detail, 'currency'), request);
   }
-  // The same answer for a missing payment and for one of another tenant or mode. It does not repeat the id.
+  // Another tenant's or mode's payment gets the same response as a missing payment. The response does not repeat the
+  // id.
   if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), request);
   const data = outcome.entries.map((entry) => entryObject(tools.digest, caller, entry));
   return found({ object: 'list', data, has_more: outcome.hasMore });
@@ -102,7 +106,7 @@ function tooRareOrThrow(error: unknown): 'too_rare' {
   throw error;
 }
 
-/** Amounts in minor units, the time in Unix seconds. */
+/** Renders an entry for the API, with amounts in minor units and the time in Unix seconds. */
 function entryObject(digest: Digest, owner: BooksOwner, entry: LedgerEntry): Record<string, unknown> {
   const { paymentId, sequence, type, account, direction, amountMinor, currency, occurredAtMs } = entry;
   return {
@@ -133,7 +137,7 @@ const getEntry = reading({
   },
 });
 
-/** The id contains the entry's place, so one transition is read. */
+/** Reads the single transition that the id names, because the id contains the entry's position. */
 async function showEntry({ tools, caller, request, id }: ReadingCall<LedgerReadTools>): Promise<Handled> {
   const place = parseEntryId(tools.digest, caller, id);
   const page = place === undefined ? undefined : { afterSequence: place.sequence - 1, limit: 1 };
@@ -193,7 +197,7 @@ async function showBalances(call: ReadingCall<LedgerReadTools, typeof balancesQu
   }
 }
 
-/** Amounts in minor units. */
+/** Renders a balance for the API, with amounts in minor units. */
 function balanceObject({ account, currency, debitMinor, creditMinor, normal, balanceMinor }: DirectedBalance) {
   return {
     object: 'balance',
@@ -206,5 +210,5 @@ function balanceObject({ account, currency, debitMinor, creditMinor, normal, bal
   };
 }
 
-/** Entries and balances of the Ledger. They only read. */
+/** The read-only routes for entries and balances of the Ledger. */
 export const LEDGER_READ_ROUTES: readonly TenantEndpoint<LedgerReadTools>[] = [getEntries, getEntry, getBalances];

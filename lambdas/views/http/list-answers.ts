@@ -6,7 +6,7 @@ import { account } from '../../payments/http/payment-answers.ts';
 import { dispute, payment, shownAmount, unixSeconds } from '../../payments/http/payment-objects.ts';
 import { MAX_EXAMINED } from '../use/list-page.ts';
 
-/** Schemas of the answers that are read from the Views. */
+/** Response schemas of the lists that are read from the Views. */
 
 export const LAGS =
   'The list is derived from events and lags by about a second; objects that are read by id do not lag.';

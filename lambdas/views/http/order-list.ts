@@ -20,7 +20,7 @@ export const ordersQuery = z
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
-/** The route that lists orders. Read-only. */
+/** Read-only route that lists orders. */
 export const getOrders = reading({
   path: '/v1/orders',
   scope: Scopes.paymentsRead,

@@ -12,7 +12,7 @@ import { type ListDisputesTools, listDisputes } from '../use/list-disputes.ts';
 import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 import { disputeList, LAGS, paymentList } from './list-answers.ts';
 
-/** The lists of payments and disputes. The API documents are generated from their query schemas. */
+/** Routes that list payments and disputes. The API documents are generated from their query schemas. */
 
 /** Filters that are also available to operators. */
 export const paymentFilters = {
@@ -30,7 +30,7 @@ const paymentsQuery = z
     ...paymentFilters,
     charge_id: z
       .string()
-      // In the path of a request to the processor, a segment of only dots would name another resource.
+      // The id becomes a path segment of a processor request, where a segment of only dots would name another resource.
       .regex(
         /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/,
         'must be the id of a charge: 1 to 255 letters, digits, dashes or _, and dots within',
@@ -104,5 +104,5 @@ const getDisputes = reading({
   },
 });
 
-/** The lists of payments and disputes. They only read. */
+/** Read-only routes that list payments and disputes. */
 export const PAYMENT_LIST_ROUTES: readonly TenantEndpoint<ListPaymentsTools>[] = [getPayments, getDisputes];

@@ -9,9 +9,9 @@ import { type ProjectTools, projectEvent } from '../use/project-event.ts';
  * close the remaining days.
  */
 const DAYS_AT_ONCE = 2;
-/** Days are closed an hour after their end. Milliseconds. */
+/** Delay between the end of a day and its closing, in milliseconds. */
 const HOUR_MS = 60 * 60 * 1000;
-/** Wait before the next attempt when closing failed or a rival is closing the days. Milliseconds. */
+/** Wait before the next attempt to close days, after a failure or while a rival closes them, in milliseconds. */
 const BUSY_MS = 60_000;
 /** Maximum number of owners in memory. Evicting an owner costs a few reads. */
 const MAX_REMEMBERED = 10_000;
@@ -21,12 +21,12 @@ export interface ProjectorTools extends CloseDaysTools, ProjectTools {
 }
 
 /**
- * Writes events into the Views, and closes the ended days of the owners of these events. An owner without events has
- * nothing to sum.
+ * Writes events into the Views and closes the completed days of their owners. An owner without events has nothing to
+ * sum.
  */
 export class Projector {
   readonly #tools: ProjectorTools;
-  /** Time before which no day needs closing, by owner. Unix milliseconds. */
+  /** Time, by owner, before which no day needs closing, in Unix milliseconds. */
   readonly #restsUntilMs = new Map<string, number>();
 
   constructor(tools: ProjectorTools) {
@@ -34,7 +34,7 @@ export class Projector {
   }
 
   /**
-   * Projects one event and closes ended days.
+   * Projects one event and closes completed days.
    * @throws as {@link projectEvent}
    */
   async take(event: PayonceEvent): Promise<'projected' | 'projected_before'> {
@@ -43,7 +43,7 @@ export class Projector {
     return projected;
   }
 
-  /** Closes ended days. After a failure, a later event retries: closed days only make reading balances faster. */
+  /** Closes completed days. After a failure, a later event retries, because closed days only speed up balance reads. */
   async #closeDays(owner: ViewOwner): Promise<void> {
     const name = `${owner.tenantId}#${owner.mode}`;
     const nowMs = this.#tools.clock.nowMs();

@@ -14,7 +14,7 @@ import { PAYMENT_LIST_ROUTES } from './payment-lists.ts';
 
 export type ReadTools = ReadChargesTools & ListPaymentsTools & EventsTools & LedgerReadTools;
 
-/** The routes of the function that only reads: payments and their parts, events and reports, entries and balances. */
+/** Routes of the read-only function: payments and their parts, events, reports, ledger entries and balances. */
 export const READ_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   getPayment,
   getTransitions,
@@ -26,5 +26,5 @@ export const READ_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   ...LEDGER_READ_ROUTES,
 ];
 
-/** The routes of all functions at the same paths, in the order in which `Allow` lists their methods. */
+/** Routes of all functions that share these paths, in the order in which `Allow` lists their methods. */
 export const READ_PATHS: readonly RoutePath[] = [...Object.values(PAYMENT_POSTS), ...READ_ROUTES];

@@ -12,7 +12,10 @@ import { type DayVolume, readVolumes } from '../use/read-volumes.ts';
 import type { ViewStore } from '../use/view-store.ts';
 import { volumeList } from './list-answers.ts';
 
-/** Maximum range: a quarter. With ten currencies, about ten thousand rows, below a megabyte. Days. */
+/**
+ * Maximum range of a report, in days: a quarter. With ten currencies, this is about ten thousand rows, below a
+ * megabyte.
+ */
 const MAX_DAYS = 92;
 
 /** The API documents are generated from this schema. */

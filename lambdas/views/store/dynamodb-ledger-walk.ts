@@ -9,7 +9,7 @@ import { transitionSort } from '../../payments/store/items.ts';
 import type { LedgerWalk } from '../use/ledger-walk.ts';
 import type { WalkPage, WalkStep } from '../use/view-store.ts';
 
-/** Number of rows per step: a few hundred kilobytes. */
+/** Rows per step, a few hundred kilobytes in total. */
 const PAGE = 250;
 
 /** Scans the whole Ledger. Only for operators' commands. */
@@ -29,7 +29,7 @@ export class DynamoDbLedgerWalk implements LedgerWalk {
       TableName: this.#table,
       Segment: segment,
       TotalSegments: segments,
-      // Every payment and every order has a first transition.
+      // Finds each payment and each order once, by its first transition.
       FilterExpression: '#sk = :first',
       ProjectionExpression: '#pk',
       ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },

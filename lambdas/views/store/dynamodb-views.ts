@@ -15,7 +15,7 @@ import { queryRange } from './query-range.ts';
 const { partition: PK, sort: SK } = KeyAttribute;
 const { name: INDEX, partitionKey: LIST } = ViewsTable.listsIndex;
 
-/** Number of rows per step of a walk: a few hundred kilobytes. */
+/** Rows per step of a walk, a few hundred kilobytes in total. */
 const WALK_PAGE = 200;
 
 const rowItem = z.object({
@@ -27,7 +27,7 @@ const rowItem = z.object({
   body: z.string(),
 });
 
-/** The Views table: rows of text under the keys defined in `domain/lists.ts`. */
+/** Stores the Views in DynamoDB as rows of text, under the keys defined in `domain/lists.ts`. */
 export class DynamoDbViews implements ViewStore, ViewWalk {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -39,7 +39,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
     this.#pacing = pacing;
   }
 
-  /** Writes rows, each by its own concurrent call: an event has few rows, and each is in a different partition. */
+  /** Writes the rows concurrently, one call per row, because an event has few rows, each in a different partition. */
   async put(rows: readonly ViewRow[]): Promise<void> {
     await Promise.all(
       rows.map((row) =>

@@ -13,8 +13,8 @@ const { name: index, partitionKey, sortKey } = RegistryTable.emailIndex;
 const entry = z.object({ [KeyAttribute.partition]: z.string(), [partitionKey]: z.string(), [sortKey]: z.string() });
 
 /**
- * Lists the payments and orders of an e-mail address, by an index of the details rows in the Registry. The index is
- * eventually consistent, and an erasure removes the index entry together with the row.
+ * Lists the payments and orders of an e-mail address from an index of the details rows in the Registry. The index is
+ * eventually consistent. An erasure removes a row and its index entry together.
  */
 export function emailIndex(
   client: DynamoDBDocumentClient,

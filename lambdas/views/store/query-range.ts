@@ -7,7 +7,7 @@ import type { Item } from '../../kernel/platform/items.ts';
 import type { ViewRow } from '../domain/views.ts';
 import type { ViewRange } from '../use/view-store.ts';
 
-/** A table or an index with text keys whose items are rows of lists. */
+/** Table or index whose items are list rows with text keys. */
 export interface RowSource {
   readonly client: DynamoDBDocumentClient;
   readonly pacing: Pacing;
@@ -45,7 +45,7 @@ export async function queryRange(source: RowSource, range: ViewRange): Promise<r
       ExpressionAttributeValues: { ':pk': partition, ':from': from, ':until': until },
       ScanIndexForward: !descending,
       ConsistentRead: consistent,
-      // BETWEEN includes the end, which is outside the range.
+      // One extra row, because BETWEEN includes the end, which the range excludes.
       Limit: limit + 1 - rows.length,
       ...defined({ ExclusiveStartKey: next }),
     };

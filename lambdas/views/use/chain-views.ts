@@ -22,12 +22,12 @@ export interface LedgerTools {
 /** All rows that the Ledger implies for one payment or order. */
 export interface ChainViews {
   readonly owner: ViewOwner;
-  /** The rows by event, newest event first, so that a rebuild writes each head only once. */
+  /** Rows of each event, newest event first, so that a rebuild writes each head only once. */
   readonly events: readonly EventViews[];
 }
 
 /**
- * Reads the rows implied by one payment or order from the Ledger, strongly consistent.
+ * Reads one payment or order from the Ledger, strongly consistent, and derives its rows.
  * @returns undefined when no such payment or order exists
  */
 export async function readChainViews(tools: LedgerTools, id: ChainId): Promise<ChainViews | undefined> {
@@ -64,7 +64,7 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
 /**
  * Compares the implied rows with the stored rows.
  * @returns the keys of implied rows that are missing or differ, assuming that all events were projected. `seen` rows
- * are not compared: if such a row is missing, the event is published again
+ * are not compared, because an event without a `seen` row is published again
  */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
   const implied = [
@@ -81,8 +81,8 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Chai
 }
 
 /**
- * Returns whether the Ledger implies this row of a payment or an order now, or did so earlier, because the Views can
- * lag behind.
+ * Reports whether the Ledger implies this row now or implied it earlier. Earlier rows count because the Views can lag
+ * behind.
  */
 export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewRow): Promise<boolean> {
   // The row of a reference has no sequence, because every event of the payment implies it.
@@ -106,8 +106,8 @@ async function viewsAt(
 }
 
 /**
- * Rewrites the heads, and the row of the reference. A newer head is kept, because it was written by the projector since
- * the read. A head that the Ledger never implied is replaced in place, so that the object is never missing from a list.
+ * Rewrites the heads and the reference row. Keeps a newer head, which the projector wrote after the read. Overwrites a
+ * head that the Ledger never implied in place, so that the object is never missing from a list.
  */
 export async function restoreHeads(views: ViewStore, { events }: ChainViews): Promise<void> {
   await views.put(events.slice(0, 1).flatMap(({ ofReference }) => ofReference));

@@ -9,12 +9,13 @@ export interface CloseAllDaysTools extends CloseDaysTools {
 
 /** Number of days per batch. A typical day takes much less than a second; the deadline is checked between batches. */
 const DAYS_AT_ONCE = 5;
-/** Maximum number of batches: five years, for an owner whose days were never closed. */
+/**
+ * Maximum number of batches per owner (400 × 5 days, more than five years), enough for an owner whose days were never
+ * closed.
+ */
 const MAX_BATCHES = 400;
 
-/**
- * Creates the job that closes the ended days of all tenants and modes, owner by owner. The counts of the job are days.
- */
+/** Creates the job that closes the completed days of all tenants and modes, owner by owner. The job counts days. */
 export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
   return {
     page: async (cursor, limit) => {

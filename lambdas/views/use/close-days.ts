@@ -33,20 +33,21 @@ export interface CloseDaysTools {
 const SETTLED_AFTER_MS = 60 * 60 * 1000;
 /** Number of rows per query. A set of postings has a few hundred bytes, so a page stays below 1 MB. */
 const PAGE = 1_000;
-/** Maximum number of pages per partition and range: four million rows in total. */
+/** Maximum number of pages per partition and range (4,000 × 1,000 = 4 million rows). */
 const MAX_PAGES = 4_000;
-/** Maximum number of days: forty years. */
+/** Maximum number of daily totals per owner (about forty years). */
 const MAX_DAYS = 15_000;
 
 /**
- * Age after which a mark counts as left by a crashed closer, in milliseconds. Exceeds the time to sum the largest day.
+ * Age, in milliseconds, after which a mark is considered abandoned by a crashed closer. Exceeds the time to sum the
+ * largest day.
  */
 const MARK_MS = 5 * 60 * 1000;
 
 /**
- * The body of a day's row: a mark or a total. Balances ignore marks. From its mark, a closer sees whether the day has
- * changed, and rivals see that the day is being closed. If rivals replaced each other's marks, none of them would
- * finish.
+ * Body of a day's row: a mark or a total. A mark shows its closer whether the day has changed, and shows rivals that
+ * the day is being closed. Rivals do not replace each other's marks, because then none of them would finish. Balances
+ * ignore marks.
  */
 type TotalBody =
   | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
@@ -74,14 +75,14 @@ type StoredVolume = Omit<Volume, 'amount'> & {
 export interface ClosedDays {
   readonly closed: number;
   /**
-   * Whether days remain to be closed: more than `atMost`, days that changed during the closing, or days that a rival is
-   * closing.
+   * Whether days remain to be closed: days beyond `atMost`, days that changed during the closing, or days that a rival
+   * is closing.
    */
   readonly more: boolean;
 }
 
 /**
- * Sums the ended days, oldest first. Stores each sum as one row, which later balances read instead of the day's
+ * Closes completed days, oldest first. Stores each day's sums as one row, which balance reads use instead of the day's
  * entries. Several closers can run concurrently.
  */
 export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost: number): Promise<ClosedDays> {
@@ -112,7 +113,7 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
  */
 async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | undefined> {
   const range = { from: FIRST_PLACE, until: LAST_PLACE, limit: 1 };
-  // Public events, and the postings of all events.
+  // The first list holds the public events, the second the postings of all events.
   const lists = [eventList(owner, undefined), entryList(owner, 'all')];
   const first = await Promise.all(lists.map((list) => mergedRows(views, { ...list, ...range })));
   const times = first.flat().map(({ sort }) => timeOf(sort));
@@ -120,10 +121,10 @@ async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | 
 }
 
 /**
- * Writes a mark, sums the entries and the events, and replaces the mark by the total. A projector that adds an entry to
- * the day deletes the mark.
+ * Writes a mark, sums the entries and the events, and replaces the mark with the total. A projector that adds an entry
+ * to the day deletes the mark.
  *
- * @returns false when the day changed in the meantime, or a rival is closing it
+ * @returns false when the day has changed since the mark, or a rival is closing it
  */
 async function closeDay(
   { views, clock, entropy }: CloseDaysTools,
@@ -210,9 +211,9 @@ export async function totalRows(views: Pick<ViewStore, 'range'>, owner: ViewOwne
 }
 
 export interface Period {
-  /** Unix milliseconds, inclusive. */
+  /** Start of the period (inclusive), in Unix milliseconds. */
   readonly fromMs?: number;
-  /** Unix milliseconds, exclusive. */
+  /** End of the period (exclusive), in Unix milliseconds. */
   readonly untilMs?: number;
 }
 

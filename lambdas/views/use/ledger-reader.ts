@@ -3,10 +3,10 @@ import type { TransitionType } from '../../payments/domain/payment.ts';
 import type { Account, Posting } from '../../payments/domain/posting.ts';
 import type { ApiKeyRecord } from '../../tenants/api-key-registry.ts';
 
-/** The ledger of one tenant in one mode. */
+/** Owner of a ledger: one tenant in one mode. */
 export type BooksOwner = Pick<ApiKeyRecord, 'tenantId' | 'mode'>;
 
-/** The position of an entry: time, then payment, sequence and leg. */
+/** Position of an entry in the ledger, ordered by time, payment, sequence and leg. */
 export interface EntryPosition {
   readonly occurredAtMs: number;
   readonly paymentId: PaymentId;
@@ -15,7 +15,7 @@ export interface EntryPosition {
   readonly leg: number;
 }
 
-/** Compares by time, then payment, sequence and leg. */
+/** Compares two positions by time, then payment, sequence and leg. */
 export function byPosition(left: EntryPosition, right: EntryPosition): number {
   if (left.occurredAtMs !== right.occurredAtMs) return left.occurredAtMs - right.occurredAtMs;
   if (left.paymentId !== right.paymentId) return left.paymentId < right.paymentId ? -1 : 1;
@@ -29,11 +29,11 @@ export interface LedgerEntry extends EntryPosition, Posting {
 export interface EntryQuery extends BooksOwner {
   readonly account?: Account;
   readonly currency?: string;
-  /** Unix milliseconds, inclusive. */
+  /** Start of the time range (inclusive), in Unix milliseconds. */
   readonly fromMs?: number;
-  /** Unix milliseconds, exclusive. */
+  /** End of the time range (exclusive), in Unix milliseconds. */
   readonly untilMs?: number;
-  /** The position after which the entries begin. */
+  /** Position after which the page begins. */
   readonly after?: EntryPosition;
   readonly limit: number;
 }

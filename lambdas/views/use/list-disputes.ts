@@ -14,14 +14,14 @@ export interface ListDisputesTools {
   readonly store: PaymentStore;
 }
 
-/** The cursors are unvalidated dispute ids from the request. */
+/** Query for a page of disputes. Its cursors are dispute ids from the request, not yet validated. */
 export interface ListDisputes extends ListPage {
   readonly status?: Dispute['status'];
 }
 
 /**
- * Returns a page of the disputes of all of the caller's payments, newest first, each in its current state. The `body`
- * of a row is the API object. There is no list per status, because disputes are few and the rows contain their status.
+ * Returns a page of the caller's disputes, newest first, each in its current state. Each row's `body` is the API
+ * object. There is no separate list per status, because disputes are few and their rows contain the status.
  *
  * @throws RetryableError when the page cannot be read now
  */

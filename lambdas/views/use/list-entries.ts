@@ -19,28 +19,28 @@ export interface ListEntriesTools {
 }
 
 export interface ListEntries {
-  /** The unvalidated payment id from the request. */
+  /** Payment id from the request, not yet validated. */
   readonly payment?: string;
   readonly account?: Account;
   readonly currency?: string;
-  /** Unix milliseconds, inclusive. */
+  /** Start of the time range (inclusive), in Unix milliseconds. */
   readonly fromMs?: number;
-  /** Unix milliseconds, exclusive. */
+  /** End of the time range (exclusive), in Unix milliseconds. */
   readonly untilMs?: number;
   readonly after?: EntryPosition;
   readonly limit: number;
 }
 
 /**
- * For a payment of another tenant, the outcome is `not_found`, so that the answer reveals nothing about the payment.
+ * Outcome of listing entries. Another tenant's payment is `not_found`, so that the response reveals nothing about it.
  */
 export type ListEntriesOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly entries: readonly LedgerEntry[]; readonly hasMore: boolean };
 
 /**
- * Returns a page of the caller's entries, oldest first. The entries of one payment are read from its partition of the
- * Ledger.
+ * Returns a page of the caller's entries, oldest first. With a payment filter, reads the entries from the payment's
+ * partition of the Ledger.
  * @throws as {@link LedgerReader.entries}
  */
 export async function listEntries(
@@ -75,7 +75,7 @@ export function entriesOf(
     .slice(0, limit);
 }
 
-/** Cuts one page. One entry beyond the limit shows whether there are more entries. */
+/** Cuts one page. An entry beyond the limit shows that more entries follow. */
 function paged(entries: readonly LedgerEntry[], limit: number): ListEntriesOutcome {
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
 }

@@ -20,7 +20,7 @@ export interface ListOrdersTools {
   readonly emailIndex: Pick<ViewStore, 'range'>;
 }
 
-/** The cursors are unvalidated order ids from the request. */
+/** Query for a page of orders. Its cursors are order ids from the request, not yet validated. */
 export interface ListOrders extends ListPage {
   readonly status?: OrderStatus;
   /** Case-insensitive. */
@@ -28,9 +28,9 @@ export interface ListOrders extends ListPage {
 }
 
 /**
- * Returns a page of the caller's orders, newest first, each in its current state, because most steps of an order cause
- * no event. The `body` of a row is the API object. With a status filter, orders whose status has changed since are
- * omitted.
+ * Returns a page of the caller's orders, newest first. Each order is read in its current state, because most steps of
+ * an order cause no event. Each row's `body` is the API object. A status filter omits orders that no longer have this
+ * status.
  *
  * @throws RetryableError when the page cannot be read now
  */

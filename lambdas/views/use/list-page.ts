@@ -5,15 +5,15 @@ import type { ViewRow } from '../domain/views.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** A page of a list that is shown newest first. */
+/** Query for one page of a list, newest first. */
 export interface ListPage {
   /** Sort key after which the page begins. The rows after it are older. */
   readonly after?: string;
   /** Sort key before which the page ends. The rows before it are newer. */
   readonly before?: string;
-  /** Unix seconds, inclusive. */
+  /** Start of the range of creation times (inclusive), in Unix seconds. */
   readonly createdFrom?: number;
-  /** Unix seconds, exclusive. */
+  /** End of the range of creation times (exclusive), in Unix seconds. */
   readonly createdTo?: number;
   readonly limit: number;
 }
@@ -78,7 +78,7 @@ export async function shownPage(
     ...(next === undefined ? {} : { next: idOf(next.sort) }),
   });
   for (let examined = 0; examined < MAX_EXAMINED; ) {
-    // With a filter, one additional row shows whether there are more rows if all rows match.
+    // With a filter, one extra row is read. If all rows match, it shows whether more rows follow.
     const first = page.limit + (matches === undefined ? 0 : 1);
     const limit = at === undefined ? first : Math.min(CHUNK, MAX_EXAMINED - examined);
     const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
@@ -138,8 +138,8 @@ function cursorAt({ sort }: ViewRow, upwards: boolean): Pick<ListPage, 'after' |
 }
 
 /**
- * Returns a page of rows. Reads about twice the rows of the page, with one or more queries per partition, whatever the
- * length of the list.
+ * Returns a page of rows. Reads about twice the rows of the page, with one or more queries per partition, regardless of
+ * the length of the list.
  */
 export async function listPage(
   views: Pick<ViewStore, 'range'>,
@@ -168,8 +168,8 @@ function earlier(left: string, right: string): string {
 }
 
 /**
- * For an object of another tenant, the outcome is `unknown_cursor`, so that the answer reveals nothing about the
- * object.
+ * Outcome of listing a page. Another tenant's object as a cursor is an `unknown_cursor`, so that the response reveals
+ * nothing about the object.
  */
 export type ListOutcome =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' | 'ending_before' }

@@ -21,21 +21,21 @@ export interface ListPaymentsTools {
   readonly emailHashes: EmailHashes;
   /** Lists payments by the hashes of their `receipt_email`. */
   readonly emailIndex: Pick<ViewStore, 'range'>;
-  /** The charges of all processors that this deployment calls. */
+  /** Charge records of all processors that this deployment calls. */
   readonly books: readonly ProcessorBooks[];
 }
 
-/** The cursors are unvalidated payment ids from the request. */
+/** Query for a page of payments. Its cursors are payment ids from the request, not yet validated. */
 export interface ListPayments extends ListPage {
   readonly status?: PaymentStatus;
   /**
-   * Whether the list of a status is read from the index, which requires its own permission.
+   * Whether a status filter reads from the index, which requires a separate permission.
    * @default true
    */
   readonly byIndex?: boolean;
   /** Minor units. */
   readonly amountMinor?: number;
-  /** In minor units, inclusive, like `amountToMinor`. */
+  /** Lower bound of the amount (inclusive), in minor units. The upper bound `amountToMinor` is also inclusive. */
   readonly amountFromMinor?: number;
   readonly amountToMinor?: number;
   readonly currency?: string;
@@ -120,7 +120,7 @@ function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdA
   return { partition: paymentPartition(owner, id), sort: createdSortKey(Math.floor(createdAtMs / 1000), id) };
 }
 
-/** A list with at most one row. */
+/** Stand-in for a list when the filter is a charge id, which matches at most one row. */
 const CHARGE = { partitions: ['charge'] };
 
 function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {
@@ -130,10 +130,10 @@ function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {
 }
 
 /**
- * Finds the payment of a charge by the processors' records, as for callbacks, because no row is written per charge.
+ * Finds a charge's payment through the processors' records, as callbacks do, because no row is written per charge.
  *
- * @returns undefined when no processor has the charge, or the charge belongs to another account or to a payment of
- * another caller
+ * @returns undefined when no processor has the charge, or the charge belongs to another account or to another caller's
+ * payment
  */
 async function rowOfCharge(
   { books, store }: ListPaymentsTools,
@@ -170,7 +170,7 @@ function currencyOf({ body }: ViewRow): string {
 
 /**
  * Loads the payment for a row.
- * @returns undefined when the Ledger has no such transition: a rebuild removes the row
+ * @returns undefined when the Ledger has no such transition; a rebuild then removes the row
  */
 async function shown(transitions: TransitionReader, row: ViewRow): Promise<ViewRow | undefined> {
   const { chainId, sequence } = row;

@@ -21,8 +21,8 @@ interface Source {
 const SPARE_ROWS = 16;
 
 /**
- * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page and some spare
- * rows, and is repeated when they are used up. A page takes one query per partition, and rarely a second query.
+ * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page plus some spare
+ * rows. A second query per partition is rarely needed.
  */
 export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedRange): Promise<readonly ViewRow[]> {
   const { partitions, limit, descending = false } = range;

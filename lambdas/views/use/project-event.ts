@@ -38,7 +38,7 @@ export function projectEvent(
 
 /**
  * Writes the rows even if the event was already projected, which repairs damaged rows. Does not write the `seen` row,
- * which means that the event was published.
+ * because that row means that the event was published.
  */
 export async function writeViews({ views }: Pick<ProjectTools, 'views'>, eventViews: EventViews): Promise<void> {
   await views.put(eventViews.lasting);

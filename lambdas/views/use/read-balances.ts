@@ -2,7 +2,7 @@ import { ACCOUNTS, type Account, type Posting } from '../../payments/domain/post
 import type { Owner } from '../../tenants/owners.ts';
 import type { Balance, BalanceQuery, LedgerReader } from './ledger-reader.ts';
 
-/** A balance whose sign follows from the account's normal side. */
+/** Balance that is signed by its account's normal side. */
 export interface DirectedBalance extends Balance {
   readonly normal: Posting['direction'];
   /** In minor units. Positive when the balance is on the account's normal side. */
@@ -33,7 +33,7 @@ export async function readBalances(
   return balances.map(signedBalance).sort(byCurrencyThenChart);
 }
 
-/** Returns a balance with the sign that follows from its account's normal side. */
+/** Signs a balance by its account's normal side. */
 export function signedBalance(balance: Balance): DirectedBalance {
   const { account, debitMinor, creditMinor } = balance;
   const normal = NORMAL[account];

@@ -35,7 +35,7 @@ export async function readOwnEvent(
   return event?.tenant === tenantId && event.mode === mode ? event : undefined;
 }
 
-/** The cursors are unvalidated event ids from the request. */
+/** Query for a page of events. Its cursors are event ids from the request, not yet validated. */
 export interface ListEvents extends ListPage {
   readonly type?: PublicEventType;
 }
@@ -69,13 +69,13 @@ export async function listEvents(
   );
 }
 
-/** A page of one owner's events in a time range. */
+/** Query for a page of one owner's events in a time range. */
 export interface EventRange extends ViewOwner {
-  /** Unix milliseconds, inclusive. */
+  /** Start of the time range (inclusive), in Unix milliseconds. */
   readonly fromMs: number;
-  /** Unix milliseconds, exclusive. */
+  /** End of the time range (exclusive), in Unix milliseconds. */
   readonly untilMs: number;
-  /** The cursor of the previous page. */
+  /** Cursor returned with the previous page. */
   readonly cursor?: string;
   readonly limit: number;
 }
@@ -89,13 +89,13 @@ interface ListedEvent {
 
 export interface EventRangePage {
   readonly events: readonly ListedEvent[];
-  /** Absent on the last page. */
+  /** Cursor for the next page. Absent on the last page. */
   readonly cursor?: string;
 }
 
 /**
- * Returns the owner's events in a time range, oldest first. Reads about twice the rows of the page, independent of
- * other tenants.
+ * Returns the owner's events in a time range, oldest first. Reads about twice the rows of the page, regardless of other
+ * tenants' events.
  *
  * @throws RetryableError when the events cannot be read now
  */

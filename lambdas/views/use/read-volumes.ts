@@ -9,15 +9,15 @@ import type { ViewStore } from './view-store.ts';
 
 /** The volume of one day, with a sum that fits into a JSON number. */
 export interface DayVolume extends Omit<Volume, 'amount'> {
-  /** UTC midnight, in Unix milliseconds. */
+  /** Start of the day (UTC midnight), in Unix milliseconds. */
   readonly dayMs: number;
   readonly amountMinor: number;
 }
 
 export interface VolumesQuery {
-  /** UTC midnight, in Unix milliseconds. */
+  /** Start of the period (UTC midnight), in Unix milliseconds. */
   readonly fromMs: number;
-  /** UTC midnight, exclusive, in Unix milliseconds. */
+  /** End of the period (UTC midnight, exclusive), in Unix milliseconds. */
   readonly untilMs: number;
   /**
    * The currency of the volumes.

@@ -21,7 +21,7 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
   readonly settleMs?: number;
 }
 
-/** The phases in order. The projector writes events during a rebuild. */
+/** Phases of a rebuild, in order. The projector continues to write events during all phases. */
 const PHASES = ['project', 'sweep', 'close', 'compare_ledger', 'compare_views', 'done'] as const;
 type Phase = (typeof PHASES)[number];
 
@@ -38,7 +38,7 @@ export interface RebuildState {
 interface RebuildCounts {
   /** Number of payments and orders whose rows were written. */
   readonly projected: number;
-  /** Number of removed rows that the Ledger does not imply. */
+  /** Number of rows removed because the Ledger does not imply them. */
   readonly removed: number;
   readonly daysClosed: number;
   readonly compared: number;
@@ -47,7 +47,7 @@ interface RebuildCounts {
 interface Suspect {
   readonly chainId?: ChainId;
   readonly key?: ViewKey;
-  /** The reason why this code cannot read the transitions. Other payments and orders are rebuilt anyway. */
+  /** Reason why this version of the code cannot read the transitions. Other payments and orders are rebuilt anyway. */
   readonly unreadable?: string;
 }
 
@@ -66,9 +66,9 @@ export interface Rebuilt {
  * longer after a failure.
  */
 const SETTLE_MS = 25_000;
-/** Maximum number of comparisons of a suspect. The first is immediate, the last at the end of the settling time. */
+/** Maximum number of comparisons per suspect. The first is immediate; the last is at the end of the settling time. */
 const MAX_COMPARISONS = 6;
-/** Maximum number of suspects to keep: more than an operator reads. */
+/** Maximum number of suspects kept, more than an operator would read. */
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
 /**
@@ -172,7 +172,7 @@ class Rebuild {
 
   /**
    * Reports and skips a payment that cannot be read.
-   * @throws a fault of the store, which is not specific to the payment
+   * @throws store faults, which are not specific to the payment
    */
   async #unlessUnreadable(chainId: ChainId | undefined, work: () => Promise<void>): Promise<void> {
     try {
@@ -213,9 +213,8 @@ class Rebuild {
   }
 
   /**
-   * Removes a row that the Ledger does not imply. The row was read before the Ledger, and only transitions in the
-   * Ledger are projected, so a row that is newer than the read is not removed. The delete is conditional on the row
-   * being unchanged.
+   * Removes a row that the Ledger does not imply. The row is read before the Ledger, so the Ledger already contains the
+   * transition of every valid row. The delete requires the row to be unchanged.
    */
   async #sweep(row: ViewRow): Promise<void> {
     if (isOfComparison(row)) return;
@@ -326,7 +325,7 @@ function sameSum(
   return right !== undefined && left.debit === right.debit && left.credit === right.credit;
 }
 
-/** Returns the owner of a row that a daily total includes. */
+/** Returns the owner of a row that a daily total includes; undefined for any other row. */
 function ownerOfSummed(row: ViewRow): ViewOwner | undefined {
   return [ViewsRow.book, ViewsRow.event].some((kind) => row.partition.startsWith(kind)) ? ownerOf(row) : undefined;
 }

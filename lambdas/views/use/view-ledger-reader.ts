@@ -18,11 +18,14 @@ import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
 /**
- * Maximum number of pages. Further pages are only needed for sets of postings without the requested account, which are
- * rare in the list of all postings.
+ * Maximum number of pages per query. Only sets of postings without the requested account require further pages, and
+ * these are rare in the list of all postings.
  */
 const MAX_PAGES = 250;
-/** Maximum number of pages for a query by currency, because there can be any number of postings in other currencies. */
+/**
+ * Maximum number of pages per query by currency. Without this limit, postings in other currencies could make the query
+ * arbitrarily long.
+ */
 const MAX_PAGES_OF_CURRENCY = 11;
 /** Number of rows in a page after the first: for each partition, about half of the megabyte that a query returns. */
 const MIN_PAGE = 2_000;

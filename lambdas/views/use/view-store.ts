@@ -5,7 +5,8 @@ import type { ViewRow } from '../domain/views.ts';
 export interface ViewRange {
   readonly partition: string;
   /**
-   * Set for a partition of the index `lists`. Must not be combined with `consistent`. @default a partition of the table
+   * Set if the partition belongs to the index `lists`. Must not be combined with `consistent`.
+   * @default the partition belongs to the table
    */
   readonly indexed?: true;
   /** Inclusive. */
@@ -28,7 +29,7 @@ export interface ViewRange {
 /** A conditional change of one row. */
 export interface RowChange {
   readonly key: ViewKey;
-  /** The row as read; null if no row may exist; absent for an unconditional change. */
+  /** Expected current row: null if no row may exist, absent for an unconditional change. */
   readonly from?: ViewRow | null;
   /** The new row; absent to delete the row. */
   readonly to?: ViewRow;
@@ -43,8 +44,8 @@ export interface ViewStore {
   /**
    * Applies all changes in one transaction, or none.
    *
-   * @returns false when a row does not match its `from`. After a lost answer, the result can also be false although
-   * this call applied the change, so the caller must read the rows again
+   * @returns false when a row does not match its `from`. After a lost response, the result can be false although this
+   * call applied the changes, so the caller must read the rows again
    */
   exchange(changes: readonly RowChange[]): Promise<boolean>;
   /** Returns `limit` rows, or fewer at the end of the range. */
@@ -63,11 +64,11 @@ export interface WalkStep {
 
 export interface WalkPage<Found> {
   readonly found: readonly Found[];
-  /** Absent on the last page. */
+  /** Position from which the next page continues. Absent on the last page. */
   readonly next?: WalkPosition;
 }
 
-/** Walks all rows in segments, which can be walked concurrently. Only for commands. */
+/** Walks all rows in segments, which can be walked concurrently. For operators' commands only. */
 export interface ViewWalk {
   walk(step: WalkStep): Promise<WalkPage<ViewRow>>;
 }

@@ -1,12 +1,12 @@
 import { invariant } from '../../kernel/invariant.ts';
 import type { WalkPage, WalkPosition, WalkStep } from './view-store.ts';
 
-/** Progress of a walk, for each segment: the position to continue from, '' before its start, or null after its end. */
+/** Progress of a walk, by segment: the position to continue from, '' if not started, or null if complete. */
 export type Walked = readonly (WalkPosition | null)[];
 
 export interface WalkPlan<Found> {
   readonly step: (step: WalkStep) => Promise<WalkPage<Found>>;
-  /** Processes one item. Must be repeatable: a resumed walk repeats its last pages. */
+  /** Processes one item. Must be idempotent, because a resumed walk processes its last pages again. */
   readonly each: (found: Found) => Promise<void>;
   /** Called after every page. */
   readonly progress: (walked: Walked) => Promise<void>;
@@ -14,13 +14,13 @@ export interface WalkPlan<Found> {
 
 /** Number of concurrent calls of `each` within a page. */
 const AT_ONCE = 8;
-/** Maximum number of pages per segment: two hundred million rows. */
+/** Maximum number of pages per segment (1,000,000 × 200 = 200 million rows). */
 const MAX_STEPS = 1_000_000;
 
 /**
  * Walks all segments concurrently, page by page.
  *
- * @param begin '' for a segment that has not started
+ * @param begin the position in each segment; '' for a segment that has not started
  */
 export async function walkAll<Found>({ step, each, progress }: WalkPlan<Found>, begin: Walked): Promise<void> {
   const walked = [...begin];

@@ -1,23 +1,23 @@
 import type { OperationId } from '../../kernel/ids.ts';
 
 /**
- * The newest keyed requests that changed an object, stored in its row. When the record of a request has expired, a late
- * retry of the request is still recognized and has no second effect.
+ * Latest keyed requests that changed an object, stored in the object's row. They identify a late retry even after the
+ * record of its request has expired, so that the retry has no second effect.
  */
 export type KeyedCalls = readonly string[];
 
 /**
- * Number of requests that are kept. Retries arrive within seconds of their request. Only a retry after weeks, and after
- * this many further requests, is not recognized.
+ * Number of requests kept per object. Retries arrive within seconds of their request. A retry is not recognized only if
+ * it arrives weeks later and after this many further requests.
  */
 const CALLS_KEPT = 8;
-/** Number of characters of an operation id that are stored: 80 bits. */
+/** Number of characters stored of an operation id (80 bits). */
 const LETTERS_KEPT = 16;
 
 /**
- * Adds a request.
+ * Adds a request and drops the oldest request beyond the limit.
  *
- * @param calls @default no requests yet
+ * @param calls undefined when there are no requests yet
  */
 export function withCall(calls: KeyedCalls | undefined, operationId: OperationId): KeyedCalls {
   return [short(operationId), ...(calls ?? [])].slice(0, CALLS_KEPT);

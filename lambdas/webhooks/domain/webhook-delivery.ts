@@ -11,7 +11,7 @@ import {
   type WebhookOwner,
 } from './webhook-endpoint.ts';
 
-/** An event that endpoints are notified of, in the form of `GET /v1/events/{id}`. */
+/** Event that is sent to endpoints, in the format of `GET /v1/events/{id}`. */
 export interface WebhookMessage {
   /** Sent as `webhook-id` with every attempt at every endpoint, so that receivers can recognize duplicates. */
   readonly eventId: string;
@@ -19,16 +19,15 @@ export interface WebhookMessage {
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
   /**
-   * The body of an event that is not in the Ledger. All other bodies are read from the Ledger at each attempt, which
-   * gives the same bytes.
+   * Body of an event that is not in the Ledger. Other bodies are read from the Ledger at each attempt and are always
+   * byte-identical.
    */
   readonly body?: string;
 }
 
-/** The result of one attempt. */
 export type AttemptResult =
   | { readonly kind: 'answered'; readonly status: number; readonly excerpt: string; readonly retryAfter?: string }
-  /** No answer in time, or no call was made: `timeout`, `address_not_allowed`, `connection_failed`, … */
+  /** No response arrived in time, or no request was sent: `timeout`, `address_not_allowed`, `connection_failed`, … */
   | { readonly kind: 'unanswered'; readonly error: string };
 
 export interface Attempt {
@@ -39,7 +38,7 @@ export interface Attempt {
 }
 
 export interface Delivery extends WebhookOwner, WebhookMessage {
-  /** `dlv_…`: derived from endpoint and event. Ids sort by the time of the event. */
+  /** Delivery id (`dlv_…`), derived from the endpoint and the event. Ids sort by the time of the event. */
   readonly id: string;
   readonly endpointId: string;
   /**
@@ -59,7 +58,7 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
    * `dueAtMs`.
    */
   readonly sweepAtMs?: number;
-  /** Set while the delivery is in the lane of its endpoint, without a message of its own. */
+  /** Set while the delivery waits in its endpoint's lane, without a queue message of its own. */
   readonly apart?: true;
   /** Time at which a rival may take over the running attempt, in Unix milliseconds. Set while an attempt runs. */
   readonly leaseExpiresAtMs?: number;
@@ -71,18 +70,18 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   readonly resends?: KeyedCalls;
   /** The latest attempts, oldest first. */
   readonly attempts: readonly Attempt[];
-  /** The beginning of the latest answer. */
+  /** Beginning of the latest response. */
   readonly excerpt?: string;
   readonly createdAtMs: number;
   readonly deliveredAtMs?: number;
 }
 
 /**
- * The waits between attempts in seconds, 72 hours in total: short waits for transient failures, long waits for a
+ * Waits between attempts, in seconds (72 hours in total). Short waits cover transient failures, and long waits cover a
  * weekend's outage (Standard Webhooks 1.0.0, "Deliverability and reliability").
  */
 export const RETRY_WAITS_SECONDS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695];
-/** Each wait varies by up to this fraction, so that deliveries that failed together are not retried together. */
+/** Maximum jitter, as a fraction of each wait, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1;
 /** Duration of a whole schedule, in milliseconds. */
 export const SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000;
@@ -90,14 +89,17 @@ export const SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each,
 export const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
 
 /**
- * Lease of one attempt: the ten seconds of the call, the writes before and after it, and a margin for clock
- * differences. An attempt that has not sent its request within {@link LATEST_START_MS} of its claim does not send the
- * request.
+ * Lease of one attempt, in milliseconds: ten seconds for the request, the writes before and after it, and a margin for
+ * clock differences. An attempt that has not sent its request within {@link LATEST_START_MS} of its claim does not send
+ * it.
  */
 const ATTEMPT_LEASE_MS = 60_000;
 export const LATEST_START_MS = 20_000;
 
-/** Maximum number of attempts that a delivery keeps: the latest attempts, because resends can exceed the schedule. */
+/**
+ * Maximum number of attempts stored per delivery. Only the latest attempts are kept, because resends can exceed the
+ * schedule.
+ */
 const MAX_ATTEMPTS_KEPT = 24;
 
 /** Retention of deliveries, in seconds. Must exceed the reach of a range replay and of automatic redelivery. */
@@ -108,13 +110,10 @@ export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
  * waits.
  */
 export const LONGEST_DELAY_MS = 15 * 60_000;
-/**
- * Time after which a message that has not been processed is probably lost, in milliseconds: the sweep then queues
- * another message.
- */
+/** Time, in milliseconds, after which an unprocessed message is presumed lost and the sweep queues another one. */
 const MESSAGE_LOST_MS = 2 * 60_000;
 
-/** Returns the due time, and the time at which the sweep handles the row: later if a message is in flight. */
+/** Returns the due time and the time at which the sweep handles the row, which is later if a message is in flight. */
 export function dueFrom(dueAtMs: number, nowMs: number): { readonly dueAtMs: number; readonly sweepAtMs: number } {
   const hasMessage = dueAtMs - nowMs <= LONGEST_DELAY_MS;
   return { dueAtMs, sweepAtMs: hasMessage ? dueAtMs + MESSAGE_LOST_MS : dueAtMs };
@@ -127,14 +126,15 @@ export function placedInLane(delivery: Delivery): Delivery {
 }
 
 /**
- * Duration from which an attempt counts as slow, in milliseconds, because it delays other deliveries. Half of the time
- * limit of a call.
+ * Duration, in milliseconds, from which an attempt counts as slow because it delays other deliveries. Half of the
+ * request timeout.
  */
 export const SLOW_MS = 5_000;
 
 /**
- * Number of an owner's attempts in flight in one execution (half of a batch) from which an endpoint is isolated after
- * only {@link CROWDED_MS}. A scenario in `test/world/simulator/flood.test.ts` depends on this number.
+ * Number of attempts of one owner in flight in one execution at which the owner counts as crowding: half of a batch. An
+ * endpoint is then isolated after only {@link CROWDED_MS}. A scenario in `test/world/simulator/flood.test.ts` depends
+ * on this number.
  */
 export const CROWD = 5;
 /** Milliseconds. */
@@ -161,7 +161,7 @@ export function deriveDeliveryId(
   return `${idsBefore(message.occurredAtMs)}${letters.slice(0, DELIVERY_LETTERS)}`;
 }
 
-/** Returns the bound between the ids of deliveries of earlier and of later events. */
+/** Returns a bound that sorts between the delivery ids of earlier and later events. */
 export function idsBefore(atMs: number): string {
   return `dlv_${String(atMs).padStart(TIME_DIGITS, '0')}`;
 }
@@ -203,8 +203,8 @@ export function isDue({ dueAtMs, leaseExpiresAtMs = 0 }: Delivery, nowMs: number
 
 /**
  * Claims the due attempt. A rival that read the same revision fails; after the lease ends, a rival may take over. A
- * takeover is counted as the same attempt, so a crash or an outage of Payonce does not use up the merchant's attempts.
- * The delivery stays due: its entry in the due queue is not written, and the sweep finds it if the sender crashes.
+ * takeover counts as the same attempt, so a crash or an outage of Payonce does not use up the merchant's attempts. The
+ * delivery stays due: its entry in the due queue is unchanged, so the sweep finds it if the sender crashes.
  */
 export function withClaimedAttempt(delivery: Delivery, nowMs: number): Delivery {
   const counted = delivery.extra === true || delivery.running === true;
@@ -275,7 +275,7 @@ function idle(delivery: Delivery): Delivery {
 }
 
 /**
- * Returns the final status of a delivery. A delivery that has succeeded stays `delivered`, also when a later resend
+ * Returns the final status of a delivery. A delivery that has succeeded stays `delivered`, even if a later resend
  * fails.
  */
 function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Delivery['status'] {
@@ -283,7 +283,8 @@ function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Deliver
 }
 
 /**
- * Returns the status after a failed last attempt. A resend leaves the status unchanged; a test has only one attempt.
+ * Returns the status after the last attempt failed. A failed resend leaves the status unchanged, but a pending test
+ * delivery, which has only one attempt, fails.
  */
 function endOfAttempt(delivery: Delivery): Delivery['status'] {
   return delivery.extra === true && delivery.status !== 'pending' ? delivery.status : endOf(delivery, 'failed');
@@ -291,13 +292,13 @@ function endOfAttempt(delivery: Delivery): Delivery['status'] {
 
 export interface AfterAttempt {
   readonly delivery: Delivery;
-  /** Set when the endpoint must be disabled. */
+  /** Reason to disable the endpoint. Absent when the endpoint stays enabled. */
   readonly disable?: Disabled['reason'];
 }
 
 /**
- * Applies the result of an attempt: 2xx is success, 410 disables the endpoint, and every other result (including a
- * redirect) is retried until the schedule ends, later than scheduled if the receiver requests it (`Retry-After`).
+ * Applies the result of an attempt. 2xx is success, and 410 disables the endpoint. Every other result, including a
+ * redirect, is retried until the schedule ends. A receiver can postpone the retry with `Retry-After`.
  *
  * @param random from 0 to 1
  */
@@ -327,10 +328,10 @@ export function afterAttempt(
 }
 
 /**
- * Returns the delivery after its last attempt if the endpoint has moved to a different address since the claim. The new
- * address is tried immediately. A resend is not repeated.
+ * Returns the delivery after its last attempt if the endpoint's address has changed since the claim. The new address is
+ * tried immediately, except after a resend.
  *
- * @param taken the delivery as it was claimed
+ * @param taken the delivery as claimed
  */
 export function withNewAddress(taken: Delivery, ended: Delivery, nowMs: number): Delivery {
   return taken.extra === true ? ended : { ...ended, status: taken.status, ...dueFrom(nowMs, nowMs) };
@@ -342,7 +343,7 @@ function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** Returns whether the endpoint accepted any of these deliveries within the length of one schedule. */
+/** Returns whether the endpoint accepted any of these deliveries within {@link SHORTEST_SCHEDULE_MS}. */
 export function acceptedAny(deliveries: readonly Delivery[], nowMs: number): boolean {
   const attempts = deliveries.flatMap((delivery) => delivery.attempts);
   return attempts.some(({ status, startedAtMs }) => isSuccess(status) && startedAtMs > nowMs - SHORTEST_SCHEDULE_MS);
@@ -369,9 +370,9 @@ function withAttempt(
 }
 
 /**
- * Deletes the stored answer of a delivery.
+ * Deletes the stored response excerpt of a delivery.
  *
- * @returns undefined when the delivery has no answer, and no running attempt that could record an answer
+ * @returns undefined when the delivery has no excerpt, and no running attempt that could record one
  */
 export function withoutAnswer({ excerpt, ...delivery }: Delivery): Delivery | undefined {
   if (excerpt === undefined && delivery.running !== true) return undefined;
@@ -426,8 +427,8 @@ function messageAbout(
 ): WebhookMessage {
   const { mode, type, mark, atMs, state } = about;
   const letters = base32(digest.sha256(JSON.stringify([type, id, mark])));
-  // The id differs in form from the ids of payment events: this event is not a transition and `GET /v1/events` does not
-  // list it.
+  // The id has a different format than the ids of payment events, because this event is not a transition and `GET
+  // /v1/events` does not list it.
   const eventId = `evt_we_${letters.slice(0, DELIVERY_LETTERS)}`;
   const body = JSON.stringify({
     id: eventId,

@@ -15,7 +15,7 @@ export const ENDPOINT_TEST = 'webhook_endpoint.test';
 export const WEBHOOK_EVENT_TYPES = [...PUBLIC_EVENT_TYPES, ENDPOINT_DISABLED] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 
-/** One tenant in one mode. */
+/** Owner of webhook endpoints: one tenant in one mode. */
 export interface WebhookOwner {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -38,15 +38,18 @@ export interface SecretVersion {
   readonly expiresAtMs?: number;
 }
 
-/** The time and the reason for which an endpoint was disabled. */
+/** Time at which an endpoint was disabled, and the reason. */
 export interface Disabled {
   readonly atMs: number;
-  /** `requested`: by the merchant. `gone`: the endpoint answered 410. `failing`: every attempt of a delivery failed. */
+  /**
+   * `requested`: by the merchant. `gone`: the endpoint responded with 410. `failing`: every attempt of a delivery
+   * failed.
+   */
   readonly reason: 'requested' | 'gone' | 'failing';
 }
 
 export interface WebhookEndpoint {
-  /** `we_…`: derived from the key scope of the request that created it. */
+  /** Endpoint id (`we_…`), derived from the key scope of the request that created the endpoint. */
   readonly id: string;
   readonly url: string;
   /** The subscribed event types, or only `*`. */
@@ -69,7 +72,7 @@ export interface WebhookEndpoint {
  * them. Each change stores the next revision, so one of two concurrent changes must read the row again.
  */
 export interface EndpointList extends WebhookOwner {
-  /** 0 when the row does not exist. */
+  /** Revision of the row; 0 when the row does not exist. */
   readonly revision: number;
   readonly endpoints: readonly WebhookEndpoint[];
   readonly late?: SlowAttempts;
@@ -92,7 +95,7 @@ export interface SlowAttempts {
   readonly apartUntilMs?: number;
 }
 
-/** The longest duration of a call. Attempts that are slow within this time were in flight together. */
+/** Maximum duration of a request, in milliseconds. Attempts that are slow within this time were in flight together. */
 const CALL_MS = WEBHOOK_CALL_SECONDS * 1000;
 const REPEATED_WITHIN_MS = 2 * 60 * 60_000;
 const ISOLATED_MS = 30 * 60_000;
@@ -159,11 +162,11 @@ export function activeSecrets({ secrets }: WebhookEndpoint, nowMs: number): read
 }
 
 /**
- * Returns the time from which the secret can be rotated, if a rotation is not possible now. At most {@link MAX_SECRETS}
- * secrets sign at a time. A rotation must not end an older secret before its overlap, because a merchant whose receiver
- * still verifies with that secret would refuse every webhook. Without an overlap, all older secrets end, as requested.
+ * Checks whether the secret can be rotated now. At most {@link MAX_SECRETS} secrets sign at a time. A rotation must not
+ * expire an older secret before the end of its overlap, because a merchant whose receiver still verifies with that
+ * secret would refuse every webhook. Without an overlap, all older secrets expire, as requested.
  *
- * @returns the time at which the first of the secrets ends, in Unix milliseconds; undefined when the rotation is
+ * @returns the time at which the first of the secrets expires, in Unix milliseconds; undefined when the rotation is
  * possible now
  */
 export function rotatableFromMs(endpoint: WebhookEndpoint, nowMs: number, overlapSeconds: number): number | undefined {

@@ -3,9 +3,8 @@ import { dueFrom } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
 /**
- * The queue of those deliveries of one endpoint that would delay the deliveries of other endpoints: deliveries of a
- * slow endpoint, of a range replay, or of a backlog. One execution at a time processes the lane, so that the lane
- * occupies a bounded share of the senders.
+ * Queue for deliveries of one endpoint that would delay other endpoints: deliveries of a slow endpoint, a range replay
+ * or a backlog. One execution at a time processes the lane, so that it occupies a bounded share of the senders.
  */
 export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
@@ -32,8 +31,7 @@ export interface WebhookLane extends WebhookOwner {
 }
 
 /**
- * Number of concurrent attempts of a run. After a run that hung, a single attempt finds out whether the endpoint
- * answers.
+ * Number of concurrent attempts per run. After a run that hung, a single attempt checks whether the endpoint responds.
  */
 export const LANE_WIDTH = 10;
 /**
@@ -43,14 +41,14 @@ export const LANE_WIDTH = 10;
 export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
 /** Lease of a run, in milliseconds. Must exceed the function timeout. */
 const LANE_LEASE_MS = 60_000;
-/** The waits after runs that hung, in milliseconds. Each wait is at most the longest delay of a message. */
+/** Waits after runs that hung, in milliseconds. None exceeds the longest delay of an SQS message. */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 /**
  * The wait, in milliseconds, after a run that achieved nothing, because rivals had claimed its deliveries or the store
  * failed.
  */
 const IDLE_WAIT_MS = 5_000;
-/** Time in milliseconds. If the next run is due within this time, new deliveries are not announced one by one. */
+/** Time before the next run, in milliseconds, within which new deliveries are not announced individually. */
 const LOOK_MS = 60_000;
 /**
  * Lifetime of a lane without deliveries, in milliseconds. A writer reads that the endpoint is slow, or announces
@@ -85,7 +83,7 @@ export function isAwake(
   return dueAtMs <= nowMs && leaseExpiresAtMs <= nowMs && emptySinceMs === undefined;
 }
 
-/** Returns whether the next run is soon enough for new deliveries, so that they are not announced one by one. */
+/** Returns whether the next run is soon enough that new deliveries need no announcement. */
 export function looksSoon({ dueAtMs, hung }: WebhookLane, nowMs: number): boolean {
   return dueAtMs !== undefined && (hung > 0 || dueAtMs <= nowMs + LOOK_MS);
 }
@@ -101,7 +99,6 @@ export function claimedLane(lane: WebhookLane, nowMs: number): WebhookLane | und
   return { ...lane, revision: lane.revision + 1, leaseExpiresAtMs: nowMs + LANE_LEASE_MS };
 }
 
-/** The result of a run. */
 export interface LaneRun {
   /** Whether an attempt was slow and failed. */
   readonly hung: boolean;

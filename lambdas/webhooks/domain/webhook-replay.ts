@@ -1,16 +1,16 @@
 import type { WebhookEventType, WebhookOwner } from './webhook-endpoint.ts';
 
-/** A range replay. It delivers all events of a time range a second time, page by page, each page once. */
+/** Range replay. It redelivers all events of a time range page by page, each page once. */
 export interface WebhookReplay extends WebhookOwner {
-  /** `rpl_…`: derived from the key scope of the request. */
+  /** Replay id (`rpl_…`), derived from the key scope of the request. */
   readonly id: string;
   readonly endpointId: string;
   /** Starts at 1. Each page stores the next revision. */
   readonly revision: number;
   readonly status: 'running' | 'completed' | 'canceled';
-  /** Unix milliseconds, inclusive. */
+  /** Start of the time range (inclusive), in Unix milliseconds. */
   readonly fromMs: number;
-  /** Unix milliseconds, exclusive. */
+  /** End of the time range (exclusive), in Unix milliseconds. */
   readonly untilMs: number;
   readonly events?: readonly (WebhookEventType | '*')[];
   /** Start of the next page, in the format of {@link PastEvents}. */

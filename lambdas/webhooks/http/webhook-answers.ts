@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { REPLAY_ID } from '../domain/webhook-replay.ts';
 
-/** Schemas of the answers about webhooks, for the API documents. */
+/** Response schemas of the webhook API, for the API documents. */
 
 const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', example: 1_772_366_400 });
 

@@ -281,7 +281,7 @@ const getReplay = reading({
   },
 });
 
-/** Shows a delivery or a replay of one of the caller's endpoints. */
+/** Responds with a delivery or a replay of one of the caller's endpoints. */
 async function showPart(
   call: Call,
   read: (call: Call) => Promise<Readonly<Record<string, unknown>> | undefined>,
@@ -372,7 +372,7 @@ async function replay(call: KeyedCall<WebhookApiTools, typeof replayBody>): Prom
   return handled(call, outcome);
 }
 
-/** The request as the use cases take it, and the scope of its key. */
+/** Builds the use cases' form of the request, and the scope of its key. */
 function requested(call: Call & Pick<KeyedCall<WebhookApiTools>, 'key' | 'fingerprint'>) {
   const { request, caller, tools, key, fingerprint } = call;
   const scope: KeyScope = { ...ownKey(caller, key), method: request.method, path: `/${request.path.join('/')}` };
@@ -389,7 +389,7 @@ type Outcome =
   | { readonly kind: 'too_many_secrets'; readonly fromMs: number }
   | { readonly kind: 'replay_running'; readonly replayId: string };
 
-/** Maps outcomes to answers. */
+/** Maps an outcome to its response. */
 function handled({ request: { requestId } }: Call, outcome: Outcome): Handled {
   return { answer: answerOf(outcome, requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
@@ -434,7 +434,6 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
   }
 }
 
-/** The routes of the webhook API. */
 export const WEBHOOK_ROUTES: readonly TenantEndpoint<WebhookApiTools>[] = [
   listEndpoints,
   postEndpoint,

@@ -4,10 +4,13 @@ import { described, freeText, unixSecond } from '../../http/validate.ts';
 import { DELIVERY_ID } from '../domain/webhook-delivery.ts';
 import { WEBHOOK_EVENT_TYPES } from '../domain/webhook-endpoint.ts';
 
-/** Schemas of the requests of the webhook API. The API documents are generated from them. */
+/** Request schemas of the webhook API. The API documents are generated from them. */
 
 const LONGEST_URL = 2_048;
-/** Maximum overlap of a rotation: a week is enough to deploy a new secret, and limits the use of a leaked one. */
+/**
+ * Maximum overlap of a secret rotation, in seconds. A week is enough to deploy a new secret, and limits the use of a
+ * leaked one.
+ */
 const MAX_OVERLAP_SECONDS = 7 * 24 * 60 * 60;
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60;
 

@@ -52,7 +52,7 @@ import {
   WEBHOOK_SHARDS,
 } from './webhook-items.ts';
 
-/** The tables of webhooks. A function that records requests in the activity log also has the Ledger. */
+/** Tables of the webhook store. The Ledger is present only in functions that record requests in the activity log. */
 type WebhookTables = Pick<StoreTables, 'idempotency' | 'registry'> & Partial<Pick<StoreTables, 'ledger'>>;
 
 /**
@@ -93,7 +93,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const { record } = change;
     const items = [...this.#itemsOf(change), ...(await this.#entryOf(change))];
     const [only, ...others] = items;
-    // A single row is written without a transaction, which would cost twice as much. After a lost answer, the repeated
+    // A single row is written without a transaction, which would cost twice as much. After a lost response, the retried
     // write finds its own row, and the outcome is `changed`.
     if (record === undefined && only?.Put !== undefined && others.length === 0) {
       const put = new PutCommand(only.Put);
@@ -110,7 +110,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const existing = itemOf(reason);
     if (record === undefined || existing === undefined || !isRefused(reason)) return { kind: 'changed' };
     const found = parseEffectRecord(existing);
-    // This call's own record: an earlier attempt of the call was applied, but its answer was lost.
+    // A record with the same owner is from this call: an earlier attempt was applied, but its response was lost.
     return found.owner === record.owner ? { kind: 'written' } : { kind: 'recorded_before', record: found };
   }
 
@@ -195,7 +195,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   /**
-   * Moves a row. The condition is the time that was read, so only one of two sweeps queues the row:
+   * Moves a row if its time has not changed since the read, so only one of two sweeps queues the row:
    *
    *   A ── read at 12:00 ── to 12:10 ✓ ── queue
    *   B ──── read at 12:00 ──── to 12:10 ✗
@@ -220,7 +220,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         ...(lane === undefined ? {} : { ':lane': lane, ':apart': true }),
       },
     });
-    // If the answer is lost, the retry finds that the row was moved, and the sweep's next round queues it.
+    // If the response is lost, the retry finds that the row was moved, and the sweep's next round queues it.
     let row: Item | undefined;
     const { kind } = await writeConditionally(this.#pacing, async () => {
       row = (await this.#client.send(update)).Attributes;

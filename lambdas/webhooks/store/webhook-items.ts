@@ -18,9 +18,9 @@ import type { WebhookReplay } from '../domain/webhook-replay.ts';
 import type { DueWebhook, MovedWebhook, WebhookTask } from '../use/webhooks.ts';
 
 /**
- * Number of partitions of the deliveries of one endpoint, and of the due queue. A delivery costs three write units in
- * its partition (created, claimed, finished) and two in the queue, so a thousand deliveries a second of one endpoint
- * use less than half of the capacity of its partitions.
+ * Number of partitions of an endpoint's deliveries, and of the due queue. A delivery costs three write units in its
+ * partition (created, claimed, finished) and two in the queue, so an endpoint with a thousand deliveries per second
+ * uses less than half of the capacity of its partitions.
  */
 export const WEBHOOK_SHARDS = 8;
 
@@ -194,9 +194,10 @@ export function parseLane(item: Item): WebhookLane {
 }
 
 /**
- * Returns a partition of the queue of the sweep, or of a lane.
+ * Returns a partition of the sweep queue or of a lane.
  *
- * @param lane the endpoint in whose lane the rows are @default the queue of the sweep
+ * @param lane the endpoint whose lane contains the rows
+ * @default the sweep queue
  */
 export function duePartition(shard: number, lane?: string): string {
   return lane === undefined ? String(shard) : `${lane}#${shard}`;
@@ -242,7 +243,7 @@ const owned = z.object({ ...owner, dueAtMs: z.number() });
 /**
  * Reads the data of a moved row.
  *
- * @returns a group without an owner when the row names no owner, because the row must be queued anyway
+ * @returns the group `unreadable` when the row has no valid owner, because the row must be queued anyway
  */
 export function movedRow(row: Item = {}): MovedWebhook {
   const { success, data } = owned.safeParse(row);

@@ -8,7 +8,10 @@ export interface Resolved {
   readonly family: number;
 }
 
-/** Finds all addresses of a name. @throws when the name has no address, or no resolver answers */
+/**
+ * Resolves a host name to all its addresses.
+ * @throws when the name has no address, or no resolver responds
+ */
 export type Resolve = (name: string) => Promise<readonly Resolved[]>;
 
 export const systemResolve: Resolve = (name) => systemLookup(name, { all: true, verbatim: true });
@@ -91,7 +94,7 @@ function mappedIpv4(written: string): string | undefined {
 
 export interface AddressRulesOptions {
   /**
-   * Whether loopback addresses are allowed, too, over plain HTTP. Only for the local stack, where the receiver runs on
+   * Whether loopback addresses are also allowed, over plain HTTP. Only for the local stack, where the receiver runs on
    * the same machine.
    */
   readonly allowLoopback: boolean;
@@ -116,7 +119,7 @@ export type UrlRuling =
   | { readonly kind: 'good'; readonly url: URL; readonly host: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Checks the parts of an address that need no DNS: form, host and port. */
+/** Checks the parts of a URL that need no DNS look-up: form, host and port. */
 export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlRuling {
   if (text.length > LONGEST_URL) return refused(REFUSALS.malformed);
   const read = readWebUrl(text);

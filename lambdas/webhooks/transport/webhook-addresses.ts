@@ -2,12 +2,15 @@ import { isIP } from 'node:net';
 import type { WebhookAddresses } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, ruleOnUrl } from './addresses.ts';
 
-/** Timeout of a DNS look-up, in milliseconds. The caller waits for the look-up. Enough for any healthy resolver. */
+/**
+ * Timeout of a DNS look-up, in milliseconds. Enough for any healthy resolver, and short because the caller waits for
+ * it.
+ */
 const LOOK_UP_MS = 3_000;
 
 /**
- * Checks a URL when it is set: its text, and the addresses to which its name resolves now. A name that cannot be
- * resolved now is accepted, because every call checks the addresses again.
+ * Checks an endpoint's URL when it is set: its text, and the addresses to which its host name currently resolves. An
+ * unresolvable name is accepted, because every request checks the addresses again.
  */
 export function webhookAddresses(resolve: Resolve, options: AddressRulesOptions): WebhookAddresses {
   return {

@@ -20,7 +20,7 @@ export function configuredTasks({ sqs }: Queues, urls: QueueUrls): WebhookTasks 
 }
 
 /**
- * Creates queues to which each call sends one message, so that no batch fails in part. The sweep enqueues lost tasks
+ * Creates queues that send one message per request, so that no batch fails in part. The sweep enqueues lost tasks
  * again.
  */
 function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: QueueUrls): WebhookTasks {
@@ -44,7 +44,7 @@ function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: Qu
   };
 }
 
-/** Creates the secrets of endpoints. The root keys are read from Secrets Manager on demand. */
+/** Creates the source of the endpoints' secrets. The root keys are read from Secrets Manager on demand. */
 export async function configuredSecrets(
   { secretsManager, clock }: Secrets & { readonly clock: Clock },
   { rootSecretId }: { readonly rootSecretId: string },

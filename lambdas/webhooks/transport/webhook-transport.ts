@@ -8,15 +8,15 @@ import type { AttemptResult } from '../domain/webhook-delivery.ts';
 import type { WebhookRequest, WebhookTransport } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, type Resolved, ruleOnUrl } from './addresses.ts';
 
-/** Timeout from the DNS look-up to the end of the answer, in milliseconds. */
+/** Timeout from the DNS look-up to the end of the response, in milliseconds. */
 const CALL_MS = WEBHOOK_CALL_SECONDS * 1000;
-/** Number of bytes of an answer that are read and stored, for diagnosis. */
+/** Maximum number of response bytes that are read and stored, for diagnosis. */
 const EXCERPT_BYTES = 256;
 
 export interface WebhookTransportOptions extends AddressRulesOptions {
   readonly resolve: Resolve;
   /**
-   * Time limit of a call, in milliseconds.
+   * Timeout of a request, in milliseconds.
    * @default 10 s
    */
   readonly callMs?: number;
@@ -105,8 +105,8 @@ async function inTime<Value>(signal: AbortSignal, coming: Promise<Value>): Promi
 }
 
 /**
- * Reads the beginning of an answer. Only the status matters: a truncated or endless answer is reported with the part
- * that arrived.
+ * Reads the beginning of a response. Only the status matters, so a truncated or endless response is reported with the
+ * part that arrived.
  */
 function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: (excerpt: string) => void): void {
   const chunks: Buffer[] = [];

@@ -11,12 +11,12 @@ export interface EraseAnswersTools {
   readonly activity: Pick<ActivityLog, 'listActivity'>;
 }
 
-/** Number of entries of the activity log per read. */
+/** Number of activity-log entries per read. */
 const ENTRIES_AT_ONCE = 1_000;
 
 /**
- * Deletes the receivers' answers to events of an erased payment or order, because an answer can quote its event. The
- * result of a running attempt is not recorded, and the attempt is made again, without the erased data.
+ * Deletes the receivers' responses to events of an erased payment or order, because a response can quote its event. The
+ * result of a running attempt is not recorded. The attempt is repeated without the erased data.
  *
  * @param events the events of the payment or the order
  */
@@ -41,8 +41,7 @@ export async function eraseAnswers(
 }
 
 /**
- * Returns the ids of deleted endpoints, because deliveries outlive their endpoint. The activity log names every
- * endpoint that was deleted.
+ * Returns the ids of deleted endpoints, whose deliveries still exist. The activity log names every deleted endpoint.
  */
 async function deletedEndpoints(
   { activity }: Pick<EraseAnswersTools, 'activity'>,

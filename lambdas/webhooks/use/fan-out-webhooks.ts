@@ -19,9 +19,9 @@ export interface FanOutTools {
 }
 
 /**
- * Creates a delivery for each endpoint that subscribes to the event. A delivery's id is derived from endpoint and
- * event, and its row must not exist yet: the row is the record, so no delivery is created twice. After a crash between
- * two deliveries, the redelivery of the event creates the missing deliveries.
+ * Creates a delivery for each endpoint that subscribes to the event. A delivery's id is derived from the endpoint and
+ * the event, and its row must not exist yet, so no delivery is created twice. After a crash between two deliveries,
+ * redelivery of the event creates the missing deliveries.
  *
  * @throws RetryableError, AmbiguousError: the event can be processed again
  */

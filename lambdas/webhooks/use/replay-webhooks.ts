@@ -31,9 +31,9 @@ import type { PastEvents, Revised, WebhookChange, WebhookStore, WebhookTask, Web
 export interface ReplayWebhooks extends KeyedRequest {
   readonly endpointId: string;
   readonly replayId: string;
-  /** Unix milliseconds, inclusive. */
+  /** Start of the time range (inclusive), in Unix milliseconds. */
   readonly fromMs: number;
-  /** Unix milliseconds, exclusive. */
+  /** End of the time range (exclusive), in Unix milliseconds. */
   readonly untilMs: number;
   readonly events?: WebhookReplay['events'];
 }
@@ -53,7 +53,8 @@ export async function acceptReplay(
       const book = await tools.webhooks.readBook(caller);
       const endpoint = endpointOf(book, endpointId);
       if (endpoint === undefined) return { kind: 'not_found' };
-      // The replay is stored for longer than the record of its request.
+      // An existing replay means that the key has expired, because a replay is stored for longer than the record of its
+      // request.
       if ((await tools.webhooks.readReplay(replayId)) !== undefined) return { kind: 'key_expired' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       if (endpoint.replay !== undefined) return { kind: 'replay_running', replayId: endpoint.replay };
@@ -107,8 +108,8 @@ const EVENTS_PER_PAGE = 25;
 export type PageOutcome = 'nothing_due' | 'page' | 'ended';
 
 /**
- * Processes one page of a replay. The replay's row is the record: one transaction writes the deliveries of a page and
- * the cursor of the next page, so the deliveries of a page that is read twice are created once.
+ * Processes one page of a replay. One transaction writes the deliveries of the page and the cursor of the next page, so
+ * a page that is read twice creates its deliveries once.
  *
  * @throws RetryableError, AmbiguousError: the sweep enqueues the replay again
  */
@@ -149,7 +150,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
     page.cursor === undefined
       ? { ...ended(was, 'completed'), sent }
       : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, ...dueFrom(clock.nowMs(), clock.nowMs()) };
-  // Called before the write: a lane that was woken outlives the writer.
+  // Wakes the lane before the write, so that the lane runs even if this process crashes.
   if (deliveries.length > 0) await wakeLane(tools, was, was.endpointId);
   const end = now.status === 'running' ? {} : released(book, was);
   const outcome = await webhooks.write({ replay: { was, now }, deliveries, ...end });

@@ -37,7 +37,8 @@ export async function resendWebhook(
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       const asked = withRequestedAttempt(was, tools.clock.nowMs());
       const answer = answerOf(202, deliveryObject(asked));
-      // The running attempt satisfies the request, and its result must find the delivery unchanged.
+      // The running attempt satisfies the request. The delivery stays unchanged, so that the attempt's result can be
+      // recorded.
       if (asked === was) return { kind: 'change', change: {}, answer };
       const now = { ...asked, resends: withCall(was.resends, operationId) };
       const { tenantId, mode } = caller;

@@ -3,18 +3,18 @@ import type { SecretVersion, WebhookEndpoint } from '../domain/webhook-endpoint.
 import type { WebhookSecrets } from './webhooks.ts';
 
 /**
- * A replay must return the same secret as the first answer, and a stored answer must not contain a secret. The stored answer
- * therefore contains the inputs of the derivation, and each reply derives the secret from them.
+ * A replay must return the same secret as the first response, but a stored response must not contain a secret. The
+ * stored response therefore contains the inputs of the derivation, from which each replay derives the secret.
  */
 const SEALED = /^derived:(?<root>[0-9a-f]{16}):(?<version>[1-9]\d{0,8})$/;
 
-/** Returns the placeholder of the newest secret in a stored answer. */
+/** Returns the placeholder for the newest secret in a stored response. */
 export function sealedSecret({ secrets: [newest] }: Pick<WebhookEndpoint, 'secrets'>): string {
   return newest === undefined ? '' : `derived:${newest.root}:${newest.version}`;
 }
 
 /**
- * Returns a stored answer with its secret.
+ * Returns a stored response with its placeholder replaced by the secret.
  *
  * @throws RetryableError when the root key of the secret is not known to this process
  */

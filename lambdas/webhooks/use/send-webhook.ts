@@ -49,7 +49,7 @@ import type {
   WebhookTransport,
 } from './webhooks.ts';
 
-/** The attempts in flight in one execution of the shared senders, by the group of their owner. */
+/** Number of attempts in flight in one execution of the shared senders, by owner group. */
 export type InFlight = Map<string, number>;
 
 export interface SendTools {
@@ -67,7 +67,10 @@ export interface SendTools {
 
 /** The result of processing a delivery, in order of precedence. */
 export type SendOutcome =
-  /** The delivery is delivered already, claimed by a rival, or not yet due. Its message is complete. */
+  /**
+   * The delivery was already delivered, is claimed by a rival, or is not yet due. Its message needs no further
+   * processing.
+   */
   | 'nothing_due'
   /** The endpoint was deleted or disabled. */
   | 'dropped'
@@ -75,7 +78,7 @@ export type SendOutcome =
   | 'moved_to_lane'
   /** Too much of the lease had passed to send safely. Nothing was sent; the sweep retries when the lease ends. */
   | 'too_late'
-  /** A rival has taken over since. The rival's result is recorded; this result is not. */
+  /** A rival has taken over during the attempt. The rival's result is recorded; this result is not. */
   | 'superseded'
   | 'delivered'
   /** Delivered by a slow attempt. */
@@ -83,21 +86,21 @@ export type SendOutcome =
   | 'failed'
   /** The attempt was slow and failed. */
   | 'failed_late'
-  /** The last scheduled attempt failed, or the endpoint answered 410: the endpoint was disabled. */
+  /** The last scheduled attempt failed, or the endpoint responded with 410. The endpoint was disabled. */
   | 'disabled';
 
-/** Time from the moment at which a call counts as slow until its attempt is recorded, in seconds. */
+/** Time between the moment when a request counts as slow and the record of its attempt, in seconds. */
 const AFTER_CALL_SECONDS = 6;
 
 /**
- * Number of the endpoint's deliveries that are checked for a success before the endpoint is disabled: the latest
- * deliveries, and as many from each time of {@link LOOKED_AT_SINCE}.
+ * Number of deliveries that are checked for a success before the endpoint is disabled: this many of the latest
+ * deliveries, and as many from each time in {@link LOOKED_AT_SINCE}.
  */
 const LOOKED_AT = 100;
 /**
- * The times from which deliveries are checked, in addition to the latest deliveries: the latest deliveries of a busy
- * endpoint may all belong to one outage. The first time is a whole schedule ago, before any shorter outage. Each number
- * is a part of the schedule's duration, counted back from now.
+ * Times from which deliveries are checked in addition to the latest ones, because the latest deliveries of a busy
+ * endpoint may all belong to one outage. Each time is a fraction of the schedule's duration, counted back from now. The
+ * first is a whole schedule ago, before any shorter outage.
  */
 const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64, 1 / 256] as const;
 
@@ -141,7 +144,6 @@ function run(tools: SendTools, which: Which): Promise<SendOutcome> {
   });
 }
 
-/** An attempt claimed by this process. */
 interface Claimed {
   /** The delivery as the claim wrote it, with its lease. */
   readonly delivery: Delivery;
@@ -313,12 +315,11 @@ function outcomeOf(
 }
 
 /**
- * Marks the endpoint as slow, so that its next deliveries go to its lane. Not in the transaction of the attempt: many
- * attempts can be slow at the same time, and it is enough that the first of them marks the endpoint. The lane is woken
- * first, so that it outlives every process that reads the endpoint as slow.
+ * Marks the endpoint as slow, so that its next deliveries go to its lane. The mark is not part of the attempt's
+ * transaction: many attempts can be slow at the same time, and the first mark is enough. The lane is woken first, so
+ * that it outlives every process that reads the endpoint as slow.
  *
- * @param call about an attempt in flight: whether the attempt blocks a shared sender, and the delay of the lane's first
- * run
+ * @param call describes an attempt in flight: whether it blocks a shared sender, and the delay of the lane's first run
  * @returns false when the endpoint could not be marked; the next slow attempt tries again
  */
 async function isolate(

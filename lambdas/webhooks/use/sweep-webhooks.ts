@@ -12,20 +12,17 @@ export interface SweepWebhooksTools {
   readonly due: DueWebhooks;
   readonly tasks: WebhookTasks;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Receives the number of rows that have been due for {@link LONGEST_WAIT_MS}, if there are any. */
+  /** Called with the number of rows that have been due for {@link LONGEST_WAIT_MS}, if there are any. */
   readonly waiting: (rows: number) => void;
 }
 
 /** Number of rows that are moved and queued together. */
 const PAGE = 400;
-/** Maximum number of pages of a run: 80,000 rows. It bounds a run that has no deadline. */
+/** Maximum number of pages per run (200 × 400 = 80,000 rows). Bounds a run without a deadline. */
 const MAX_PAGES = 200;
 /** Time after which a queued row that is still due is queued again, in milliseconds. */
 const ROUND_MS = 10 * 60_000;
-/**
- * Maximum number of deliveries of one endpoint that a run queues. The other deliveries move to the lane of the
- * endpoint.
- */
+/** Maximum number of deliveries per endpoint that a run queues. The other deliveries move to the endpoint's lane. */
 const SHARE = 100;
 
 /**

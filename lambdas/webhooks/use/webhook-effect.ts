@@ -17,11 +17,11 @@ export interface WebhookTools extends Pick<ExpiryOptions, 'retention'> {
   readonly entropy: Entropy;
 }
 
-/** The change that a keyed request makes, and the answer that is stored with it. */
+/** Change that a keyed request makes, and the response that is stored with it. */
 interface Decided {
   readonly kind: 'change';
   readonly change: Omit<WebhookChange, 'record'>;
-  /** The answer with its secrets sealed. */
+  /** Response in which a placeholder replaces the secret. */
   readonly answer: Answer;
 }
 
@@ -29,16 +29,19 @@ export interface WebhookEffect<Refusal> {
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
-  /** Keeps the record and its answer permanently. @default they are kept for 30 days */
+  /**
+   * Whether the record and its response are kept permanently.
+   * @default they are kept for 30 days
+   */
   readonly isPermanent?: boolean;
-  /** Reads and decides. Called again when a row that was read has changed. */
+  /** Reads the rows and decides. Called again when a row has changed since it was read. */
   readonly decide: () => Promise<Decided | Refusal>;
 }
 
 /** The outcome of a keyed request, in order of precedence. */
 export type WebhookEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
-  /** The stored answer, with its secret if it has one. */
+  /** The stored response, with its secret if it has one. */
   | { readonly kind: 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
   | Refusal;
@@ -78,7 +81,7 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
         const record = await webhooks.readEffect(operationId);
         return done(record === undefined ? decided : await judge(record));
       }
-      // Derived before the write: a secret that cannot be shown must not become active.
+      // The secret is derived before the write, because a secret that cannot be shown must not become active.
       const answer = await unsealed(secrets, decided.answer);
       const record = {
         operationId,

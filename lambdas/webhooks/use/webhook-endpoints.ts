@@ -28,7 +28,6 @@ export interface EndpointTools extends WebhookTools {
   readonly addresses: WebhookAddresses;
 }
 
-/** A request with an idempotency key. */
 export interface KeyedRequest {
   readonly caller: Owner;
   readonly operationId: OperationId;
@@ -89,7 +88,7 @@ export async function createEndpoint(
 
 export interface RotateSecret extends KeyedRequest {
   readonly endpointId: string;
-  /** Time for which the previous secret continues to sign. */
+  /** Time for which the previous secret continues to sign, in seconds. */
   readonly overlapSeconds: number;
 }
 
@@ -164,7 +163,7 @@ interface Acted {
   readonly nowMs: number;
 }
 
-/** Builds the entry in the activity log, which is written with the endpoint. */
+/** Builds the activity-log entry that is written with the endpoint. */
 function entryOf(action: Action, { owner, cause, endpointId, nowMs }: Acted): ActivityDraft {
   const { tenantId, mode } = owner;
   return { chain: { tenantId, mode }, action, actor: cause, about: [endpointId], occurredAtMs: nowMs };
@@ -182,9 +181,9 @@ export interface EndpointChange {
 export type UpdateOutcome = { readonly kind: 'updated'; readonly endpoint: WebhookEndpoint } | NotFound | UrlRefused;
 
 /**
- * Changes an endpoint. Naturally idempotent: the request states the resulting values.
+ * Changes an endpoint. Idempotent without a key, because the request states the resulting values.
  *
- * @throws RetryableError, AmbiguousError: the caller can repeat the request
+ * @throws RetryableError, AmbiguousError: the caller can retry the request
  */
 export async function updateEndpoint(
   tools: {
@@ -212,8 +211,8 @@ export async function updateEndpoint(
 }
 
 /**
- * Minimum isolation of a slow endpoint, so that its tenant's requests cannot return the endpoint to the shared senders
- * too early.
+ * Minimum isolation of a slow endpoint, in milliseconds, so that its tenant's requests cannot return it to the shared
+ * senders too early.
  */
 const MIN_ISOLATION_MS = 15 * 60_000;
 

@@ -98,7 +98,7 @@ async function workAt(
 
 /**
  * Postpones a delivery after a failure of Payonce, so that later deliveries have their turn. Unless the failure may be
- * transient, the delivery gets a message of its own, which becomes a dead letter when it fails again.
+ * transient, queues a separate message for the delivery, which becomes a dead letter when it fails again.
  */
 async function setBack(
   tools: LaneTools,

@@ -15,8 +15,7 @@ export interface Revised<Row> {
 }
 
 /**
- * The rows that one transaction writes. Every row must still have the revision that was read. The due rows are written
- * with them.
+ * Rows that one transaction writes, together with their due rows. Every row must still have the revision that was read.
  */
 export interface WebhookChange {
   /** The effect record, which must not exist yet. */
@@ -25,7 +24,7 @@ export interface WebhookChange {
   readonly deliveries?: readonly Revised<Delivery>[];
   readonly replay?: Revised<WebhookReplay>;
   readonly lane?: Revised<WebhookLane>;
-  /** The entry of a request in the activity log. */
+  /** Activity-log entry of the request. */
   readonly activity?: ActivityDraft;
 }
 
@@ -33,20 +32,23 @@ export interface WebhookChange {
 export type WebhookChangeOutcome =
   | { readonly kind: 'written' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
-  /** A row has changed since it was read, or a rival has appended to the activity log: read and decide again. */
+  /**
+   * A row has changed since it was read, or a rival has appended to the activity log. The caller must read and decide
+   * again.
+   */
   | { readonly kind: 'changed' };
 
 /** Stores endpoints, deliveries, replays and their effect records. Every read is strongly consistent. */
 export interface WebhookStore {
   write(change: WebhookChange): Promise<WebhookChangeOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** Reads the endpoints of a tenant: an empty list with revision 0 when the tenant has none. */
+  /** Reads the endpoints of a tenant in one mode; an empty list with revision 0 when there are none. */
   readBook(owner: WebhookOwner): Promise<EndpointList>;
   /** Reads a delivery. @throws TerminalError `row_unreadable` when this code cannot read the row */
   readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
   /**
-   * Removes from the due queue a delivery that cannot be parsed. Its row is kept. Has no effect when there is no such
-   * row.
+   * Removes a delivery that cannot be parsed from the due queue, but keeps its row. Has no effect when the row does not
+   * exist.
    */
   park(endpointId: string, deliveryId: string): Promise<void>;
   /** Lists deliveries, newest event first, unless the page says otherwise. */
@@ -77,7 +79,7 @@ export interface GroupedTask {
 /** A task in the queue of the sweep, or in a lane. */
 export interface DueWebhook {
   readonly task: WebhookTask;
-  /** The row's position in the queue, in Unix milliseconds. */
+  /** Time by which the queue is ordered, in Unix milliseconds. */
   readonly sweepAtMs: number;
 }
 
@@ -95,7 +97,7 @@ export interface DueWebhooks {
   /**
    * Moves a row to another time, or into the lane of its endpoint.
    *
-   * @returns undefined when the row is no longer at this time: a rival has moved the row, or its work is done
+   * @returns undefined when the row no longer has this time, because a rival has moved the row or its work is done
    */
   move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<MovedWebhook | undefined>;
 }
@@ -124,7 +126,7 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Notified, at most once, when a call has had no answer for `afterMs`. */
+/** Callback that is called at most once, when a request has had no response for `afterMs`. */
 export interface Late {
   /** Milliseconds. */
   readonly afterMs: number;
@@ -139,13 +141,13 @@ export interface WebhookTransport {
   post(request: WebhookRequest, late: readonly Late[]): Promise<AttemptResult>;
 }
 
-/** The addresses to which webhooks can be sent. */
+/** Rules for the addresses to which webhooks can be sent. */
 export interface WebhookAddresses {
   /** Checks a URL. @returns the reason of the refusal, for the merchant; undefined when the URL is allowed */
   refusal(url: string): Promise<string | undefined>;
 }
 
-/** The secrets of endpoints. They are derived from root keys and not stored. */
+/** Signing secrets of endpoints, derived from root keys and not stored. */
 export interface WebhookSecrets {
   /** Returns the name of the root key from which new secrets are derived. */
   newestRoot(): Promise<string>;
@@ -161,9 +163,9 @@ export interface WebhookSecrets {
 /** Returns an event as the API shows it, as JSON. @returns undefined when the Ledger has no such event */
 export type EventBodies = (eventId: string) => Promise<string | undefined>;
 
-/** Reads one page of an account owner's events in a range of time. */
+/** Reads one page of an owner's events in a time range. */
 export type PastEvents = (range: EventRange) => Promise<{
   readonly events: readonly WebhookMessage[];
-  /** Absent on the last page. */
+  /** Cursor of the next page. Absent on the last page. */
   readonly cursor?: string;
 }>;
