@@ -16,8 +16,8 @@ interface MeasureOptions {
 }
 
 /**
- * Measures every table of the benchmarks on a running local AWS.
- * @returns the text of docs/proof/benchmarks.md
+ * Runs all benchmarks on a running local AWS.
+ * @returns the contents of docs/proof/benchmarks.md
  */
 export async function measure(aws: LocalAws, { size, progress }: MeasureOptions): Promise<string> {
   const config = accessTo(aws);

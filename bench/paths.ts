@@ -21,7 +21,7 @@ export interface PathCost {
   /** Number of sequential write calls. */
   readonly durableWrites: number;
   /**
-   * Number of request units, including indexes; undefined when a call failed its condition, because such an answer
+   * DynamoDB request units, including those of indexes. Undefined when a conditional write failed, because its response
    * reports no cost.
    */
   readonly units: number | undefined;

@@ -5,11 +5,11 @@ import type { Weight } from './weight.ts';
 
 export interface Measurements {
   readonly engine: readonly PathCost[];
-  /** The table of capacity, as Markdown. */
+  /** Capacity table in Markdown. */
   readonly capacity: string;
-  /** The table of the scheduled comparisons, as Markdown. */
+  /** Table of the scheduled comparisons with the processor, in Markdown. */
   readonly reconciling: string;
-  /** The table of relay and projector, as Markdown. */
+  /** Table of the relay and the projector, in Markdown. */
   readonly events: string;
   readonly byHand: PathCost;
   readonly others: readonly PathCost[];
@@ -19,7 +19,7 @@ export interface Measurements {
   readonly weight: Weight;
 }
 
-/** Renders the benchmarks: counts, and ratios within one run. Neither depends on the speed of the machine. */
+/** Renders the benchmarks as counts and as ratios within one run, which do not depend on the speed of the machine. */
 export function report({
   engine,
   capacity,

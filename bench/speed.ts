@@ -20,25 +20,24 @@ import {
 } from '../test/payments/payment-fixtures.ts';
 import { median } from './median.ts';
 
-/** The engine compared with another handler, in alternating rounds. */
+/** Comparison of the engine with another handler, measured in alternating rounds. */
 export interface SpeedRatio {
   readonly subject: string;
   /**
-   * Time of the engine divided by the time of the subject: if it is above 1, the engine is slower. Median of the
-   * rounds.
+   * Time of the engine divided by the time of the subject, as the median of the rounds. Above 1, the engine is slower.
    */
   readonly timeRatio: number;
 }
 
 /** Median times of a payment. */
 export interface SkeletonTime {
-  /** Time that the skeleton adds when DynamoDB answers immediately. Milliseconds. */
+  /** Time that the skeleton adds to a payment when DynamoDB responds immediately, in milliseconds. */
   readonly addedMs: number;
-  /** Time of a payment with direct calls to the local DynamoDB. Milliseconds. */
+  /** Time of a payment with direct calls to the local DynamoDB, in milliseconds. */
   readonly paymentMs: number;
 }
 
-/** The size of a measurement. */
+/** Number of repetitions of each measurement. */
 export interface Size {
   readonly rounds: number;
   readonly paymentsPerRound: number;
@@ -76,7 +75,7 @@ export async function measureSpeed(
   const processor = typicalProcessor();
   const tools = engineProcess(client, tables, processor);
   const store = new DynamoDbStore(documentClient(client), tables, { clock: systemClock, entropy: systemEntropy });
-  // Every answer is checked, because a fast failure would look like a fast payment.
+  // Check every result, because a fast failure would look like a fast payment.
   const engine: Pay = async (key) => {
     const { kind } = await createPayment(tools, typicalPayment(key));
     invariant(kind === 'first', `the engine did not execute the payment ${key}: ${kind}`);
@@ -112,9 +111,9 @@ export async function measureSpeed(
 }
 
 /**
- * Returns the median difference between a payment through the skeleton and a payment with direct calls, measured
- * alternately. DynamoDB answers immediately, because the time of a real call varies more than this difference.
- * Milliseconds.
+ * Returns the median difference, in milliseconds, between a payment through the skeleton and one with direct calls,
+ * measured alternately. DynamoDB responds immediately, because the duration of a real call varies by more than this
+ * difference.
  */
 async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<number> {
   const client = new DynamoDBClient({
@@ -137,7 +136,7 @@ async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<numb
   return median(addedMs.slice(Math.floor(pairs / 2)));
 }
 
-/** Returns the median time of sequential payments, after an equal number of warm-up payments. Milliseconds. */
+/** Returns the median time of sequential payments, in milliseconds, after an equal number of warm-up payments. */
 async function timeOf(pay: Pay, { paymentsPerRound }: Size): Promise<number> {
   const tookMs: number[] = [];
   for (let payment = 0; payment < 2 * paymentsPerRound; payment += 1) tookMs.push(await timed(pay, ONE_AT_A_TIME, 1));

@@ -88,8 +88,8 @@ function bundleSdkAlone(outfile: string, alias: Record<string, string>): void {
 }
 
 /**
- * Returns the lowest CPU time to import each file, because other work on the machine only adds to it. The files
- * alternate, and each start is a new process. Milliseconds.
+ * Returns the lowest CPU time to import each file, in milliseconds. It is the lowest because other work on the machine
+ * only adds time. The files alternate, and each import runs in a new process.
  */
 function importCpuMs(
   files: readonly string[],
@@ -111,7 +111,7 @@ function importOnce(file: string, environment: Readonly<Record<string, string>>)
   const arguments_ = ['--input-type=module', '-e', script];
   const { status, stdout, stderr } = spawnSync(process.execPath, arguments_, { encoding: 'utf8', env: environment });
   if (status === 0) return Number(stdout);
-  // Node prints the source line first, which is the whole minified bundle.
+  // Skip the source line that Node prints first: it is the whole minified bundle.
   const reason =
     stderr.split('\n').find((line) => /^\w*(Error|Failure)\b/.test(line)) ?? 'the process printed no reason';
   throw new Error(`${file.split('/').at(-2)} does not start: ${reason}`);

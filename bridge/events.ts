@@ -25,18 +25,18 @@ const busEvent = z.object({
 const LANES = 4;
 /** Maximum number of messages per receive, which is the SQS maximum. */
 const BATCH = 10;
-/** Long-polling wait of SQS. Seconds. */
+/** SQS long-polling wait, in seconds. */
 const LONG_POLL_SECONDS = 20;
-/** Time limit of a publication. JetStream usually needs far less. Milliseconds. */
+/** Publish timeout in milliseconds. JetStream usually needs far less. */
 const PUBLISH_TIMEOUT_MS = 5_000;
 const CONNECTED_POLL_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 
 /**
- * Carries bus events from the bridge's queue to NATS subjects. An event is deleted from the queue after JetStream has
- * confirmed that it is stored. If the bridge ends in between, SQS redelivers the event. JetStream then recognizes the
- * repeated event by its `Nats-Msg-Id`, which is the event's id, and discards it, provided that the stream's duplicate
- * window is longer than the queue's visibility timeout.
+ * Forwards bus events from the bridge's queue to NATS subjects. An event is deleted from the queue after JetStream has
+ * confirmed that it is stored. If the bridge stops in between, SQS redelivers the event. JetStream then discards the
+ * duplicate by its `Nats-Msg-Id`, which is the event's id, provided that the stream's duplicate window is longer than
+ * the queue's visibility timeout.
  */
 export class EventBridge {
   readonly #jetstream: JetStreamClient;
@@ -67,15 +67,15 @@ export class EventBridge {
   async #lane(stop: AbortSignal): Promise<void> {
     let failures = 0;
     while (!stop.aborted) {
-      // Events are received only while the bridge is connected and can publish them. A flush would not show a lost
-      // connection, because without a connection it may never end.
+      // Receive events only while connected, because otherwise they cannot be published. A flush cannot detect a lost
+      // connection: it may then never return.
       if (!this.#health.isConnected) {
         await pause(CONNECTED_POLL_MS, stop);
         continue;
       }
       const isDone = await this.#batch(stop);
       failures = isDone ? 0 : failures + 1;
-      // An event that could not be stored stays in the queue until its visibility timeout.
+      // Events that could not be stored are redelivered after their visibility timeout.
       if (!isDone) await pause(Math.min(500 * 2 ** failures, LONGEST_WAIT_MS), stop);
     }
   }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { isFromPage } from '../lambdas/kernel/page-request.ts';
 
-/** The counts of one direction since the start, and whether its last call succeeded. */
+/** Message counts of one direction since the start of the process, and whether its last call failed. */
 export class Direction {
   readonly #name: string;
   #carried = 0;
@@ -11,7 +11,7 @@ export class Direction {
   #isFailing = false;
   /** Unix milliseconds. */
   #succeededAtMs = 0;
-  /** Number of redeliveries among the deliveries. */
+  /** Number of deliveries that were redeliveries. */
   redelivered = 0;
   parked = 0;
 
@@ -27,8 +27,8 @@ export class Direction {
 
   /**
    * Records a failed call.
-   * @param begunAtMs start of the call. If a later call has already succeeded, the failure does not show that the
-   * direction is down now. Unix milliseconds
+   * @param begunAtMs start of the call in Unix milliseconds. If another call has succeeded since then, the direction
+   * does not count as failing
    */
   failed(error: unknown, begunAtMs: number = Date.now()): void {
     this.#failures += 1;
@@ -80,8 +80,8 @@ export async function serveHealth(health: Health, port: number): Promise<Server>
 }
 
 function refusalOf({ method = '', url, headers }: IncomingMessage): number | undefined {
-  // Rejects all other domain names, because their owners could have bound them to this address (DNS rebinding). A
-  // health check uses an address or a service name.
+  // Accept only IP addresses and single-label service names, which health checks use. The owner of any other domain
+  // name could have bound it to this address (DNS rebinding).
   const [, ipv6, name = ''] = /^(?:\[(.+)\]|([^:]*))(?::\d+)?$/.exec(headers.host ?? '') ?? [];
   const isNamedByProbe = isIP(ipv6 ?? name) > 0 || /^[\w-]*$/.test(ipv6 ?? name);
   if (isFromPage(headers) || !isNamedByProbe) return 403;

@@ -20,12 +20,15 @@ import { RequestBridge } from './requests.ts';
 import { type BridgeSettings, readBridgeSettings } from './settings.ts';
 
 /**
- * Time limits of calls. With three attempts and the waits between them, a call ends within 20 seconds. Milliseconds.
+ * Timeouts of one attempt, in milliseconds. With three attempts and the pauses between them, a call ends within 20
+ * seconds.
  */
 const CALLS = { requestTimeout: 5_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
-/** Time limits of receive calls, in which SQS waits up to 20 seconds for a message. Milliseconds. */
+/** Timeouts of receive calls, in milliseconds. SQS waits up to 20 seconds for a message. */
 const LONG_POLLS = { requestTimeout: 25_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
-/** Time for the last acknowledgements during a stop. Unacknowledged messages are redelivered. Milliseconds. */
+/**
+ * Time for the last acknowledgements when the bridge stops, in milliseconds. Unacknowledged messages are redelivered.
+ */
 const SHUTDOWN_GRACE_MS = 3_000;
 
 async function run(settings: BridgeSettings): Promise<void> {
@@ -54,8 +57,7 @@ async function run(settings: BridgeSettings): Promise<void> {
     const sqs = new SQSClient({ maxAttempts: 3, requestHandler: LONG_POLLS });
     works.push(new EventBridge(nats, sqs, events, directions.events, health).run(ending));
   }
-  // The library never gives up a connection, so a closed connection is a fault that only a restart of the process can
-  // fix.
+  // The library reconnects without limit, so a closed connection is a fault that only a restart of the process can fix.
   works.push(untilClosed(nats, ending));
   try {
     await Promise.all(works);
@@ -76,7 +78,7 @@ function optionsOf({ servers, login, tls }: BridgeSettings['nats']): ConnectionO
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
     reconnectTimeWait: 1_000,
-    // A connection without an answer for 20 seconds is re-established.
+    // Re-establish the connection when its pings are unanswered for 20 seconds.
     pingInterval: 10_000,
     maxPingOut: 2,
     ...defined({ tls }),

@@ -23,8 +23,8 @@ const LONGEST_SENT_BYTES = 180_000;
 /** Matches text that SQS accepts (Amazon SQS API reference, "SendMessage"). */
 const ACCEPTED_BY_SQS = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
 /**
- * Maximum redelivery delay of a message that the queue did not accept. The delay starts at one second and doubles.
- * Milliseconds.
+ * Maximum redelivery delay, in milliseconds, of a message that the queue did not accept. The delay starts at one second
+ * and doubles.
  */
 const LONGEST_WAIT_MS = 30_000;
 /**
@@ -36,15 +36,15 @@ const MAX_ACK_PENDING = 1_000;
 const PROGRESS_SIGNALS = 3;
 
 /**
- * Carries messages from a stream of NATS JetStream to the queue of payment requests. A message is acknowledged after
- * the queue has accepted it:
+ * Carries messages from a NATS JetStream stream to the queue of payment requests. A message is acknowledged after the
+ * queue has accepted it:
  *
  *     JetStream ──deliver──▶ bridge ──SendMessage──▶ SQS
  *     JetStream ◀───ack───── bridge ◀──────200────── SQS
  *
- * If the bridge ends between the answer of SQS and the acknowledgement, JetStream delivers the message again. The queue
- * then contains the message twice, but the handler of payment requests charges once, because the idempotency key of the
- * payment is in the message.
+ * If the bridge stops between the SQS response and the acknowledgement, JetStream redelivers the message. The queue
+ * then contains the message twice, but the handler of payment requests charges once, because the message contains the
+ * payment's idempotency key.
  */
 export class RequestBridge {
   readonly #nats: NatsConnection;
@@ -140,10 +140,11 @@ export class RequestBridge {
     const asText = data.length > LONGEST_SENT_BYTES ? undefined : textOf(data);
     return {
       QueueUrl: this.#settings.queueUrl,
-      // The base64 of an empty payload is empty, which SQS rejects.
+      // SQS rejects empty bodies, so an empty payload is sent as `=`.
       MessageBody: asText ?? (Buffer.from(data.subarray(0, LONGEST_SENT_BYTES)).toString('base64') || '='),
       MessageAttributes: {
-        // A subject with other characters belongs to no tenant, so the handler parks the message.
+        // A subject with characters that SQS rejects belongs to no tenant. It is sent encoded, and the handler parks
+        // the message.
         subject: text(ACCEPTED_BY_SQS.test(subject) ? subject : encodeURIComponent(subject)),
         ...(asText === undefined ? { encoding: text('base64') } : {}),
         stream: text(this.#settings.stream),

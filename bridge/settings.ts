@@ -26,7 +26,7 @@ export interface BridgeSettings {
     /** The name of the durable consumer. All processes of one bridge share this consumer. */
     readonly consumer: string;
     readonly subjects: readonly string[];
-    /** Time without an acknowledgement after which the server redelivers a message. Seconds. */
+    /** Time in seconds after which the server redelivers a message that is not acknowledged. */
     readonly ackWaitSeconds: number;
     /** Maximum number of messages that are sent to the queue concurrently, and held in memory. */
     readonly inFlight: number;

@@ -11,29 +11,38 @@ import { eventsPerSecond, requestsPerSecond } from '../lib/region-quotas.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** The prerequisites of a deployment in its account and region, and its state before any row is read. */
+/** Quotas and prerequisites of an account and region, and the status of the deployment's stacks and alarms. */
 export interface Account {
   readonly region: string;
   /** Lambda's quota of concurrent executions. */
   readonly concurrency: number;
   /** Concurrent executions that no function has reserved. */
   readonly unreserved: number;
-  /** API Gateway's quota of requests per second. @default the default of the region */
+  /**
+   * API Gateway's quota of requests per second.
+   * @default the region's default quota
+   */
   readonly requestRate?: number;
-  /** The ARN of the role with which API Gateway writes logs. */
+  /** ARN of the role with which API Gateway writes logs. Absent when the account has none. */
   readonly logRole?: string;
   readonly isBootstrapped: boolean;
-  /** The stacks of the deployment that exist, with their status. */
+  /** Existing stacks of the deployment, with their status. */
   readonly stacks: readonly { readonly name: string; readonly status: string }[];
-  /** Addresses of alarms whose subscription was not confirmed. */
+  /** Alarm recipients that have not confirmed their subscription. */
   readonly unconfirmed: readonly string[];
-  /** Topics of alarms without a subscription. */
+  /** Alarm topics without a subscription. */
   readonly withoutSubscription: readonly string[];
 }
 
-/** New accounts have 10 (AWS Lambda developer guide, "Lambda quotas"). Payonce has some twenty functions. */
+/**
+ * Minimum quota of concurrent executions. New accounts have 10 (AWS Lambda developer guide, "Lambda quotas"), and
+ * Payonce has some twenty functions.
+ */
 const MIN_CONCURRENCY = 100;
-/** Lambda refuses a reservation that leaves less for the other functions (AWS Lambda developer guide, "Reserved concurrency"). */
+/**
+ * Minimum unreserved concurrency. Lambda refuses a reservation that leaves less for the other functions (AWS Lambda
+ * developer guide, "Reserved concurrency").
+ */
 const MIN_UNRESERVED = 100;
 
 export type AccountCheck =
@@ -47,7 +56,9 @@ export type AccountCheck =
   | 'unconfirmed_address'
   | 'no_subscription';
 
-/** Whether the stack has the resources that it declares; an update may have failed and been rolled back. */
+/**
+ * Reports whether the stack has the resources that it declares. True also after a failed update that was rolled back.
+ */
 export function isStanding(status: string): boolean {
   return !/^(?:REVIEW_IN_PROGRESS|CREATE_|ROLLBACK_|DELETE_)/.test(status) || status === 'CREATE_COMPLETE';
 }
@@ -131,7 +142,10 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
   return found;
 }
 
-/** @throws CliFailure when the account cannot be read from AWS */
+/**
+ * Reads the state of the account and of the deployment's stacks.
+ * @throws CliFailure when the account cannot be read from AWS
+ */
 export async function readAccount(target: AwsTarget): Promise<Account> {
   const client = new CloudFormationClient(target);
   const region = await client.config.region();
@@ -182,7 +196,7 @@ async function topicsOf(client: CloudFormationClient, stack: string): Promise<re
   return found;
 }
 
-/** Parses the answer of SNS, which is XML. */
+/** Returns the addresses with a pending confirmation from an XML response of SNS. */
 export function addressesPending(xml: string): readonly string[] {
   const members = [...xml.matchAll(/<member>(.*?)<\/member>/gs)].map(([, member = '']) => member);
   return members
@@ -190,14 +204,17 @@ export function addressesPending(xml: string): readonly string[] {
     .map((member) => /<Endpoint>(.*?)</.exec(member)?.[1] ?? '');
 }
 
-/** SNS deletes unconfirmed subscriptions (Amazon SNS developer guide, "Deleting a subscription"). */
+/**
+ * Reports whether an XML response of SNS lists a subscription. SNS deletes unconfirmed subscriptions (Amazon SNS
+ * developer guide, "Deleting a subscription").
+ */
 export function hasSubscription(xml: string): boolean {
   return /<member>/.test(xml);
 }
 
 /**
- * Sends a signed read to an AWS service for which the project has no client package (AWS General Reference, "Signature
- * Version 4").
+ * Sends a signed read request to an AWS service for which the project has no client package (AWS General Reference,
+ * "Signature Version 4").
  */
 async function ask(target: AwsTarget, client: CloudFormationClient, service: string, path: string): Promise<string> {
   const region = await client.config.region();

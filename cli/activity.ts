@@ -76,7 +76,7 @@ export function addActivity(program: Command, session: Session): void {
     });
 }
 
-/** Records an operator's command, before its effect begins. */
+/** Records an operator's command in the activity log. Call it before the command takes effect. */
 export async function recordAction(
   session: Session,
   action: Action,

@@ -2,10 +2,11 @@ import { exampleAmount, isCurrency, parseAmount } from '../lambdas/kernel/curren
 import { CliFailure, ExitCode } from './failure.ts';
 
 /**
- * Parses the amount of an option, such as `6.00`. @returns minor units
+ * Parses the amount of an option, such as `6.00`.
  *
  * @param option its name, for error messages
- * @throws CliFailure when it is not an amount in this currency
+ * @returns the amount in minor units
+ * @throws CliFailure when the text is not an amount in this currency
  */
 export function minorUnits(option: string, text: string, currency: string): number {
   const amountMinor = parseAmount(text, currency);

@@ -3,34 +3,46 @@ import { shownAmount } from '../lambdas/kernel/currency.ts';
 import { type AskApi, addAccess, addTenant, askerOf, OPERATOR, otherAnswer, TENANT, tenantOf } from './operator-api.ts';
 import { isoTime, type Session, table } from './session.ts';
 
-/** A command that calls one operation of the API. Operators call those under `/v1/admin/`, and tenants the others. */
+/**
+ * A command that calls one API operation. Operations under `/v1/admin/` need an operator's key, all others a tenant's
+ * key.
+ */
 export type ApiCommand = {
   readonly does: string;
-  /** The words after its name, which its help shows and the tests run. */
+  /** Example arguments after the command's name. The help shows them, and the tests run them. */
   readonly example: string;
-  /** The arguments of the command fill the parameters of the path in their order. */
+  /** Method and path of the operation. The command's arguments fill the path parameters in order. */
   readonly calls: `${'GET' | 'POST'} /v1/${string}`;
   readonly required?: readonly Flag[];
   readonly options?: readonly Flag[];
-  /** Whether an operator can call it too, with `--tenant` and `--mode`. @default false */
+  /**
+   * True if operators can also call the command, with `--tenant` and `--mode`.
+   * @default false
+   */
   readonly forTenant?: true;
 } & ({ readonly lines: Lines } | { readonly run: (call: ApiCall) => Promise<void> });
 
 type Flag = readonly [flags: string, does: string, read?: (text: string) => unknown, value?: unknown];
 
-/** One call of a command. */
+/** One invocation of an API command. */
 export interface ApiCall {
   readonly session: Session;
   readonly command: Command;
   readonly args: readonly (string | undefined)[];
-  /** The path of the operation, with the arguments. */
+  /** Path of the operation, with its parameters filled in. */
   readonly path: string;
   readonly ask: AskApi;
-  /** Calls the operation with the options. @param more fields that replace those of the options */
+  /**
+   * Calls the operation with the values of the options.
+   * @param more fields that override those of the options
+   */
   readonly send: (more?: object) => Promise<unknown>;
 }
 
-/** @param commands by their words after the name of the group */
+/**
+ * Adds a group of commands that call the API.
+ * @param commands by the words after the group's name
+ */
 export function addApiGroup(
   program: Command,
   session: Session,
@@ -45,7 +57,10 @@ export function addApiGroup(
   for (const [words, each] of Object.entries(commands)) addApiCommand(group, session, words, each, isShared);
 }
 
-/** @param isShared whether the parent has the options of the access */
+/**
+ * Adds a command that calls the API.
+ * @param isShared whether the parent command already has the options `--url` and `--key`
+ */
 export function addApiCommand(
   parent: Command,
   session: Session,
@@ -99,26 +114,32 @@ function callOf(calls: ApiCommand['calls'], session: Session, command: Command, 
   return { session, command, args, path, ask, send };
 }
 
-/** Options that are not sent. */
+/** Options that are not sent to the API. */
 export const NOT_SENT = ['wait', 'output', 'items', 'url', 'key', 'tenant', 'mode'];
 const OTHER_NAMES: Readonly<Record<string, string>> = { most: 'limit', charge: 'charge_id', transition: 'annotates' };
 
-/** The parameter or the field of the API that an option sets. @param name in camel case */
+/**
+ * Returns the API parameter or field that an option sets.
+ * @param name the option's name in camel case
+ */
 export function fieldOf(name: string): string {
   return OTHER_NAMES[name] ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /**
- * Reads a field of an object as text, by its path, for example `processor.charge_id`; null and its fields are empty.
- * `last` is the last entry of an array.
+ * Reads a field of an object as text, by its path, for example `processor.charge_id`. In a path, `last` is the last
+ * entry of an array. Returns an empty text for null and for fields of null.
  *
- * @throws CliFailure when it is absent
+ * @throws CliFailure when the field is absent
  */
 export type Row = (field: string) => string;
-/** The lines for an object, or for the entries of a list. */
+/** Formats an object, or the entries of a list, as lines. */
 export type Lines = (rows: readonly Row[]) => readonly string[];
 
-/** @throws CliFailure when the answer does not have the fields that the lines show */
+/**
+ * Formats a response as lines.
+ * @throws CliFailure when the response lacks a field that the lines show
+ */
 export function linesOf(lines: Lines, document: unknown): readonly string[] {
   const { data = [document] } = (document ?? {}) as { readonly data?: unknown };
   if (!Array.isArray(data)) throw otherAnswer();
@@ -137,7 +158,11 @@ function textAt(row: unknown, field: string): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** @param none shown without rows @param columns by their headings: a field, or its text */
+/**
+ * Formats rows as a table.
+ * @param none shown when there are no rows
+ * @param columns by heading: the path of a field, or a function that returns the cell's text
+ */
 export function listing(none: string, columns: Readonly<Record<string, string | ((row: Row) => string)>>): Lines {
   const cells = Object.values(columns);
   return (rows) =>
@@ -149,7 +174,10 @@ export function listing(none: string, columns: Readonly<Record<string, string | 
         );
 }
 
-/** A time in Unix seconds. @param otherwise shown for null */
+/**
+ * Formats a field that contains a Unix time in seconds.
+ * @param otherwise shown for null
+ */
 export const time =
   (field: string, otherwise = '') =>
   (row: Row): string =>
@@ -162,7 +190,10 @@ export const duration =
 
 export const money = (row: Row): string => shownAmount(Number(row('amount')), row('currency'));
 
-/** The status, with the reason of a failure. */
+/**
+ * Formats the status, followed by the failure reason, if any.
+ * @param reason path of the field with the failure reason
+ */
 export const statusWith =
   (reason: string) =>
   (row: Row): string =>

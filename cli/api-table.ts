@@ -52,7 +52,7 @@ const FOLLOWING = [
   ['--output <file>', 'wait, and save the file'],
 ] as const;
 
-/** Descriptions of the groups. */
+/** Descriptions of the command groups. */
 export const GROUPS = {
   payments: 'lists and shows the payments of a tenant, and decides one whose outcome cannot be determined',
   orders: 'lists and shows the orders of a tenant',
@@ -63,8 +63,8 @@ export const GROUPS = {
 } as const;
 
 /**
- * The commands that call the API, by their groups and words. The tests hold them to the API's description, which is not
- * loaded: that would take as long as the whole command line.
+ * The commands that call the API, by group and words. Tests compare them with the API description. It is not loaded
+ * here, because that would take as long as loading the whole command line.
  */
 export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<string, ApiCommand>>>> = {
   payments: {

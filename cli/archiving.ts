@@ -17,10 +17,10 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
 
 /**
- * Lets the archiver, the only writer of the archive, add the rows of a parked batch that the archive lacks, from the
- * Ledger. A repetition finds no missing rows.
+ * Makes the archiver add the rows of a parked batch that the archive lacks. The rows are read from the Ledger, and only
+ * the archiver writes to the archive. A repetition finds no missing rows.
  *
- * @throws CliFailure when the archive does not have all of them afterwards
+ * @throws CliFailure when the archive still lacks some of them afterwards
  */
 export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise<void> {
   if (work.kind === 'record')
@@ -38,7 +38,8 @@ export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise
   };
   const bounds = { fromMs: work.sinceMs, untilMs: work.untilMs };
   const lambda = new LambdaClient(target);
-  // If very many rows are missing, one read returns a part of them. Each read returns other rows.
+  // One read returns a limited number of missing rows. If the next read begins with the same row, the archiver did not
+  // archive it.
   for (let before: string | undefined; ; ) {
     const { rows, broken } = await missingRows(tools, bounds, systemClock.nowMs());
     for (const Records of lateRecords(rows))

@@ -4,7 +4,7 @@ import type { Session } from './session.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** `payonce completion`. It needs no deployment. */
+/** Adds `payonce completion`, which needs no deployment. */
 export function addCompletion(program: Command, session: Session): void {
   program
     .command('completion')
@@ -17,7 +17,7 @@ export function addCompletion(program: Command, session: Session): void {
     });
 }
 
-/** Possible completions by the typed words: names of commands, and then options. */
+/** Returns the possible completions after the typed words: command names first, then options. */
 function wordsOf(program: Command): ReadonlyMap<string, readonly string[]> {
   const options = (command: Command) => command.options.flatMap(({ long }) => long ?? []);
   const follow = (command: Command) => [...command.commands.map((each) => each.name()), ...options(command)];

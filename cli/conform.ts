@@ -14,10 +14,10 @@ import { type Answered, type Asked, type Callbacks, conform, POINTS } from './co
 import { CliFailure, ExitCode } from './failure.ts';
 import { readCountOf, type Session, table } from './session.ts';
 
-/** Time limit of a call, as in Payonce. Milliseconds. */
+/** Request timeout in milliseconds, the same as in the service. */
 const TIMEOUT_MS = 10_000;
 const MAX_SECONDS = 3_600;
-/** Maximum size of a callback, as in API Gateway. Bytes. */
+/** Maximum size of a callback in bytes, the same as in API Gateway. */
 const MAX_CALLBACK_BYTES = 10_485_760;
 const SCHEMES = schemeNames(PROCESSORS);
 
@@ -34,7 +34,7 @@ interface Options {
   readonly patience: number;
 }
 
-/** `payonce conform`. It needs no deployment. */
+/** Adds `payonce conform`, which needs no deployment. */
 export function addConform(program: Command, session: Session): void {
   program
     .command('conform <url>')
@@ -127,7 +127,10 @@ function asker(url: string, { signingKey, secret }: Options) {
   };
 }
 
-/** Receives callbacks. @returns undefined without a port */
+/**
+ * Starts a receiver of callbacks.
+ * @returns undefined when no port is given
+ */
 async function receiverOf({ callbackPort, callbackScheme, callbackSecret, patience }: Options) {
   if (callbackPort === undefined) return undefined;
   if (callbackSecret === undefined)
@@ -146,10 +149,13 @@ async function receiverOf({ callbackPort, callbackScheme, callbackSecret, patien
   return { callbacks, close };
 }
 
-/** Receives callbacks at a port of loopback. @throws Error when the port is taken */
+/**
+ * Listens for callbacks on a loopback port.
+ * @throws Error when the port is taken
+ */
 export async function listenForCallbacks(receive: Receive, port: number): Promise<Server> {
   const server = createServer((request, response) => {
-    // An aborted request has no answer.
+    // An aborted request gets no response.
     answerCallback(request, receive).then(
       (status) => response.writeHead(status).end(),
       () => response.destroy(),
@@ -162,7 +168,7 @@ export async function listenForCallbacks(receive: Receive, port: number): Promis
   return server;
 }
 
-/** Host names are not checked, because a tunnel has its own and callbacks are signed. */
+/** The Host header is not checked: tunnels use their own host name, and callbacks are signed. */
 async function answerCallback(request: IncomingMessage, receive: Receive): Promise<number> {
   if (isFromPage(request.headers)) return 403;
   const chunks: Buffer[] = [];
@@ -177,7 +183,10 @@ async function answerCallback(request: IncomingMessage, receive: Receive): Promi
 
 type Receive = (headers: NodeJS.Dict<string[]>, body: Buffer) => Promise<number>;
 
-/** Receives callbacks like Payonce, and returns the status for each. @param scheme a value of `callbackScheme` */
+/**
+ * Creates a receiver that handles callbacks like Payonce, and returns the HTTP status for each.
+ * @param scheme a value of the setting `callbackScheme`
+ */
 export async function callbackReceiver(
   scheme: string,
   secret: string,

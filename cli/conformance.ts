@@ -10,52 +10,59 @@ import { chargeAnswer, listAnswer, refundAnswer } from '../lambdas/processors/sa
 
 export interface Answered {
   readonly status: number;
-  /** Parsed; undefined for text that is not JSON. */
+  /** Parsed JSON; undefined when the body is not JSON. */
   readonly body: unknown;
 }
 
 export interface Asked {
   readonly key?: string;
   readonly body?: object;
-  /** Omits the signature of the call. */
+  /** Sends the request without a signature. */
   readonly unsigned?: true;
 }
 
-/** The processor and its declared properties. */
+/** The processor under test, and its declared properties. */
 export interface Subject {
   readonly ask: (method: 'GET' | 'POST', path: string, asked?: Asked) => Promise<Answered>;
   readonly freshKey: () => string;
-  /** A source that is charged immediately, and one that is declined. */
+  /** Payment sources: one that is charged immediately, one that is declined, and optionally one that is disputed. */
   readonly sources: { readonly ok: string; readonly declined: string; readonly disputed?: string };
-  /** Maximum time after an answer until a look-up finds its charge. Milliseconds; 0 is a strong look-up. */
+  /** Maximum delay in milliseconds until a look-up finds a created charge; 0 if look-ups are strongly consistent. */
   readonly lagMs: number;
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** Whether calls are signed, so that one without a signature must be refused. */
+  /** True if requests are signed, so that the processor must refuse an unsigned request. */
   readonly isSigned: boolean;
-  /** The receiver of the callbacks, if the processor calls back to this machine. */
+  /** Receiver of the callbacks. Absent if the processor does not call back to this machine. */
   readonly callbacks?: Callbacks;
 }
 
 export interface Callbacks {
-  /** The genuine callbacks about a charge so far, in order. Callbacks with an invalid signature are excluded. */
+  /**
+   * Returns the callbacks about a charge that were received so far, in order. Callbacks with an invalid signature are
+   * excluded.
+   */
   readonly about: (charge: string) => readonly SandboxEvent[];
-  /** Answers the first callback about a payment with 500. */
+  /** Responds to the first callback about a payment with status 500. */
   readonly refuseFirst: (payment: string) => void;
-  /** Maximum time for callbacks. Milliseconds. */
+  /** Maximum time to wait for callbacks, in milliseconds. */
   readonly patienceMs: number;
 }
 
 export interface Point {
   readonly name: string;
   readonly must: string;
-  /** @returns the reason why it cannot be examined; @throws {@link Failure} when the processor deviates */
+  /**
+   * Examines the processor.
+   * @returns the reason why it cannot be examined; undefined when it passed
+   * @throws {@link Failure} when the processor deviates
+   */
   readonly examine: (subject: Subject) => Promise<string | undefined>;
 }
 
 export interface Finding {
   readonly point: string;
   readonly result: 'passed' | 'failed' | 'skipped';
-  /** The observation, or the reason why the point was skipped. */
+  /** Observed deviation, or the reason why the point was skipped; null when it passed. */
   readonly seen: string | null;
 }
 
@@ -104,7 +111,7 @@ async function charged(subject: Subject, changes: object = {}, source = subject.
 const read = async ({ ask }: Subject, id: string): Promise<Charge> =>
   parse(chargeAnswer, await ask('GET', `/charges/${id}`), 200);
 
-/** A list that contains the charges, at the latest when the look-up must find them. */
+/** Lists charges until the list is complete, or until the maximum delay of look-ups has passed. */
 async function listed(subject: Subject, query: string, isComplete: (ids: readonly string[]) => boolean) {
   for (let waited = 0; ; waited += POLL_MS) {
     const { data } = parse(listAnswer, await subject.ask('GET', `/charges?${query}`), 200);
@@ -116,7 +123,7 @@ async function listed(subject: Subject, query: string, isComplete: (ids: readonl
 
 const passed = undefined;
 
-/** A change of a charge: the same key is one change, and another body under it is refused. */
+/** Sends a change twice with the same key, and then with another body under this key. Returns the three responses. */
 async function changesOnce(
   subject: Subject,
   path: string,
@@ -375,7 +382,7 @@ async function arrived(
   return about(charge);
 }
 
-/** Examines every point, whatever the results of earlier points. */
+/** Examines every point, even after earlier points have failed. */
 export async function conform(subject: Subject, report: (point: string) => void): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const { name, examine } of POINTS) {

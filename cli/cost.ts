@@ -4,7 +4,7 @@ import { type Session, table } from './session.ts';
 
 const MAX_PAYMENTS = 1_000_000_000;
 
-/** `payonce cost`. It needs no deployment. */
+/** Adds `payonce cost`, which needs no deployment. */
 export function addCost(program: Command, session: Session): void {
   program
     .command('cost')
@@ -30,7 +30,10 @@ export function addCost(program: Command, session: Session): void {
     });
 }
 
-/** @throws CliFailure for an invalid setting */
+/**
+ * Synthesizes the stacks with the given settings.
+ * @throws CliFailure for an invalid setting
+ */
 async function templatesOf(context: Readonly<Record<string, string>>) {
   const { synthesizedStacks } = await import('../lib/synthesized.ts');
   try {
@@ -40,7 +43,7 @@ async function templatesOf(context: Readonly<Record<string, string>>) {
   }
 }
 
-/** The value of `--context`. */
+/** Parses a value of `--context` and adds it to the given settings. */
 export function settingOf(text: string, settings: Readonly<Record<string, string>>): Record<string, string> {
   const [, name, value] = /^(payonce:[A-Za-z]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined)

@@ -13,7 +13,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
-/** `payonce dead-letters`. */
+/** Adds the commands `payonce dead-letters`. */
 export function addDeadLetters(program: Command, session: Session): void {
   const deadLetters = program
     .command('dead-letters')
@@ -44,7 +44,7 @@ export function addDeadLetters(program: Command, session: Session): void {
     });
 }
 
-/** Repeats the calls of dead letters, and records the operator's action. */
+/** Retries the vendor calls of dead letters, and records the operator's action. */
 export async function redriveDeadLetters(
   session: Session,
   most: number = MAX_DEAD_LETTERS,
@@ -65,7 +65,7 @@ async function order(
     named === undefined
       ? await stackOutputs(target, 'service', ['deadLettersFunction'], otherwise)
       : ([named] as const);
-  // One attempt: a second concurrent invocation would find only the dead letters that the first has not received.
+  // No retries: a second, concurrent invocation would find only the dead letters that the first has not received.
   const requestHandler = { requestTimeout: REDRIVE_TIMEOUT_MINUTES * 60_000 };
   const client = new LambdaClient({ ...target, maxAttempts: 1, requestHandler });
   const { deadLetters } = await invoke<Partial<DeadLetterResponse>>(client, functionName, request);

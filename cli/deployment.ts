@@ -10,9 +10,15 @@ import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** A deployment, and the endpoint, region and credentials of AWS clients. The process's own if absent. */
+/**
+ * A deployment, with the endpoint, region and credentials of its AWS clients. Absent values are taken from the
+ * environment of the process.
+ */
 export interface AwsTarget {
-  /** The setting `payonce:environment` of the deployment. @default the deployment without one */
+  /**
+   * The deployment's setting `payonce:environment`.
+   * @default the deployment without this setting
+   */
   readonly environment?: string;
   readonly endpoint?: string;
   readonly region?: string;
@@ -23,7 +29,7 @@ type Stack = keyof typeof StackName;
 type Output = keyof typeof StackOutput;
 
 /**
- * Outputs of a deployed stack, in the order of the requested names.
+ * Reads outputs of a deployed stack, in the order of the requested names.
  *
  * @throws CliFailure naming the stack or the output that is missing, followed by `otherwise`
  */
@@ -43,7 +49,10 @@ export async function stackOutputs<const Names extends readonly Output[]>(
   return found as { readonly [Index in keyof Names]: string };
 }
 
-/** An output that some deployments have. @returns undefined in the others */
+/**
+ * Reads an output that only some deployments have.
+ * @returns undefined in the others
+ */
 export async function stackOutput(target: AwsTarget, stack: Stack, name: Output): Promise<string | undefined> {
   return (await outputsOf(target, stack)).find(({ OutputKey }) => OutputKey === StackOutput[name])?.OutputValue;
 }
@@ -67,7 +76,7 @@ async function withoutStack(client: CloudFormationClient, name: string, error: u
   );
 }
 
-/** The table names of a deployment, in the form that the stores require. */
+/** Returns the client, table names and pacing that the stores of a deployment require. */
 export async function openTables(target: AwsTarget) {
   const [idempotency, ledger, registry, views] = await stackOutputs(target, 'data', [
     'idempotencyTable',
@@ -82,7 +91,7 @@ export async function openTables(target: AwsTarget) {
   };
 }
 
-/** The addresses of all queues of the service. */
+/** Returns the URLs of all queues in the service stack. */
 export async function serviceQueues(target: AwsTarget): Promise<readonly string[]> {
   const found: string[] = [];
   const pages = paginateListStackResources(

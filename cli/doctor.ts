@@ -21,12 +21,12 @@ import { type Session, table } from './session.ts';
 
 /** The parts of a deployment that can be unsafe. */
 export interface Examined {
-  /** The settings in the form of the activity log. */
+  /** Settings of the deployment, as recorded in the activity log. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Keys of all tenants, and of operators, which have no mode. */
+  /** API keys of all tenants, and operator keys, which have no mode. */
   readonly keys: readonly (Pick<ApiKeySummary, 'id' | 'revokedAtMs' | 'expiresAtMs'> &
     Partial<Pick<ApiKeySummary, 'mode'>>)[];
-  /** Secrets by name. */
+  /** Names and values of the secrets. */
   readonly secrets: readonly { readonly name: string; readonly text: string }[];
   readonly nowMs: number;
 }
@@ -38,7 +38,7 @@ export interface Finding {
     | 'sandbox_with_live_keys'
     | 'empty_secret'
     | 'key_without_expiry';
-  /** The subject: the secret, the key, the stack. */
+  /** Name or id of the affected secret, key or stack. */
   readonly about: string;
   readonly detail: string;
 }
@@ -147,7 +147,10 @@ interface DoctorOptions {
   readonly url?: string;
 }
 
-/** The settings of the next deploy. @throws CliFailure for an invalid setting */
+/**
+ * Returns the settings of the next deployment.
+ * @throws CliFailure for an invalid setting
+ */
 async function settingsOf(context: DoctorOptions['context']): Promise<Examined['settings']> {
   // Without the CDK, as in an installed package, only the given settings are known.
   const synth = await import('../lib/synthesized.ts').catch(() => undefined);
@@ -160,7 +163,10 @@ async function settingsOf(context: DoctorOptions['context']): Promise<Examined['
   }
 }
 
-/** A live key in the variable is not used for payments. */
+/**
+ * Returns the API key in the environment variable if it is a test key. A live key is not used for the payments of
+ * probes.
+ */
 function ownTestKey(): string | undefined {
   const key = process.env[TENANT.variable]?.trim();
   return key?.startsWith('sk_test_') === true ? key : undefined;
@@ -168,7 +174,7 @@ function ownTestKey(): string | undefined {
 
 function testKey(text: string): string {
   if (text.startsWith('sk_test_')) return text;
-  // The text is a secret and is not repeated.
+  // The text is a secret, so the message omits it.
   throw new InvalidArgumentError('the probes make payments: give an API key of test mode, sk_test_….');
 }
 
@@ -190,7 +196,7 @@ async function read(target: AwsTarget, operator: string): Promise<Examined> {
   return { settings: newest?.details ?? {}, keys, secrets, nowMs: pacing.clock.nowMs() };
 }
 
-/** The secrets of the data stack. Values stay in this process. */
+/** Reads the secrets of the data stack. Their values never leave this process. */
 async function secretsOf(target: AwsTarget): Promise<Examined['secrets']> {
   const manager = new SecretsManagerClient(target);
   const found: { name: string; text: string }[] = [];
@@ -201,7 +207,7 @@ async function secretsOf(target: AwsTarget): Promise<Examined['secrets']> {
   for await (const { StackResourceSummaries = [] } of pages) {
     for (const { ResourceType, PhysicalResourceId: SecretId, LogicalResourceId: name = '' } of StackResourceSummaries) {
       if (ResourceType !== 'AWS::SecretsManager::Secret' || SecretId === undefined) continue;
-      // A secret without a value is not found.
+      // AWS reports a secret without a value as not found.
       const { SecretString: text = '' } = await manager.send(new GetSecretValueCommand({ SecretId })).catch((error) => {
         if (error instanceof ResourceNotFoundException) return { SecretString: '' };
         throw error;

@@ -6,7 +6,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { republishRange } from './republishing.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
-/** Age below which events may still be in delivery. Milliseconds. */
+/** Age, in milliseconds, below which an event may still be in delivery. */
 const MAX_DELIVERY_DELAY_MS = 5 * 60_000;
 /** Unix seconds. */
 interface Range {

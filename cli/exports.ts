@@ -7,7 +7,7 @@ import { type ApiCall, linesOf, listing, statusWith, time } from './api-command.
 import { CliFailure, ExitCode } from './failure.ts';
 import { readAnswer, untilEnded } from './operator-api.ts';
 
-/** Maximum wait. A writer takes minutes for a million rows. Minutes. */
+/** Maximum wait for an export, in minutes. A million rows take minutes to write. */
 export const MAX_EXPORT_MINUTES = 60;
 
 const exported = z.looseObject({
@@ -30,7 +30,7 @@ export const exportLines = listing('No exports.', {
   'FILE UNTIL': time('file_expires'),
 });
 
-/** Requests a file, with the amounts in the currency of `--currency`. */
+/** Requests an export. Its amount filters are in the currency of `--currency`. */
 export async function createExport(call: ApiCall): Promise<void> {
   const { currency, amountFrom, amountTo } =
     call.command.opts<Readonly<Partial<Record<'currency' | 'amountFrom' | 'amountTo', string>>>>();
@@ -47,14 +47,17 @@ export async function getExport(call: ApiCall): Promise<void> {
   await follow(call, await call.send());
 }
 
-/** Shows an export, immediately or when it has ended. @throws CliFailure when it failed or has no file to save */
+/**
+ * Shows an export, immediately or once it has ended.
+ * @throws CliFailure when the export failed or has no file to save
+ */
 async function follow({ session, command, ask }: ApiCall, asked: unknown): Promise<void> {
   const { wait = false, output } = command.opts<{ readonly wait?: boolean; readonly output?: string }>();
   const { id } = readAnswer(exported, asked);
   const isAwaited = wait || output !== undefined;
   const again = () => ask('GET', `/v1/exports/${encodeURIComponent(id)}`);
   const waiting = async (report: (progress: string) => void) =>
-    // Only a read returns the link.
+    // The download link is returned only when the export is read.
     untilEnded(await again(), again, MAX_EXPORT_MINUTES, (state) => {
       const { status, rows } = readAnswer(exported, state);
       const isRunning = status === 'pending' || status === 'running';

@@ -23,7 +23,7 @@ export const ExitCode = {
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** A failure with a message for the user, of one sentence. */
+/** A failure whose message is one sentence for the user. */
 export class CliFailure extends Error {
   override readonly name = 'CliFailure';
   readonly exitCode: ExitCode;
@@ -40,7 +40,7 @@ interface Ending {
   readonly sentence: string | undefined;
 }
 
-/** The sentence and the exit code for a failure of any kind. */
+/** Returns the exit code and the message for an error of any kind. */
 export function endingOf(error: unknown): Ending {
   if (error instanceof CommanderError) return endingOfUsage(error);
   if (error instanceof CliFailure) return { exitCode: error.exitCode, sentence: sentenceOf(error) };
@@ -68,7 +68,7 @@ const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError)$/;
 const UNREACHABLE =
   /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|EPROTO|UND_ERR_.*|CERT_.*)$/;
 
-/** Failures of AWS and of the network, as the SDK and `fetch` report them. */
+/** Returns the exit code and the message for an AWS or network failure that the SDK or `fetch` reported. */
 function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
   if (!types.isNativeError(error)) return undefined;
   const text = sentenceOf(error);
@@ -98,7 +98,10 @@ function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
   return undefined;
 }
 
-/** `fetch` sets the code on the cause, the SDK sets it on the error, and an AggregateError has it on each of its errors. */
+/**
+ * Returns the error's code. `fetch` sets it on the cause, the SDK on the error, and an AggregateError has it on each of
+ * its errors.
+ */
 function causeCode(error: Error): string {
   if ('code' in error && typeof error.code === 'string') return error.code;
   const inner = innerError(error);

@@ -4,7 +4,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { readAnswer, untilEnded } from './operator-api.ts';
 import { table } from './session.ts';
 
-/** Maximum wait. A run has pages of at most a minute, and most runs have one. Minutes. */
+/** Maximum wait for a job run, in minutes. Most runs have one page, which takes at most a minute. */
 export const MAX_RUN_MINUTES = 15;
 
 const items = z.array(z.string());
@@ -45,7 +45,7 @@ function itemLines(document: unknown): readonly string[] {
   return rows.length === 0 ? ['No item failed.'] : table(['RUN', 'ITEM', 'WAS'], rows);
 }
 
-/** Starts a run, and waits for its end with `--wait`. */
+/** Starts a run. With `--wait`, waits until it has ended. */
 export async function startRun({ session, command, args: [job = ''], path, ask, send }: ApiCall): Promise<void> {
   const accepted = await send();
   const { wait = false } = command.opts<{ readonly wait?: boolean }>();

@@ -163,7 +163,10 @@ export function addOperators(program: Command, session: Session): void {
     });
 }
 
-/** @throws CliFailure for an unknown tenant, and every other error unchanged */
+/**
+ * Rethrows an error, except that an unknown tenant becomes a CliFailure.
+ * @throws CliFailure for an unknown tenant
+ */
 export function throwUnknownTenant(error: unknown): never {
   if (!(error instanceof UnknownTenantError)) throw error;
   throw new CliFailure(ExitCode.notFound, error.message, { cause: error });

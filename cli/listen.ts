@@ -10,11 +10,14 @@ import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { type AskApi, addAccess, askerOf, locate, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
-/** Polling interval of the events API. Milliseconds. */
+/** Polling interval of the events API, in milliseconds. */
 const POLL_INTERVAL_MS = 2_000;
-/** Time for which an event can appear in the list after later ones, which each poll reads again. Seconds. */
+/**
+ * Maximum delay, in seconds, with which an event appears in the list after later events. Each poll reads this period
+ * again.
+ */
 const MAX_EVENT_DELAY_SECONDS = 15 * 60;
-/** Time limit of the receiver, as for webhooks of Payonce. Milliseconds. */
+/** Time limit for the receiver's response, in milliseconds, the same as for Payonce's webhooks. */
 const ANSWER_MS = 10_000;
 const PAGE = 100;
 const MAX_PAGES = 100;
@@ -25,9 +28,9 @@ type Event = z.infer<typeof event>;
 
 const progress = z.object({
   secret: z.string(),
-  /** Everything before it is done. Unix seconds. */
+  /** Time before which all events are delivered, in Unix seconds. */
   since: z.int(),
-  /** The delivered events since then, with their times. */
+  /** Creation times of the events delivered since then, by event id. */
   delivered: z.record(z.string(), z.int()),
 });
 type Progress = z.infer<typeof progress>;
@@ -72,7 +75,7 @@ export function addListen(program: Command, session: Session): void {
     );
     for (let polls = 1; ; polls += 1) {
       const failed = await forwardAll(ask, session, forwardTo, state).catch((error: unknown) => {
-        // The first poll reports invalid settings immediately.
+        // The first poll fails immediately, so that invalid settings are reported.
         if (once || polls === 1 || !isPassing(error)) throw error;
         const { sentence = '' } = endingOf(error);
         session.writeLine({ failed: sentence }, `${sentence} Retrying.`);
@@ -87,13 +90,16 @@ export function addListen(program: Command, session: Session): void {
   });
 }
 
-/** Whether the API may answer the next poll: it is unavailable, busy, or limits the rate. */
+/** Reports whether the next poll can succeed: the API is unavailable, busy, or limits the rate. */
 function isPassing(error: unknown): boolean {
   if (error instanceof Refusal) return error.status === 429 || error.status >= 500;
   return endingOf(error).exitCode === ExitCode.unreachable;
 }
 
-/** Delivers undelivered events, oldest first. @returns the number of events that were not accepted */
+/**
+ * Delivers undelivered events, oldest first.
+ * @returns the number of events that the receiver did not accept
+ */
 async function forwardAll(ask: AskApi, session: Session, to: string, state: Progress): Promise<number> {
   const seen = await eventsSince(ask, state.since);
   const open = seen.filter(({ id }) => state.delivered[id] === undefined).toReversed();
@@ -104,7 +110,7 @@ async function forwardAll(ask: AskApi, session: Session, to: string, state: Prog
     else left.push(each.created);
     session.writeLine({ event: each.id, type: each.type, accepted, result }, `${each.type}  ${each.id}  ${result}`);
   }
-  // Failed events, and events that may still appear late, are read again.
+  // The next poll reads failed events again, and the period in which events may still appear late.
   const [newest] = seen;
   const since = newest === undefined ? state.since : Math.min(newest.created - MAX_EVENT_DELAY_SECONDS, ...left);
   state.since = Math.max(state.since, since);
@@ -155,7 +161,7 @@ async function forward(to: string, secret: string, given: Event): Promise<{ acce
   }
 }
 
-/** One file for each receiver, so that two of them do not consume each other's events. */
+/** Returns the state file of one receiver. With separate files, two receivers do not consume each other's events. */
 function stateFile(directory: string, of: string): string {
   makeDirectory(directory);
   return join(directory, `listen-${createHash('sha256').update(of).digest('hex').slice(0, 16)}.json`);

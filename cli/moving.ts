@@ -10,23 +10,23 @@ import * as z from 'zod';
 
 /** A work queue and its dead-letter queue. */
 export interface RedrivePair {
-  /** ARN of the dead-letter queue. */
+  /** Name of the dead-letter queue. */
   readonly name: string;
   readonly deadLettersArn: string;
   readonly queueArn: string;
-  /** Messages in the dead-letter queue, approximately. */
+  /** Approximate number of messages in the dead-letter queue. */
   readonly waiting: number;
 }
 
 export interface Moved {
   readonly moved: number;
-  /** The reason why the task ended early; undefined if it moved all messages. */
+  /** Reason why the task failed; undefined if it completed or was canceled. */
   readonly failure: string | undefined;
 }
 
 const redrivePolicy = z.object({ deadLetterTargetArn: z.string() });
 
-/** The given queues whose dead-letter queue is also given. */
+/** Returns the given queues whose dead-letter queue is also given, as pairs. */
 export async function redrivePairs(client: SQSClient, queueUrls: readonly string[]): Promise<readonly RedrivePair[]> {
   const queues = await Promise.all(
     queueUrls.map(async (QueueUrl) => {
@@ -50,10 +50,10 @@ export async function redrivePairs(client: SQSClient, queueUrls: readonly string
 }
 
 /**
- * Moves a queue's dead letters back with a message move task of SQS, and waits for its end. Messages that fail again return to
- * the dead-letter queue during the task, so the task is canceled when it has moved twice the initial number.
+ * Moves a queue's dead letters back with an SQS message move task, and waits for its end. Messages that fail again
+ * return to the dead-letter queue during the task, so the task is canceled when it has moved twice the initial number.
  *
- * @param wait waits between two polls of the task
+ * @param wait called between two polls of the task
  */
 export async function moveBack(
   client: SQSClient,
@@ -78,7 +78,7 @@ export async function moveBack(
 
 interface Progress {
   readonly moved: number;
-  /** 0 before the first count by SQS. */
+  /** Number of messages to move; 0 until SQS has counted them. */
   readonly toMove: number;
 }
 

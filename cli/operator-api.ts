@@ -6,10 +6,10 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { readTenant } from './keys.ts';
 import type { Session } from './session.ts';
 
-/** The API, called with the key of an operator or of a tenant. */
+/** Calls the API with the key of an operator or of a tenant. */
 
 export interface ApiAccess {
-  /** Without a trailing slash. */
+  /** Base URL of the API, without a trailing slash. */
   readonly url: string;
   readonly key: string;
 }
@@ -19,7 +19,7 @@ export interface Caller {
   readonly variable: string;
   /** For people. */
   readonly ownerName: string;
-  /** The field of the local stack. */
+  /** Field of the local stack's state that contains the key. */
   readonly local: 'operatorKey' | 'apiKey';
 }
 
@@ -31,7 +31,7 @@ interface Named {
   readonly key?: string;
 }
 
-/** Longer than the API's limit of 20 seconds for an answer. Milliseconds. */
+/** Request timeout in milliseconds, longer than the API's limit of 20 seconds for a response. */
 const TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 1_000;
 
@@ -43,27 +43,31 @@ export const KEYED: readonly Method[] = ['POST', 'DELETE'];
 
 export type AskApi = (method: Method, path: string, body?: object) => Promise<unknown>;
 
-/** The options of a command that calls the API. */
+/** Adds the options `--url` and `--key` to a command that calls the API. */
 export function addAccess(command: Command, { variable, ownerName }: Caller = OPERATOR): void {
   command
     .option('--url <address>', 'base address of the API; the default is the output of the stack', withoutSlash)
     .option('--key <key>', `the key of ${ownerName}; the default is the variable ${variable}`);
 }
 
-/** The options of a command that an operator can call for a tenant. */
+/** Adds the options `--tenant` and `--mode` to a command that an operator can call for a tenant. */
 export function addTenant(command: Command, does: string): void {
   command
     .option('--tenant <id>', does, readTenant)
     .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
 }
 
-/** The header of an operator's request for the tenant of `--tenant` and `--mode`. */
+/** Returns the header with which an operator's request names the tenant of `--tenant` and `--mode`. */
 export function tenantOf(command: Command): Readonly<Record<string, string>> {
   const { tenant, mode } = command.opts<{ readonly tenant?: string; readonly mode: string }>();
   return tenant === undefined ? {} : { 'payonce-tenant': `${tenant}/${mode}` };
 }
 
-/** @param command one with these options @param headers of each request */
+/**
+ * Returns a function that calls the API.
+ * @param command the command with the options of {@link addAccess}
+ * @param headers added to each request
+ */
 export function askerOf(
   session: Session,
   command: Command,
@@ -74,10 +78,13 @@ export function askerOf(
     askApi(await locate(session, command, caller), method, path, { freshKey: session.freshKey, body, headers });
 }
 
-/** @throws CliFailure without a key or an address */
+/**
+ * Returns the address and the key of the API from the options or their defaults.
+ * @throws CliFailure when the key or the address is missing
+ */
 export async function locate(session: Session, command: Command, caller: Caller): Promise<ApiAccess> {
   const { url, key = process.env[caller.variable] } = command.opts<Named>();
-  // The message omits the key. `fetch` would show it in its error.
+  // Checked here, because an error of `fetch` would show the key. This message omits it.
   if (key !== undefined && !/^[\x21-\x7e]*$/.test(key.trim()))
     throw new CliFailure(ExitCode.settings, 'The key contains invalid characters.');
   const local = await session.local();
@@ -103,7 +110,7 @@ interface Request {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A failure that the API reports. Its cause is the problem. */
+/** An error response of the API. Its cause is the problem. */
 export class Refusal extends CliFailure {
   /** The HTTP status. */
   readonly status: number;
@@ -116,7 +123,10 @@ export class Refusal extends CliFailure {
 
 const problem = z.object({ code: z.string(), detail: z.string(), param: z.string().optional() });
 
-/** @throws CliFailure with the API's code and detail, and the field at fault, when it refuses */
+/**
+ * Sends a request to the API.
+ * @throws CliFailure with the API's code and detail, and the field at fault, when the API refuses the request
+ */
 async function askApi(
   { url, key }: ApiAccess,
   method: Method,
@@ -146,7 +156,10 @@ function sentenceOfProblem({ code, detail, param = '' }: z.infer<typeof problem>
   return detail.includes(param) ? `${code}: ${detail}` : `${code}: ${param}: ${detail}`;
 }
 
-/** @throws CliFailure when the answer does not have the form of this version's API */
+/**
+ * Parses a response of the API.
+ * @throws CliFailure when the response does not have the form of this version's API
+ */
 export function readAnswer<Shape>(schema: z.ZodType<Shape>, document: unknown): Shape {
   const { success, data } = schema.safeParse(document);
   if (success) return data;
@@ -158,9 +171,11 @@ export function otherAnswer(): CliFailure {
 }
 
 /**
- * Reads an object every second until it has ended, or the time is over. @returns its last state
+ * Reads an object every second until it has ended, or the time is over.
  *
- * @param again reads it again @param hasEnded called with each state
+ * @param again reads the object again
+ * @param hasEnded reports whether the object has ended in this state
+ * @returns the last state
  */
 export async function untilEnded(
   first: unknown,

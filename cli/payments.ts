@@ -51,7 +51,7 @@ function lineOf({ at, kind, sequence, caused_by: cause, object: _object, ...rest
   ];
 }
 
-/** Decides a payment, with the amount in its currency. */
+/** Decides the outcome of a payment. The option `--amount` is in the payment's currency. */
 export async function decide(call: ApiCall): Promise<void> {
   const { amount: text } = call.command.opts<{ readonly amount?: string }>();
   const amount = text === undefined ? undefined : minorUnits('--amount', text, await currencyOf(call));
@@ -61,7 +61,10 @@ export async function decide(call: ApiCall): Promise<void> {
   call.session.show(document, [object === 'approval' ? `${id ?? ''} waits for a second person.` : outcome]);
 }
 
-/** The currency of a payment, which the operator's key finds by its tenant and mode. */
+/**
+ * Returns the currency of a payment. An operator can read a payment only with its tenant and mode, which the timeline
+ * names.
+ */
 async function currencyOf({ session, command, ask, args: [id = ''] }: ApiCall): Promise<string> {
   const about = encodeURIComponent(id);
   const first = await ask('GET', `/v1/admin/payments/${about}/timeline?limit=1`);

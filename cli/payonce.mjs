@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `npx payonce <command>` in the clone. Plain JavaScript without packages, because the user's Node may be unable to run the
-// project's TypeScript. The command runs under the Node that the install brings.
+// Runs `npx payonce <command>` in the clone. Plain JavaScript without packages, because the user's Node may be unable
+// to run the project's TypeScript. The command runs under the Node version that the install brings.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { refusal } from '../local/sentence.mjs';
 
 const OWN_NODE = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
-/** "Wrong settings", as documented in docs/reference/cli.md. */
+/** Exit code for wrong settings (docs/reference/cli.md). */
 const EXIT_SETTINGS = 3;
 
 const reason = refusal();
@@ -21,7 +21,7 @@ else {
 
 function run(node) {
   const child = spawn(node, [MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // Ctrl-C reaches both processes. The command ends by itself, and this process returns its exit code.
+  // Ctrl-C reaches both processes. This process ignores it, waits for the command to end, and returns its exit code.
   process.on('SIGINT', () => undefined);
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {

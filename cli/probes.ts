@@ -3,20 +3,23 @@ import { DescribeContinuousBackupsCommand, DescribeTimeToLiveCommand, DynamoDBCl
 import { GetFunctionRecursionConfigCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { type AwsTarget, stackOutputs } from './deployment.ts';
 
-/** A check that needs a real account: AWS documents the behavior, and the local AWS may deviate. */
+/** A check of documented AWS behavior that needs a real account, because the local AWS may deviate. */
 export interface Probe {
   readonly id: string;
-  /** The expected result. */
   readonly mustShow: string;
-  /** The page of AWS's documentation that describes it. */
+  /** Page of the AWS documentation that describes the behavior. */
   readonly source: string;
-  /** @returns the observation; undefined without an API key. @throws Error when it differs from the expected result */
+  /**
+   * Runs the check.
+   * @returns the observation; undefined without an API key
+   * @throws Error when the observation differs from the expected result
+   */
   readonly run: (context: ProbeContext) => Promise<string | undefined>;
 }
 
 export interface ProbeContext {
   readonly target: AwsTarget;
-  /** Without a trailing slash. */
+  /** Base URL of the API, without a trailing slash. */
   readonly apiUrl: string;
   /** An API key of test mode. */
   readonly key?: string;
@@ -40,7 +43,7 @@ export const PROBES: readonly Probe[] = [
     run: async (context) => {
       const { status } = (await pay(context, randomUUID())) ?? {};
       if (status === undefined) return undefined;
-      // A processor that does not know the source declines it, which is committed, too.
+      // A processor that does not know the source declines it (402). The decline is committed, too.
       return expected(`HTTP ${status}`, [201, 202, 402].includes(status));
     },
   },
@@ -173,7 +176,10 @@ function expected(seen: string, isExpected: boolean): string {
   return seen;
 }
 
-/** A payment of one euro. @returns undefined without an API key */
+/**
+ * Creates a payment of one euro.
+ * @returns undefined without an API key
+ */
 async function pay({ apiUrl, key }: ProbeContext, idempotencyKey: string): Promise<Response | undefined> {
   if (key === undefined) return undefined;
   const headers = {

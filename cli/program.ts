@@ -25,7 +25,7 @@ import { addTrigger } from './trigger.ts';
 import { addVerify } from './verify.ts';
 import { addViews } from './views.ts';
 
-/** The command line. It throws a CommanderError for invalid arguments, and the errors of its commands. */
+/** Creates the command line. Parsing throws a CommanderError for invalid arguments, and the errors of the commands. */
 export function payonceProgram(surroundings: Surroundings): Command {
   const program = new Command('payonce')
     .description('Operates a deployed Payonce, with the AWS credentials and the region of the environment.')
@@ -81,7 +81,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
   return program;
 }
 
-/** Commands with an action, by their full names, for example `keys create` or `simulate`. */
+/** Returns the full names of the commands with an action, for example `keys create` or `simulate`. */
 export function commandsOf(program: Command): readonly string[] {
   return named(program).map(([name]) => name);
 }
@@ -94,7 +94,7 @@ function named(program: Command): readonly (readonly [name: string, command: Com
   );
 }
 
-/** The failure for a group without a command. */
+/** Returns the failure for a group that was called without a command. */
 function withoutCommand(group: Command): CliFailure {
   const path = group.parent === null ? group.name() : `${group.parent.name()} ${group.name()}`;
   const names = group.commands.map((command) => command.name()).join(', ');

@@ -26,7 +26,7 @@ interface Chosen {
   readonly reason: string;
 }
 
-/** `payonce tables restore-row`. */
+/** Adds `payonce tables restore-row`. */
 export function addPutBack(tables: Command, session: Session): void {
   tables
     .command('restore-row')
@@ -62,8 +62,8 @@ async function putBack(session: Session, { id, chain, sort }: Row, { fromTable, 
 }
 
 /**
- * The archive of the deployment, read from the time of the chain's first row, or completely if the row is not found
- * there.
+ * Opens the deployment's archive. It is read from the time of the chain's first row, or completely if the row is not
+ * found there.
  */
 async function archiveOf(target: AwsTarget, ledger: LedgerRows, { chain, sort }: Row) {
   const bucket = await stackOutput(target, 'data', 'archiveBucket');

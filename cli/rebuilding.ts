@@ -14,8 +14,8 @@ import { isoTime, type Session } from './session.ts';
 const MAX_SHOWN = 50;
 
 /**
- * Time before the newest row to which records are restored: the archive may lack older rows of other payments, in a
- * batch that was not written. Milliseconds.
+ * Safety margin in milliseconds: records are restored to this long before the newest row. The archive may lack older
+ * rows of other payments, in a batch that was not written.
  */
 const RESTORE_MARGIN_MS = 10 * 60_000;
 
@@ -23,7 +23,7 @@ interface Chosen {
   readonly archiveBucket?: string;
 }
 
-/** `payonce tables rebuild`. */
+/** Adds `payonce tables rebuild`. */
 export function addRebuild(tables: Command, session: Session): void {
   tables
     .command('rebuild')
@@ -49,7 +49,7 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
     if (found === undefined) await create(dynamo, table);
     else refuseForeign(found);
     await active(tools, table);
-    // Before the Stream is enabled, so that rebuilt rows are not published or archived again.
+    // Copy before the Stream is enabled, so that rebuilt rows are not published or archived again.
     const reportRows = ({ written, there }: CopiedRows): void => report(`${written} rows written, ${there} existed`);
     const ended = await copyRows({ client, table, pacing }, new S3Objects(s3Client(target), bucket), reportRows);
     await configure(tools, 'ledger', table, true);
@@ -99,7 +99,7 @@ async function create(client: DynamoDBClient, TableName: string): Promise<void> 
 }
 
 /**
- * A deployment recognizes the Ledger by its name (lib/restored-tables.ts).
+ * Checks the name of a new Ledger: a deployment recognizes a Ledger by its name (lib/restored-tables.ts).
  *
  * @throws CliFailure for a name with which no deployment would adopt the table
  */
@@ -110,10 +110,10 @@ export function refuseName(table: string): void {
 }
 
 /**
- * A Ledger in use has a Stream: its relay would publish each row that is written, and announce the payments of one deployment to the
- * customers of another.
+ * Checks that rows may be written to an existing table. A Ledger in use has a Stream: its relay would publish each
+ * written row, and announce the payments of one deployment to the customers of another.
  *
- * @throws CliFailure for a table that is no Ledger, and for one with a Stream
+ * @throws CliFailure for a table that is not a Ledger or has a Stream
  */
 export function refuseForeign({
   TableName = '',

@@ -15,14 +15,13 @@ import { ParkedAgain, redrive } from './redriving.ts';
 import { invoke } from './republishing.ts';
 import { type Session, table } from './session.ts';
 
-/** Interval of the polls of an SQS task. Milliseconds. */
+/** Polling interval of an SQS task, in milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
 
 interface RedrivenQueue {
   readonly queue: string;
   readonly redriven: number;
   readonly failed: number;
-  /** The reasons of the failures, one sentence each. */
   readonly reasons: readonly string[];
 }
 
@@ -50,7 +49,7 @@ export function addRedrive(program: Command, session: Session): void {
     });
 }
 
-/** The dead letters of vendor calls. A deployment without orders has none. */
+/** Redrives the dead letters of vendor calls. A deployment without orders has none. */
 async function redriveVendors(
   session: Session,
   target: AwsTarget,
@@ -63,7 +62,7 @@ async function redriveVendors(
   try {
     const deadLetters: DeadLetterReport[] = [];
     const staying = () => deadLetters.filter(({ state }) => state === 'stays');
-    // A run processes a limited number. A run that leaves a dead letter would find it again.
+    // Each run processes a limited number. Stop when a dead letter remains, because the next run would find it again.
     do deadLetters.push(...(await redriveDeadLetters(session, undefined, redriver)));
     while (deadLetters.length > 0 && deadLetters.length % MAX_DEAD_LETTERS === 0 && staying().length === 0);
     const stay = staying();

@@ -10,21 +10,24 @@ import { CliFailure } from './failure.ts';
 export interface Redriven {
   /** Messages that were processed and deleted. */
   readonly done: number;
-  /** Messages that remain in the queue, or whose work waits there as a new message. */
+  /** Messages that failed. They remain in the queue, or were parked again as new messages. */
   readonly failed: number;
 }
 
-/** The work of a message failed, and waits in the queue as a new message. */
+/** Thrown when the work of a message failed and was parked again as a new message. */
 export class ParkedAgain extends CliFailure {}
 
-/** Visibility timeout during the work. Seconds. */
+/** Visibility timeout of a message while its work runs, in seconds. */
 const VISIBILITY_SECONDS = 120;
-/** Long polling. A short poll queries only some servers and can miss messages (SQS, "Short and long polling"). Seconds. */
+/**
+ * Long-polling wait in seconds. A short poll queries only some servers and can miss messages (SQS, "Short and long
+ * polling").
+ */
 const WAIT_SECONDS = 2;
 
 /**
- * Processes the messages of a queue, each once: a message that is dead-lettered again in the meantime is left for the next run.
- * A message is deleted only after its work is done, or was parked again.
+ * Processes each message of a queue once. A message that is dead-lettered again during the run remains for the next
+ * run. A message is deleted only after its work is done or was parked again.
  */
 export async function redrive(
   client: SQSClient,

@@ -37,7 +37,10 @@ export async function republishRange(
   );
 }
 
-/** @throws CliFailure with the function's error message */
+/**
+ * Invokes a Lambda function, and returns its parsed result.
+ * @throws CliFailure with the function's error message
+ */
 export async function invoke<Answer>(client: LambdaClient, functionName: string, payload: unknown): Promise<Answer> {
   const { FunctionError, Payload } = await client.send(
     new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(payload) }),

@@ -21,17 +21,17 @@ export interface RestoreRequest {
   /** The tables in use, by role. */
   readonly tables: Readonly<Record<Restorable, string>>;
   readonly only: readonly Restorable[];
-  /** The moment of the Ledger, from which {@link MARGIN_SECONDS} is counted. Unix seconds. */
+  /** Time to which the Ledger is restored, in Unix seconds. {@link MARGIN_SECONDS} is relative to it. */
   readonly toSeconds: number;
 }
 
 /**
- * Offset of the restore of a table from the restore of the Ledger. Each copy has its own moment, and can contain a part
+ * Offset, in seconds, of a table's restore time from the Ledger's. Each copy has its own moment, and can contain a part
  * of a transaction (Amazon DynamoDB developer guide, "Using on-demand backup and restore"). A record without its
- * transition would answer for a nonexistent effect, and an order without its contacts cannot continue; `payonce tables
- * recover` repairs missing records, and entries without a transition. Therefore, records are restored to an earlier
- * moment than the Ledger, and rows that accompany its transitions to a later one. A write takes less than five seconds
- * with all of its attempts, and clocks of AWS differ by less; a minute exceeds both. Seconds.
+ * transition would report a nonexistent effect, and an order without its contacts cannot continue. Missing records, and
+ * entries without a transition, are repaired by `payonce tables recover`. Therefore, records are restored to an earlier
+ * moment than the Ledger, and rows that accompany its transitions to a later one. A write with all of its attempts
+ * takes less than five seconds, and AWS clocks differ by less; a minute exceeds both.
  */
 const MARGIN_SECONDS: Readonly<Record<Restorable, number>> = { idempotency: -60, ledger: 0, registry: 60, views: 0 };
 
@@ -44,16 +44,15 @@ export interface RestoreTools {
 /** The value of the setting `restoredTables`. */
 export type Restored = Partial<Record<Restorable | 'ledgerStream', string>>;
 
-/** Polling interval of a table. Milliseconds. */
+/** Polling interval of a table's status, in milliseconds. */
 const POLL_INTERVAL_MS = 10_000;
-/** Maximum number of polls, for a day: AWS documents no limit for a restore, and most take less than an hour. */
+/** Maximum number of polls, equal to one day. AWS documents no limit for a restore, and most take less than an hour. */
 const MAX_POLLS = 8_640;
 
 /**
  * Restores tables to a moment, each with its margin, and gives the new tables the settings that DynamoDB does not
  * restore (Amazon DynamoDB API reference, RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and
- * deletion protection. Each step can be repeated: a new table that exists is not restored again, so an interrupted
- * command can continue.
+ * deletion protection. An interrupted command can be repeated: it does not restore a table again that already exists.
  *
  * @throws CliFailure when a table to restore no longer exists, or is itself a copy of this moment
  */
@@ -90,7 +89,7 @@ export async function restoreTables(
   return restored;
 }
 
-/** A name that contains the moment and the name of the first table. */
+/** Returns the original table's name, followed by the restore time in Unix seconds. */
 function restoredName(source: string, toSeconds: number): string {
   return `${source.replace(/-r\d{1,10}$/, '')}-r${toSeconds}`;
 }
@@ -128,7 +127,7 @@ export async function active({ client, wait, report }: RestoreTools, name: strin
   throw new CliFailure(ExitCode.incomplete, `${name} is not restored after a day: run the command again.`);
 }
 
-/** Configures tables as declared in the templates (lib/constructs). Existing settings of a table are not changed. */
+/** Configures a table as declared in the templates (lib/constructs), without changing its existing settings. */
 export async function configure(
   tools: RestoreTools,
   kind: Restorable,

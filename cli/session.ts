@@ -11,9 +11,12 @@ import { CliFailure, ExitCode } from './failure.ts';
 export interface Surroundings {
   /** Writes a line or a document to standard output. */
   readonly print: (text: string) => void;
-  /** Writes a line to standard error. @default it is omitted */
+  /**
+   * Writes a line to standard error.
+   * @default the line is omitted
+   */
   readonly note?: (text: string) => void;
-  /** Whether the output is a terminal, where progress is shown in place. */
+  /** True if the output is a terminal. Progress is then shown in place. */
   readonly isTerminal: boolean;
   readonly freshKey: () => string;
 }
@@ -30,7 +33,7 @@ interface Options {
 /** The fields of the local stack of `npm start` that commands use. */
 type LocalStack = NonNullable<ReturnType<StateFile['read']>>;
 
-/** One call of the command line: its target and its output. */
+/** One invocation of the command line, with its target and output. */
 export class Session {
   readonly freshKey: () => string;
   readonly #program: Command;
@@ -66,7 +69,10 @@ export class Session {
     return found;
   }
 
-  /** The local stack with `--local`, else undefined. @throws CliFailure when none runs, or it does not answer */
+  /**
+   * Returns the local stack with `--local`, otherwise undefined.
+   * @throws CliFailure when no local stack runs, or it does not respond
+   */
   async local(): Promise<LocalStack | undefined> {
     const { local = false, directory } = this.#options;
     const environment = this.#environment;
@@ -101,7 +107,7 @@ export class Session {
     return this.#options.directory;
   }
 
-  /** Reports one of several events: a line of text, or of JSON with `--json`. */
+  /** Prints one event of a command that reports several: a line of text, or a line of JSON with `--json`. */
   writeLine(document: object, line: string): void {
     const { json = false } = this.#options;
     this.#surroundings.print(json ? JSON.stringify(document) : line);
@@ -141,7 +147,7 @@ export class Session {
   }
 }
 
-/** Rows under headings, each column as wide as its widest cell. */
+/** Formats rows under headings, with each column as wide as its widest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const all = [headings, ...rows];
   const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
@@ -153,12 +159,12 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   );
 }
 
-/** A time for display, in whole seconds: `2026-01-01T00:00:00Z`. */
+/** Formats a time in whole seconds, for example `2026-01-01T00:00:00Z`. */
 export function isoTime(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Reads an option with a number from 1 to `most`. */
+/** Returns a parser for an option whose value is a number from 1 to `most`. */
 export function readCountOf(most: number): (text: string) => number {
   return (text) => {
     const count = Number(text);
@@ -167,7 +173,7 @@ export function readCountOf(most: number): (text: string) => number {
   };
 }
 
-/** Reads an option with a time in Unix seconds. */
+/** Parses an option whose value is a time in Unix seconds. */
 export function readSeconds(text: string): number {
   if (/^\d{1,10}$/.test(text)) return Number(text);
   throw new InvalidArgumentError(`${text} is not a time in Unix seconds, for example 1772366400.`);

@@ -26,7 +26,7 @@ const MAX_SEGMENTS = 64;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MAX_SHOWN = 50;
 
-/** State that the Ledger does not imply: actions to take, and losses. */
+/** Actions and losses that remain, because they cannot be derived from the Ledger. */
 const LEFT = [
   'Webhook deliveries: run "payonce events republish" for the events since a day before the moment, once the functions run.',
   'E-mails that were sent since the moment can be sent again; the mail service has no idempotency keys.',
@@ -78,7 +78,7 @@ export function addTables(program: Command, session: Session): void {
   addPutBack(tables, session);
 }
 
-/** Safe to repeat: scans the Ledger again, deletes leftover rows, and writes only missing ones. */
+/** Scans the Ledger, deletes leftover rows of lost transactions, and writes missing rows. Safe to repeat. */
 async function recover(session: Session, segments: number): Promise<void> {
   const { client, tables, pacing } = await openTables(await session.aws());
   const store = new DynamoDbStore(client, tables, pacing);
@@ -125,7 +125,7 @@ async function recover(session: Session, segments: number): Promise<void> {
   if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or are broken.`);
 }
 
-/** The processor may have executed the request of the key, which a repeated request or the books will show. */
+/** Formats a lost operation. The processor may have executed it, which a retried request or the books will show. */
 function lineOfLost({ operationId, kind, writtenAtMs }: LostOperation): string {
   return `lost        ${operationId} (${kind} of ${isoTime(writtenAtMs)})`;
 }

@@ -14,13 +14,13 @@ import type { Session } from './session.ts';
 const MAX_POLLS = 60;
 const POLL_INTERVAL_MS = 500;
 
-/** A scenario that causes an event: a payment or an order at the sandbox, and the following steps. */
+/** Steps that cause an event: creating a payment or an order at the sandbox, then a change or an action of the bank. */
 interface Scenario {
   readonly path: '/v1/payments' | '/v1/orders';
   readonly body: Readonly<Record<string, unknown>>;
-  /** A change of the payment, after its path. */
+  /** Change to request, as the last segment of the payment's path. */
   readonly change?: 'cancel' | 'refunds' | 'capture';
-  /** The action of the bank: a control of the sandbox, for the newest refund or dispute of the charge. */
+  /** Action of the bank, which a sandbox control performs on the newest refund or dispute of the charge. */
   readonly bank?: { readonly part: 'refunds' | 'disputes'; readonly control: 'fail' | 'close'; readonly body: object };
 }
 
@@ -58,7 +58,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 const made = z.looseObject({ id: z.string(), status: z.string(), payment: z.string().optional() });
-/** Also contained in the problem after a failure. An order contains the id of its payment. */
+/** Object in the problem that the API returns after a failure. An order contains the id of its payment. */
 const ended = z.union([z.looseObject({ order: made }), z.looseObject({ payment: made })]);
 
 /** `payonce trigger`. */
@@ -91,7 +91,7 @@ export function addTrigger(program: Command, session: Session): void {
 
 async function play(ask: AskApi, { path, body, change }: Scenario, set: Fields): Promise<unknown> {
   const created = await ask('POST', path, merged(body, set)).catch((error: unknown) => {
-    // A payment that fails and an order that is canceled are answered with a problem.
+    // The response to a failed payment or a canceled order is a problem, which contains the object.
     const { data } = ended.safeParse(error instanceof Refusal ? error.cause : undefined);
     if (data === undefined) throw error;
     return data['order'] ?? data['payment'];
@@ -100,7 +100,7 @@ async function play(ask: AskApi, { path, body, change }: Scenario, set: Fields):
   return ask('POST', `${path}/${readAnswer(made, created).id}/${change}`, change === 'refunds' ? {} : undefined);
 }
 
-/** Uses a control of the sandbox, as soon as the charge has the refund or dispute. */
+/** Waits until the charge has the refund or dispute, and then calls the sandbox control. */
 async function control(session: Session, payment: string, bank: Scenario['bank']): Promise<void> {
   if (bank === undefined) return;
   const { url, secret } = await sandboxOf(session);
@@ -156,7 +156,9 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses `metadata.order=42`: metadata are strings, and other values are JSON if possible. */
+/**
+ * Parses a field such as `metadata.order=42`. Metadata values are strings; other values are parsed as JSON if possible.
+ */
 function readField(text: string, before: Fields): Fields {
   const [, path = '', value = ''] = /^([a-z_]+(?:\.[A-Za-z0-9_-]+)*)=(.*)$/s.exec(text) ?? [];
   if (path === '') throw new InvalidArgumentError(`${text} is not a field like metadata.order=42.`);

@@ -101,7 +101,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   });
   parts.close();
   progress.remove();
-  // The list of objects does not belong to a single payment.
+  // The list of objects is not checked for a single payment, because objects contain many payments.
   const listed =
     objects === undefined || chain !== undefined
       ? undefined
@@ -133,7 +133,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
     );
 }
 
-/** Checks the bucket itself: the configuration that protects its objects, and whether each has one version. */
+/** Checks the bucket itself: the configuration that protects its objects, and that each object has only one version. */
 async function bucketFindings(
   target: AwsTarget,
   bucket: string,
@@ -147,7 +147,10 @@ async function bucketFindings(
 
 const DAYS_OF_YEAR = 365;
 
-/** @throws InvalidArgumentError for another text */
+/**
+ * Parses an object lock such as `compliance:10`.
+ * @throws InvalidArgumentError for any other text
+ */
 function readLock(text: string): Lock {
   const { mode, years } = /^(?<mode>governance|compliance):(?<years>[1-9]\d{0,2})$/.exec(text)?.groups ?? {};
   if (mode === undefined)
@@ -155,7 +158,10 @@ function readLock(text: string): Lock {
   return { mode: mode === 'compliance' ? mode : 'governance', days: Number(years) * DAYS_OF_YEAR };
 }
 
-/** @throws CliFailure when the file has no public key */
+/**
+ * Returns a function that verifies signatures with the public key in a file.
+ * @throws CliFailure when the file has no public key
+ */
 function signatureOf(file: string): (text: string, signature: string) => boolean {
   try {
     const key = createPublicKey(readFileSync(file));
@@ -165,7 +171,7 @@ function signatureOf(file: string): (text: string, signature: string) => boolean
   }
 }
 
-/** The rows to verify, and their approximate number. */
+/** Returns the rows to verify, and their approximate number. */
 async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, chain: string | undefined) {
   const { client, tables, pacing } = await openTables(target);
   const table = chosen.table ?? tables.ledger;
@@ -185,12 +191,15 @@ function chainNamed(text: string): string {
   return `${parsePaymentId(text) === undefined ? LedgerRow.order : LedgerRow.payment}${id}`;
 }
 
-/** An estimate that DynamoDB updates about every six hours (Amazon DynamoDB API reference, "TableDescription"). */
+/**
+ * Returns the approximate row count, which DynamoDB updates about every six hours (Amazon DynamoDB API reference,
+ * "TableDescription").
+ */
 async function rowCount(client: DynamoDBClient, TableName: string): Promise<number | undefined> {
   return (await client.send(new DescribeTableCommand({ TableName }))).Table?.ItemCount;
 }
 
-/** The progress of one request, in a file. */
+/** Saves the progress of one request in a file. */
 class Progress {
   readonly file: string;
   readonly #request: string;
@@ -201,7 +210,10 @@ class Progress {
     mkdirSync(dirname(file), { recursive: true });
   }
 
-  /** @throws CliFailure when the file belongs to another request */
+  /**
+   * Reads the saved progress.
+   * @throws CliFailure when the file belongs to another request
+   */
   read(): RowsState {
     if (!existsSync(this.file)) return ROWS_BEGIN;
     try {
@@ -223,7 +235,10 @@ class Progress {
   }
 }
 
-/** @param expected rows of the whole table; undefined when it is not known how many there are */
+/**
+ * Returns a function that formats the rate and the estimated time left.
+ * @param expected rows of the whole table; undefined when their number is unknown
+ */
 function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsState, nowMs: number) => string {
   let first: number | undefined;
   return ({ phase, after, counts: { rows, chains } }, nowMs) => {
@@ -235,7 +250,7 @@ function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsSt
   };
 }
 
-/** Formats a manual change, which is reported but not a finding: the row may have been restored. */
+/** Formats a manual change. It is reported but is not a finding, because the row may have been restored. */
 function changeLine({ chain, sort, change, atMs, object, line }: ChangeLine): string {
   const what = change === 'REMOVE' ? 'removed' : 'changed';
   return `${what} by hand  chain=${chain}  sort=${sort}  at=${isoTime(atMs)}  object=${object}  line=${line}`;

@@ -110,7 +110,10 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
   if (!compare) rmSync(file, { force: true });
 }
 
-/** @throws CliFailure when the file does not contain progress of a rebuild */
+/**
+ * Reads the saved progress of a rebuild.
+ * @throws CliFailure when the file does not contain such progress
+ */
 function savedState(file: string, segments: number): RebuildState {
   if (!existsSync(file)) return initialRebuildState(segments);
   try {

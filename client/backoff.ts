@@ -1,11 +1,11 @@
-/** The upper limit of the first pause. The limit doubles with each attempt. Milliseconds. */
+/** Upper limit of the first pause, in milliseconds. The limit doubles with each attempt. */
 const FIRST_CEILING_MS = 500;
-/** The upper limit of all pauses. Milliseconds. */
+/** Upper limit of all pauses, in milliseconds. */
 const HIGHEST_CEILING_MS = 8_000;
 
 /**
- * Returns the pause before the next attempt: full jitter, in addition to the API's `Retry-After`, so that callers that
- * failed together do not retry together.
+ * Returns the pause in milliseconds before the next attempt: full jitter, in addition to the API's `Retry-After`.
+ * Callers that failed together thus do not retry together.
  *
  * @param attempt from 0
  * @param fraction random, from 0 (inclusive) to 1 (exclusive)

@@ -68,7 +68,7 @@ function commit(
     const reading = rows.get(operation) as IDBRequest<StoredOperation | undefined>;
     reading.addEventListener('success', () => {
       row = next(reading.result);
-      // An existing row is written again, so that it is on disk in any case.
+      // Write an existing row again, to ensure that it is on disk.
       rows.put(row);
     });
     transaction.addEventListener('complete', () => {

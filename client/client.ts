@@ -36,8 +36,8 @@ export interface ClientOptions {
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * Creates a client of Payonce's API that cannot charge twice: the caller chooses a name (`operation`) for each change,
- * which is stored with its key before it is sent.
+ * Creates a client of Payonce's API that cannot charge twice. The caller chooses a name (`operation`) for each change.
+ * The client stores the change with its key before it is sent.
  *
  * @throws TypeError for a URL that is not http or https
  */
@@ -92,8 +92,8 @@ function payments(changes: Operations, reading: ReadClient) {
       changes.run<Refund>(post(`${at(id)}/refunds`, params), once),
     retrieve: (id: string, limits?: Limits) => reading.get<Payment>(at(id), limits),
     /**
-     * Waits while the payment is `processing`. A payment in `requires_action` or `needs_review` depends on a person,
-     * and is returned.
+     * Waits while the payment is `processing`. Does not wait for a payment in `requires_action` or `needs_review`,
+     * because it depends on a person.
      *
      * @throws UnfinishedError after `timeoutMs`, by default two minutes
      */
@@ -147,7 +147,7 @@ function webhookEndpoints(changes: Operations, reading: ReadClient) {
   const root = '/v1/webhook_endpoints';
   const at = (id: string) => `${root}/${segment(id)}`;
   return {
-    /** Creates an endpoint. The answer, which the key store keeps, contains the secret. */
+    /** Creates an endpoint. The response, which the key store keeps, contains the secret. */
     create: (params: Schemas['CreateWebhookEndpoint'], once: Once) =>
       changes.run<EndpointWithSecret>(post(root, params), once),
     /** Updates an endpoint. A repeated update changes nothing, so it needs no operation. */
@@ -155,7 +155,7 @@ function webhookEndpoints(changes: Operations, reading: ReadClient) {
       reading.set<WebhookEndpoint>(at(id), params, limits),
     delete: (id: string, once: Once) =>
       changes.run<Schemas['DeletedWebhookEndpoint']>({ method: 'DELETE', path: at(id) }, once),
-    /** Rotates the secret. The answer, which the key store keeps, contains the new secret. */
+    /** Rotates the secret. The response, which the key store keeps, contains the new secret. */
     rotateSecret: (id: string, params: Schemas['RotateWebhookSecret'], once: Once) =>
       changes.run<EndpointWithSecret>(post(`${at(id)}/rotate_secret`, params), once),
     replay: (id: string, params: Schemas['ReplayWebhooks'], once: Once) =>

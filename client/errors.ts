@@ -8,9 +8,9 @@ export type ProblemCode = Problem['code'];
 /**
  * The next action of a caller after a problem:
  *
- * - `new_operation`: the answer is final for this operation. A further attempt needs a new operation, because it
+ * - `new_operation`: the response is final for this operation. A further attempt needs a new operation, because it
  *   is a different payment.
- * - `read_object`: the operation already took effect, and its answer is no longer stored. Read the object that the
+ * - `read_object`: the operation already took effect, and its response is no longer stored. Read the object that the
  *   problem names.
  * - `same_operation`: nothing was stored. The same operation can succeed later.
  * - `correct`: the request was refused, and nothing was stored. The same operation can succeed once the cause is fixed:
@@ -112,7 +112,7 @@ export function isPassing({ code, status }: Pick<Problem, 'code' | 'status'>): b
   return PASSING.has(code) || (!isKnown(code) && status >= 500);
 }
 
-/** Returns whether the API has stored the problem as the answer to the idempotency key. */
+/** Returns whether the API has stored the problem as the final response for the idempotency key. */
 export function isFinal(code: ProblemCode): boolean {
   return isKnown(code) && RECOVERIES[code] === FINAL;
 }
@@ -152,7 +152,7 @@ export class PayonceError extends Error {
   }
 }
 
-/** The API answered that the request did not succeed. */
+/** Thrown when the API responds with a problem, because the request did not succeed. */
 export class ProblemError extends PayonceError {
   override readonly name = 'ProblemError';
   declare readonly code: ProblemCode;
@@ -182,7 +182,7 @@ export function isProblem<Code extends ProblemCode>(
   return error instanceof ProblemError && (codes as readonly ProblemCode[]).includes(error.code);
 }
 
-/** The wait ended before the object had an outcome. */
+/** Thrown when a wait ends before the object has an outcome. */
 export class UnfinishedError<Item> extends PayonceError {
   override readonly name = 'UnfinishedError';
   /** The object as last read. */

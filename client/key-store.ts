@@ -15,7 +15,7 @@ export interface StoredRequest {
   readonly mode: 'test' | 'live' | null;
 }
 
-/** The final answer to a request. */
+/** The final response to a request. */
 export interface StoredAnswer {
   readonly status: number;
   /** JSON, as received. */
@@ -43,8 +43,8 @@ export interface KeyStore {
    */
   putIfAbsent(request: StoredRequest): Awaitable<StoredOperation>;
   /**
-   * Stores the answer with the request. Can be called more than once for an operation, with the same bytes. If this
-   * function throws, a later call with the same operation can still get the answer.
+   * Stores the response with the request. Can be called more than once for an operation, with the same bytes. If this
+   * function throws, a later call with the same operation can still get the response.
    */
   keepAnswer(request: StoredRequest, answer: StoredAnswer): Awaitable<void>;
 }

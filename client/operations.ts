@@ -23,7 +23,7 @@ const LONGEST_NAME = 200;
 type Change = Pick<StoredRequest, 'method' | 'path'> & { readonly params?: object };
 
 /**
- * Stores the key and the body, sends them, and stores the answer, in this order, even if different processes perform
+ * Stores the key and the body, sends them, and stores the response, in this order, even if different processes perform
  * the steps.
  */
 export class Operations {
@@ -41,7 +41,7 @@ export class Operations {
 
   /**
    * Runs an operation.
-   * @throws ProblemError the API's answer
+   * @throws ProblemError when the API responds with a problem
    * @throws PayonceError `operation_changed` before anything is sent; `no_answer`; `invalid_operation`;
    * `invalid_key_store`
    */

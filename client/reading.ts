@@ -15,12 +15,12 @@ interface Page<Item> {
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Default time limit of a wait. Exceeds the time in which a payer's bank usually decides. Milliseconds. */
+/** Default time limit of a wait, in milliseconds. Exceeds the time in which a payer's bank usually decides. */
 const WAIT_MS = 120_000;
-/** Maximum number of polls: more than a wait of some minutes allows. */
+/** Maximum number of polls, more than fit into a wait of some minutes. */
 const MAX_POLLS = 1_000;
 
-/** Sends requests that change nothing when they are repeated. */
+/** Sends requests that are safe to repeat. */
 export class ReadClient {
   readonly #sender: Sender;
   readonly #around: Runtime;
@@ -32,7 +32,7 @@ export class ReadClient {
 
   /**
    * Reads an object.
-   * @throws ProblemError the API's answer
+   * @throws ProblemError when the API responds with a problem
    * @throws PayonceError `no_answer`
    */
   async get<Value>(path: string, limits: Limits = {}): Promise<Value> {

@@ -7,14 +7,14 @@ export interface Sent {
   readonly method: string;
   readonly path: string;
   readonly body: string | null;
-  /** The idempotency key. Absent for requests that change nothing when they are repeated. */
+  /** The idempotency key. Absent for requests that are safe to repeat. */
   readonly key?: string;
 }
 
 /** Time limits of a call. */
 export interface Limits {
   /**
-   * Limit for all attempts and the pauses between them. Milliseconds.
+   * Limit for all attempts and the pauses between them, in milliseconds.
    * @default 60,000
    */
   readonly timeoutMs?: number;
@@ -25,12 +25,12 @@ export interface Limits {
   readonly signal?: AbortSignal;
 }
 
-/** An answer of the API that does not require a retry. */
+/** A response of the API that does not require a retry. */
 export type Answer =
   | { readonly kind: 'success'; readonly status: number; readonly text: string; readonly value: object }
   | { readonly kind: 'problem'; readonly status: number; readonly text: string; readonly problem: Problem };
 
-/** `sentBefore`: whether the API may have received an earlier attempt. */
+/** A response. `sentBefore` is true if the API may have received an earlier attempt. */
 export type Answered = Answer & { readonly sentBefore: boolean };
 
 type Attempt =
@@ -38,14 +38,14 @@ type Attempt =
   | { readonly kind: 'again'; readonly why: unknown; readonly afterMs?: number; readonly received: boolean };
 
 const TIMEOUT_MS = 60_000;
-/** Time limit of one attempt. The API's gateway answers within 29 s. Milliseconds. */
+/** Time limit of one attempt, in milliseconds. The API's gateway responds within 29 s. */
 const ATTEMPT_MS = 30_000;
 /**
- * Maximum number of attempts: more than a timeout of some minutes allows. This limit ends the loop even if the clock
+ * Maximum number of attempts, more than fit into a timeout of some minutes. This limit ends the loop even if the clock
  * stops.
  */
 const MAX_ATTEMPTS = 100;
-/** Statuses that a gateway or proxy in front of the API may return, and that are retried. */
+/** Retried statuses, which a gateway or proxy in front of the API may return. */
 const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 export interface SenderOptions {
@@ -54,7 +54,7 @@ export interface SenderOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Sends one request until it is answered, with the same bytes and key each time. */
+/** Sends a request, with the same bytes and key each time, until the API responds. */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #around: Runtime;
@@ -66,7 +66,7 @@ export class Sender {
 
   /**
    * Sends a request.
-   * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for an answer that is not from the API
+   * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for a response that is not from the API
    */
   async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits): Promise<Answered> {
     const untilMs = this.#around.nowMs() + timeoutMs;
@@ -94,7 +94,7 @@ export class Sender {
     const headers = {
       ...this.#options.headers,
       ...(body === null ? {} : { 'content-type': 'application/json' }),
-      // While another request with this key is running, the API waits for its answer.
+      // Let the API wait while another request with this key is running, and return its response.
       ...(key === undefined ? {} : { 'idempotency-key': key, prefer: 'wait=8' }),
     };
     try {
@@ -117,7 +117,7 @@ export class Sender {
     const body = objectIn(text);
     if (status >= 200 && status < 300) {
       if (typeof body?.['object'] === 'string') return { kind: 'success', status, text, value: body };
-      // The answer was truncated, or is an HTML page of a proxy.
+      // The response was truncated, or is an HTML page of a proxy.
       return { kind: 'again', why: new Error(`the answer ${status} contains no object`), received: true };
     }
     const seconds = parseRetryAfter(headers.get('retry-after'), this.#around.nowMs());

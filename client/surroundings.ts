@@ -1,7 +1,7 @@
 /** The environment of the client: Node 20 and later, and browsers. Replaced in tests. */
 export interface Runtime {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** Returns the current time. Unix milliseconds. */
+  /** Returns the current time in Unix milliseconds. */
   readonly nowMs: () => number;
   /** Waits. Rejects early, with the signal's reason, when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;

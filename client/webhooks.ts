@@ -12,7 +12,7 @@ export interface WebhookOptions {
    */
   readonly toleranceSeconds?: number;
   /**
-   * Unix milliseconds.
+   * Time of the verification, in Unix milliseconds.
    * @default the current time
    */
   readonly nowMs?: number;
@@ -71,8 +71,8 @@ function headerReader(headers: HeaderValues): (name: string) => string {
 }
 
 /**
- * Joins repeated headers. Fields with one name form one list (RFC 9110, section 5.3); its members are separated by
- * spaces (Standard Webhooks).
+ * Joins repeated headers, which form one list (RFC 9110, section 5.3). The list's members are separated by spaces
+ * (Standard Webhooks).
  */
 function single(value: unknown): unknown {
   return Array.isArray(value) ? value.join(' ') : value;

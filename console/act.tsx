@@ -43,9 +43,9 @@ interface ActProps {
   /** Content to compare while deciding. */
   readonly details?: ComponentChildren;
   readonly fixed?: Readonly<Record<string, unknown>>;
-  /** Renders fields of the answer before the dialog closes. */
+  /** Renders fields of the response before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
-  /** Called after the action, with its answer. */
+  /** Called after the action, with its response. */
   readonly done: (answer: unknown) => void;
   /** Called when the dialog closes after a refusal, because the screen may be outdated. */
   readonly refused?: () => void;
@@ -57,8 +57,8 @@ type Values = Readonly<Record<string, string>>;
 class Unsent extends Error {}
 
 /**
- * Offers an action of an operator, with a description of its effect and one confirmation. The idempotency key is
- * generated when the dialog opens, so a double click, or a repetition after a lost answer, causes only one action.
+ * Offers an action to an operator, with a description of its effect and one confirmation. The idempotency key is
+ * generated when the dialog opens, so a double click, or a retry after a lost response, causes only one action.
  */
 export function Act(props: ActProps) {
   const { name, role, because } = props;
@@ -147,7 +147,7 @@ function Dialog(props: DialogProps) {
     close();
     if (sending.failed?.error instanceof Refused) refused?.();
   };
-  // A sent request cannot be canceled, so the dialog stays open until the answer is known.
+  // A sent request cannot be canceled, so the dialog stays open until the response arrives.
   const stay = (event: Event) => sending.isBusy.current && event.preventDefault();
   return (
     <dialog ref={open} aria-label={name} onClose={leave} onCancel={stay}>
@@ -187,7 +187,7 @@ function Dialog(props: DialogProps) {
 
 interface Failed {
   readonly error: unknown;
-  /** Whether the dialog shows a preview, which has no effect. */
+  /** True while the dialog shows a preview, which has no effect. */
   readonly isDry: boolean;
 }
 
@@ -278,7 +278,7 @@ function Previewed({
 }
 
 /**
- * Shows content that only the answer of an action contains. The second click of a double click does not close the
+ * Shows content that only the response to an action contains. The second click of a double click does not close the
  * dialog.
  */
 function Ended({

@@ -3,7 +3,7 @@ import type { components } from '../generated/api-types.ts';
 export type Schemas = components['schemas'];
 export type Role = Schemas['OperatorSelf']['role'];
 
-/** The API answered with a status other than 2xx, with a problem (RFC 9457). */
+/** Thrown when the API responds with a status other than 2xx and a problem (RFC 9457). */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly status: number;
@@ -18,7 +18,7 @@ export class Refused extends Error {
   }
 }
 
-/** Thrown when no answer was received. The API may have received the request. */
+/** Thrown when no response was received. The API may have received the request. */
 class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
@@ -32,7 +32,7 @@ export interface Api {
   get<Answer>(path: string): Promise<Answer>;
   /**
    * Sends a change.
-   * @param key the idempotency key: the same for each repetition of an action
+   * @param key the idempotency key: the same for each retry of an action
    */
   send<Answer>(method: 'POST' | 'PATCH', path: string, body: unknown, key: string): Promise<Answer>;
   /**
@@ -88,7 +88,10 @@ async function request(address: URL, init: RequestInit) {
   }
 }
 
-/** Parses an answer, which a gateway in front of the API may have written. @returns undefined when it is not JSON */
+/**
+ * Parses a response, which may be from a gateway in front of the API.
+ * @returns undefined when it is not JSON
+ */
 function parsed(text: string): object | undefined {
   try {
     return JSON.parse(text) as object;

@@ -86,7 +86,7 @@ export function Filters({
 
 type Values = Readonly<Record<string, string>>;
 
-/** Returns the filters for the page's address, with amounts as entered. */
+/** Converts the filters in the page's address to form values, with amounts in decimals instead of minor units. */
 function written(fields: readonly Filter[], { currency = '', ...filters }: Values): Values {
   const amounts = fields.flatMap<[string, string]>(({ name, isMoney }) => {
     const minor = filters[name] ?? '';
@@ -98,7 +98,7 @@ function written(fields: readonly Filter[], { currency = '', ...filters }: Value
 }
 
 /**
- * Converts the filters for the API.
+ * Converts form values to filters for the API, with amounts in minor units.
  * @throws Error when an amount is not valid in the currency
  */
 function sent(fields: readonly Filter[], given: Values): Values {

@@ -115,7 +115,7 @@ function Screen({ takesFocus, children }: { readonly takesFocus: boolean; readon
   useEffect(() => {
     document.title = `${main.current?.querySelector('h1')?.textContent ?? 'Error'} – Payonce console`;
     if (takesFocus) main.current?.focus();
-    // On a phone, the list of screens is a row that scrolls.
+    // On a phone, the list of screens is a scrolling row. Keep the current screen in view.
     document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [takesFocus]);
   return (

@@ -93,7 +93,7 @@ export function Trouble({ error }: { readonly error: unknown }) {
   );
 }
 
-/** Shows the answer of a read, or that the read is pending or has failed. */
+/** Shows the response of a read, or that the read is pending or has failed. */
 export function Loaded<Answer>({
   of: { answer, error, again },
   children,

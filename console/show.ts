@@ -2,7 +2,7 @@ import { exampleAmount, shownAmount } from '../lambdas/kernel/currency.ts';
 
 /**
  * Formats an amount.
- * @param minor minor units
+ * @param minor the amount in minor units
  */
 export function money(minor: number | null | undefined, currency: string): string {
   return minor === null || minor === undefined ? '–' : shownAmount(minor, currency);

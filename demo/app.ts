@@ -10,7 +10,7 @@ const eventBusName: unknown = app.node.tryGetContext(BUS_CONTEXT);
 if (typeof eventBusName !== 'string') throw new Error(`the context value ${BUS_CONTEXT} is not set`);
 const settings = readSettings(app.node);
 const demo = new DemoStack(app, DemoStackName.demo, { settings, eventBusName });
-// A separate account at the processor, because a processor has one callback address and Payonce uses it.
+// A separate account at the processor: a processor has only one callback address, which Payonce already uses.
 new SandboxStack(app, DemoStackName.processor, {
   settings,
   data: demo,

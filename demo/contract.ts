@@ -31,21 +31,32 @@ export const SHOP_CALLBACK_PARAMETER = '/payonce-demo/callback-address';
 /** The path of the naive shop for callbacks, below its address. */
 export const SHOP_CALLBACK_PATH = '/callbacks';
 
-/** Concurrent requests of the naive shop: enough for a race, few enough for a laptop. Throttled callers retry. */
+/**
+ * Maximum concurrent requests of the naive shop: enough for a race, few enough for a laptop. Throttled callers retry.
+ */
 export const SHOP_AT_ONCE = 10;
 
 export const SHOP_EVENT_SOURCE = 'naive-shop';
 
-/** Metadata of a payment for which a function waits before this step, so that it can be killed there. */
+/** Metadata that makes a function wait before this step of a payment, so that it can be killed there. */
 export const HOLD = { name: 'hold', acknowledgement: 'acknowledgement', publication: 'publication' } as const;
-/** Long enough for a poll every 100 ms, well below RECEIPTS_TIMEOUT_SECONDS. Milliseconds. */
+/**
+ * Wait before the acknowledgement, in milliseconds. Long enough for a poll every 100 ms, well below
+ * RECEIPTS_TIMEOUT_SECONDS.
+ */
 export const ACKNOWLEDGEMENT_HOLD_MS = 3_000;
-/** Long enough for a kill on a busy machine, and below the timeout of the shop. Milliseconds. */
+/**
+ * Wait before the publication, in milliseconds. Long enough for a kill on a busy machine, and below the timeout of the
+ * shop.
+ */
 export const PUBLICATION_HOLD_MS = 15_000;
-/** Timeout of the demonstration's consumers. They write one row, but a cold start on a busy machine takes seconds. */
+/**
+ * Timeout of the demonstration's consumers, in seconds. They write one row, but a cold start on a busy machine takes
+ * seconds.
+ */
 export const RECEIPTS_TIMEOUT_SECONDS = 10;
 
-/** Row prefixes of the consumers' table: deliveries and effects. */
+/** Key prefixes of the deliveries and effects in the consumers' table. */
 export const ReceiptRow = { delivery: 'DELIVERY#', effect: 'EFFECT#' } as const;
 
 export function paymentPartition(paymentId: string): string {

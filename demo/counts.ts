@@ -5,21 +5,24 @@ import type { Scenario } from './scenarios.ts';
 import type { Side } from './side.ts';
 import type { Counts } from './verdict.ts';
 
-/** The subject to count: the results of a scenario for one payment. A count of 0 cannot be waited for. */
+/** A payment whose results are counted for a scenario. An expected count of 0 cannot be waited for. */
 export interface Subject extends Pick<Scenario, 'moves' | 'deliveries' | 'expected'> {
   readonly payment: string;
 }
 
 const POLL_INTERVAL_MS = 250;
-/** Interval of the counts that are only shown. Milliseconds. */
+/** Interval of the counts that are only shown, in milliseconds. */
 const SHOWN_INTERVAL_MS = 500;
-/** Counts that are unchanged for this long are final: an event reaches its consumer within a second. Milliseconds. */
+/** Time in milliseconds after which unchanged counts are final. An event reaches its consumer within a second. */
 const QUIET_MS = 2_500;
-/** Quiet time for counts that must be 0, because an event may still be in transit. Milliseconds. */
+/**
+ * Time in milliseconds after which counts that must be 0 are final. It is longer, because an event may still be in
+ * transit.
+ */
 const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
 
 /**
- * Counts at the owners of the data after all counts are stable.
+ * Counts the results at the owners of the data, once all counts are stable.
  *
  * @param endedMs end of the failure, by the clock of `performance`
  */
@@ -43,7 +46,7 @@ export async function countAtRest(side: Side, subject: Subject, endedMs: number)
   }
 }
 
-/** Counts repeatedly until the signal, to show the counts while they change. */
+/** Counts repeatedly until the signal is aborted, to show the counts while they change. */
 export async function countRepeatedly(
   side: Side,
   subject: Subject,
@@ -51,14 +54,17 @@ export async function countRepeatedly(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    // A failed count is not a result. The final counts are computed elsewhere.
+    // Ignore a failed count. These counts are only shown; the final counts are computed elsewhere.
     const found = await count(side, subject).catch(() => undefined);
     if (found !== undefined && !signal.aborted) counted(found.counts);
     await sleep(SHOWN_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** @throws Error when the failure did not happen, so that the counts would prove nothing */
+/**
+ * Returns the counts when the wait has ended.
+ * @throws Error when the failure did not happen, so that the counts would prove nothing
+ */
 function lateCounts({ counts, deliveries }: Found, subject: Subject): Counts {
   if (counts.events > 0 && deliveries < (subject.deliveries ?? 1)) {
     throw new Error(`the event of ${subject.payment} was not delivered again`);
@@ -71,7 +77,7 @@ interface Found {
   readonly deliveries: number;
 }
 
-/** The current counts at the owners of the data. */
+/** Reads the current counts from the owners of the data. */
 async function count(side: Side, { payment, moves }: Subject): Promise<Found> {
   const kind: EventKind = moves === 'charge' ? 'payment.completed' : 'refund.completed';
   const receipts = (await side.config.receipts(payment)).filter((receipt) => receipt.kind === kind);

@@ -30,14 +30,14 @@ const OUTPUT = resolve(import.meta.dirname, '..', 'dist', `demo-${process.pid}`)
 const FUNCTIONS = ['naive-shop', 'naive-receipts', 'payonce-receipts'] as const;
 type FunctionName = (typeof FUNCTIONS)[number];
 
-/** Longer than the shop's timeout for the processor. */
+/** Timeout of the shop's function, longer than its timeout for the processor. */
 const SHOP_TIMEOUT = Duration.seconds(20);
-/** Visibility timeout. Short, to keep the demonstration fast. */
+/** Visibility timeout, short to keep the demonstration fast. */
 const REDELIVERED_AFTER = Duration.seconds(RECEIPTS_TIMEOUT_SECONDS + 1);
 
 export interface DemoStackProps {
   readonly settings: Settings;
-  /** Payonce's event bus. */
+  /** Name of Payonce's event bus. */
   readonly eventBusName: string;
 }
 

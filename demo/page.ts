@@ -1,6 +1,6 @@
 import { cells, type Finding } from './verdict.ts';
 
-/** The page of a run: the scenarios and the counts of both sides. */
+/** Renders the page of a run: the scenarios and the counts of both sides. */
 export function page(findings: readonly Finding[]): string {
   const [head = '', ...rows] = cells(findings).map((row) => `| ${row.join(' | ')} |`);
   return `# Naive against Payonce

@@ -16,7 +16,10 @@ export class StoppableRelay {
     this.#access = access;
   }
 
-  /** @throws Error when it could not be stopped */
+  /**
+   * Stops the relay.
+   * @throws Error when the relay could not be stopped
+   */
   async stop(relayFunction: string): Promise<void> {
     const keeper = startUnderKeeper({
       command: [process.execPath, PROGRAM, relayFunction],
@@ -37,7 +40,10 @@ export class StoppableRelay {
     if (keeper.exitCode !== null) await this.start();
   }
 
-  /** Does nothing when it is not stopped. @throws Error when it could not be started again */
+  /**
+   * Restarts the relay. Does nothing when it is not stopped.
+   * @throws Error when the relay could not be restarted
+   */
   async start(): Promise<void> {
     const start = this.#start;
     this.#start = undefined;

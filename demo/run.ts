@@ -10,7 +10,10 @@ import { SCENARIOS } from './scenarios.ts';
 import { exitCode, type Finding, plainTable } from './verdict.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'start', 'demo.md');
-/** Differs from the default port and from the ports of tests and benchmarks. If it is taken, another is used. */
+/**
+ * Preferred port. It differs from the default port and from the ports of tests and benchmarks. If it is taken, another
+ * is used.
+ */
 const DEMO_PORT = 14_866;
 
 const { write } = new Command('npm run demo --')

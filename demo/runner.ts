@@ -14,11 +14,11 @@ type SideName = keyof Sides;
 export interface Watch {
   /** A step begins; `text` describes it. */
   readonly step: (text: string) => void;
-  /** The deployment of a stack has begun. */
+  /** Called when the deployment of a stack begins. */
   readonly deploying?: (stack: string) => void;
-  /** The failure was caused on this side, with this payment. */
+  /** Called when the failure was caused on a side, with the affected payment. */
   readonly caused?: (side: SideName, payment: string) => void;
-  /** The current counts of a side, repeatedly until the run ends. */
+  /** Called repeatedly with the current counts of a side, until the run ends. */
   readonly counted?: (side: SideName, counts: Counts) => void;
 }
 
@@ -33,7 +33,8 @@ export class Runner {
 
   /**
    * @param directory of the CDK's files
-   * @param demo the naive shop, if it is already deployed. @default it is deployed here, and removed at the end
+   * @param demo the naive shop, if it is already deployed
+   * @default it is deployed here, and removed at the end
    */
   constructor(aws: LocalAws, directory: string, demo?: DeployedDemo) {
     this.#aws = aws;
@@ -64,7 +65,7 @@ export class Runner {
     return this.#demo;
   }
 
-  /** Ends the run, if there is one, and removes the naive shop, if it was deployed here. */
+  /** Ends the current run, if any, and removes the naive shop if it was deployed here. */
   async end(): Promise<void> {
     this.#ended.reject(new Error('the lab was stopped'));
     await this.#running;
@@ -140,15 +141,18 @@ function byTurn(left: Scenario, right: Scenario): number {
 
 interface Failure {
   readonly subject: Subject;
-  /** Resolves with the end of the failure and of its consequences, by the clock of `performance`. */
+  /** Resolves when the failure and its consequences have ended, with the time by the clock of `performance`. */
   readonly ended: Promise<number>;
 }
 
-/** A slow charge takes seconds, and it is polled every 20 ms: even a busy machine is in time at some attempt. */
+/**
+ * Maximum attempts to cause a failure in time. A slow charge takes seconds and is polled every 20 ms, so even a busy
+ * machine is in time at some attempt.
+ */
 const MAX_ATTEMPTS = 20;
 
 /**
- * Causes a failure on one side, and repeats it with fresh keys until it is in time.
+ * Causes a failure on one side. Uses a fresh key for each attempt, until one is in time.
  *
  * @param name part of the idempotency keys
  * @throws Error when the failure could not be caused, or was always too late
@@ -163,7 +167,7 @@ export async function causeFailure(side: Side, scenario: Scenario, name: string)
       throw error;
     }
     const ended = Promise.resolve(scenario.retry?.(side, key, payment)).then(() => performance.now());
-    // The promise is awaited later. Until then a rejection must not be unhandled.
+    // Prevents an unhandled rejection, because the promise is awaited later.
     ended.catch(() => undefined);
     return { subject: { ...scenario, payment }, ended };
   }

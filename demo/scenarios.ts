@@ -7,38 +7,53 @@ import type { Trouble } from './verdict.ts';
 
 /** One failure scenario, caused in the same way on both sides. */
 export interface Scenario extends Trouble {
-  /** Part of its idempotency keys. */
+  /** Id of the scenario, and part of its idempotency keys. */
   readonly id: string;
-  /** Deliveries of the event before the counts are valid. @default 1 */
+  /**
+   * Number of deliveries of the event before the counts are valid.
+   * @default 1
+   */
   readonly deliveries?: 2;
-  /** Order of the start: the scenarios with the longest waits start first. @default 3 */
+  /**
+   * Start order. The scenarios with the longest waits start first.
+   * @default 3
+   */
   readonly turn?: 1 | 2;
-  /** Whether it is excluded from `npm run demo`, because it takes long or has no effect to count. @default false */
+  /**
+   * True if the scenario is excluded from `npm run demo`, because it takes long or has no effect to count.
+   * @default false
+   */
   readonly isOnlyInLab?: true;
-  /** Whether a Kafka event requests the payment. Its id replaces the key. @default a request over HTTP */
+  /**
+   * True if a Kafka event requests the payment. Its id replaces the key.
+   * @default an HTTP request
+   */
   readonly isByEvent?: true;
   /**
    * Causes the failure.
    *
-   * @throws TooLate when the answer arrived before the failure; then it is repeated with a fresh key
+   * @throws TooLate when the response arrived before the failure; the caller then retries with a fresh key
    * @throws Error when the failure could not be caused
    */
   readonly provoke: (side: Side, key: string, payment: string) => Promise<void>;
-  /** Retries the request after the failure, in the background. @default there is no retry */
+  /**
+   * Retries the request after the failure, in the background.
+   * @default there is no retry
+   */
   readonly retry?: (side: Side, key: string, payment: string) => Promise<unknown>;
 }
 
-/** The answer arrived before the failure was caused, as it can on a busy machine. */
+/** Thrown when the response arrived before the failure was caused, which can happen on a busy machine. */
 export class TooLate extends Error {}
 
 const POLL_INTERVAL_MS = 20;
 /** Maximum number of polls: ten minutes, longer than any wait on a busy machine. */
 const MAX_POLLS = 30_000;
 const AT_ONCE = 50;
-/** A charge that is slow enough to be interrupted, and that overlaps with others on any machine. */
+/** A charge slow enough to be interrupted, and to overlap with others on any machine. */
 const SLOW = { source: 'tok_slow' };
 const REFUND = 7_000;
-/** Small enough to be refunded twice. */
+/** Amount of a partial refund that can be made twice. */
 const PART = 3_000;
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -138,7 +153,7 @@ export const SCENARIOS: readonly Scenario[] = [
     trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is redelivered',
     moves: 'charge',
     deliveries: 2,
-    // A killed consumer loses all messages that it holds. At this point it holds no other.
+    // Starts first: a killed consumer loses all messages that it holds, and at this point it holds no others.
     turn: 1,
     provoke: async (side, key, payment) => {
       await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.acknowledgement } });
@@ -150,7 +165,7 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'relay-stopped',
     trouble: 'the process that publishes events is stopped between save and publication, and starts again',
     moves: 'charge',
-    // The shop's other payments would lose their events, too. At this point there are none.
+    // Starts first: the shop's other payments would lose their events, too, and at this point there are none.
     turn: 1,
     provoke: async (side, key, payment) => {
       await side.config.withoutPublisher(async () => {
@@ -235,7 +250,7 @@ async function paidWithEffect(side: Side, key: string, payment: string): Promise
   return charge;
 }
 
-/** Whether a call ends without an answer. */
+/** Reports whether a request ends without a response. */
 function givenUp(call: Promise<unknown>): Promise<boolean> {
   return call.then(
     () => false,

@@ -13,29 +13,32 @@ import type { EventKind } from './contract.ts';
 
 /** The settings of one side: its API, and the sources of its counts. */
 export interface SideConfig {
-  /** Without a trailing slash; both have the same paths. */
+  /** Address of the API, without a trailing slash. Both sides have the same paths. */
   readonly apiUrl: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The address for callbacks of its processor. */
+  /** Address to which this side's processor sends callbacks. */
   readonly callbackUrl: string;
-  /** Its account at the processor. */
+  /** Address of this side's account at the processor. */
   readonly processorUrl: string;
   readonly processorHeaders: Readonly<Record<string, string>>;
   readonly paymentsFunction: string;
   readonly receiptsFunction: string;
-  /** Time after the failure at which absent results count as missing. Milliseconds. */
+  /** Time after the failure, in milliseconds, at which absent results count as missing. */
   readonly givenUpAfterMs: number;
-  /** The payment id for an idempotency key, known before the payment exists. */
+  /** Returns the payment id for an idempotency key, even before the payment exists. */
   readonly paymentOf: (key: string) => string;
-  /** Sets of postings in its books. */
+  /** Returns the number of posting sets in this side's books. */
   readonly postings: (payment: string, kind: EventKind) => Promise<number>;
-  /** Deliveries to its consumer, and the consumer's effects. */
+  /** Returns the deliveries to this side's consumer, and the consumer's effects. */
   readonly receipts: (payment: string) => Promise<readonly Receipt[]>;
-  /** The payment that a Kafka event requests. */
+  /** Returns the id of the payment that a Kafka event requests. */
   readonly paymentOfEvent: (eventId: string) => string;
-  /** Invokes its consumer with a Kafka batch, as Lambda does. */
+  /** Invokes this side's consumer with a Kafka batch, as Lambda does. */
   readonly consume: (eventId: string) => Promise<void>;
-  /** Stops the publisher while `save` stores payments, before it publishes their events. Then starts it again. */
+  /**
+   * Stops the publisher while `save` stores payments, so that their events are not published. Then restarts the
+   * publisher.
+   */
   readonly withoutPublisher: (save: () => Promise<void>) => Promise<void>;
   /** Publishes a payment's event again, like a publisher that crashed before it recorded the first publication. */
   readonly publishAgain: (payment: string) => Promise<void>;
@@ -47,11 +50,11 @@ export type Receipt =
 
 export interface Answer {
   readonly status: number;
-  /** Seconds; undefined when the answer has no `Retry-After`. */
+  /** Value of `Retry-After` in seconds; undefined when the response has no such header. */
   readonly retryAfter: number | undefined;
 }
 
-/** Maximum number of retries, at least a second apart: together longer than any lease. */
+/** Maximum number of retries. They are at least a second apart, and together last longer than any lease. */
 const MAX_RETRIES = 60;
 const RETRY_MS = 1_000;
 const TOO_MANY = 429;
@@ -76,7 +79,7 @@ export class Side {
     return this.untilAnswered(key, () => this.pay(key, body));
   }
 
-  /** Retries with the same key while the answer requests a retry or no answer arrives. */
+  /** Retries with the same key until a response arrives that requests no retry. */
   async untilAnswered(key: string, ask: () => Promise<Answer>): Promise<Answer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await ask();
@@ -87,31 +90,31 @@ export class Side {
     throw new Error(`there was no answer to ${key}`);
   }
 
-  /** The charges of a payment in the processor's list. */
+  /** Returns the charges of a payment from the processor's list. */
   async charges(payment: string): Promise<readonly Charge[]> {
     const { data } = (await this.#atProcessor(`/charges?payment=${payment}`)) as { data: readonly Charge[] };
     return data;
   }
 
-  /** Number of callbacks that the processor sent about a charge. */
+  /** Returns the number of callbacks that the processor sent about a charge. */
   async callbacks(charge: Charge): Promise<number> {
     const { data } = (await this.#atProcessor(`/events?charge=${charge.id}`)) as EventList;
     return data.reduce((sum, { attempts }) => sum + attempts, 0);
   }
 
-  /** The processor sends a charge's event again, under a new event id. */
+  /** Makes the processor send a charge's event again, under a new event id. */
   async resend(charge: Charge): Promise<void> {
     const { data } = (await this.#atProcessor(`/events?charge=${charge.id}`)) as EventList;
     const event = data.find(({ type }) => type === 'charge.succeeded');
     await this.#control('POST', `/control/events/${event?.id}/resend`, { id: 'new' });
   }
 
-  /** The payer's bank takes the whole charge back. */
+  /** Makes the payer's bank dispute the whole charge. */
   async dispute(charge: Charge): Promise<void> {
     await this.#control('POST', `/control/charges/${charge.id}/dispute`, {});
   }
 
-  /** Lets the next call that charges, or that changes a charge, take effect without an answer. */
+  /** Makes the next request that charges, or that changes a charge, take effect without a response. */
   async withSilentProcessor<Result>(
     calls: 'failures' | 'change-failures',
     use: () => Promise<Result>,
@@ -125,7 +128,7 @@ export class Side {
     }
   }
 
-  /** Sends a callback of an attacker who knows a charge, but no secret. */
+  /** Sends a callback as an attacker who knows a charge, but no secret. */
   async forgeCallback(charge: Charge): Promise<void> {
     const { livemode, metadata } = charge;
     const data = { charge: charge.id, payment: metadata['payment'] ?? null };
@@ -167,7 +170,10 @@ export class Side {
   }
 }
 
-/** Kills the processes of a function, like a machine crash. @returns the number of killed processes */
+/**
+ * Kills the processes of a function, like a machine crash.
+ * @returns the number of killed processes
+ */
 export function kill(functionName: string): number {
   const workers = runningProcesses().filter(
     ({ commandLine }) =>

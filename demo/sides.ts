@@ -70,7 +70,7 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
     processorHeaders: {},
     paymentsFunction: demo.shopFunction,
     receiptsFunction: demo.naiveReceiptsFunction,
-    // It loses events, so each wait for an event ends here.
+    // The naive shop loses events, so each wait for a lost event ends after this time.
     givenUpAfterMs: 60_000,
     paymentOf: (key) => key,
     paymentOfEvent: (eventId) => eventId,
@@ -80,7 +80,8 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
       return rows.filter((row) => String(row['sk']).startsWith(SHOP_POSTING) && row['kind'] === kind).length;
     },
     receipts: (payment) => receiptsOf(client, demo, payment),
-    // The function that saves publishes, too. Lambda starts another process for the next request.
+    // The function that saves also publishes, so it is killed after saving. Lambda starts another process for the next
+    // request.
     withoutPublisher: async (save) => {
       await save();
       invariant(kill(demo.shopFunction) > 0, 'there was no publisher to kill');
@@ -162,7 +163,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
       }
     },
     publishAgain: async (payment) => {
-      // Republishes only the range of time of the payment, because others use the stack, too.
+      // Republish only the time range of the payment, because others use the stack, too.
       const rows = await rowsOf(client, aws.tables.ledger, ledgerPartition(payment as PaymentId));
       const times = rows.map((row) => parseTransition(row).occurredAtMs);
       const range = { sinceMs: Math.min(...times), untilMs: Math.max(...times) + 1 };
@@ -179,7 +180,7 @@ function paymentOf(tenantId: TenantId, text: string): PaymentId {
   return derivePaymentId(systemDigest, { ...scope, key: parsed.key });
 }
 
-/** Whether a posting set belongs to the payment or to its refunds. */
+/** Reports whether a posting type belongs to this kind of event: refund types to refunds, all others to payments. */
 function isOf(kind: EventKind, type: string): boolean {
   return type.startsWith('refund.') === (kind === 'refund.completed');
 }

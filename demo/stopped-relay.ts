@@ -1,6 +1,6 @@
 /**
- * Stops Payonce's relay, and starts it again when this process is asked to end. Its keeper does so when its parent
- * ends, even if that is killed, so that a relay never stays stopped.
+ * Stops Payonce's relay, and restarts it when this process is asked to end. The keeper asks it when the parent process
+ * ends, even if the parent is killed, so a relay never stays stopped.
  *
  *   node demo/stopped-relay.ts <function of the relay>
  */
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { switchEventSources } from '../local/event-sources.ts';
 
-/** Maximum time for which the relay is stopped. Exceeds any scenario. Milliseconds. */
+/** Maximum time for which the relay is stopped, in milliseconds. Exceeds any scenario. */
 const LONGEST_MS = 600_000;
 const [, , relay = ''] = process.argv;
 const lambda = new LambdaClient();

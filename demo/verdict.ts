@@ -1,21 +1,24 @@
 /** The counts of one scenario on one side, each from the owner of the data. Exactly once means that all are 1, or 0 where the processor refuses. */
 export interface Counts {
-  /** Charges or refunds in the processor's list. */
+  /** Number of charges or refunds in the processor's list. */
   readonly atProcessor: number;
-  /** Sets of postings in the books. */
+  /** Number of posting sets in the books. */
   readonly postings: number;
   /** Distinct events that the bus delivered. A redelivery does not count. */
   readonly events: number;
-  /** Rows that the consumer wrote. */
+  /** Number of rows that the consumer wrote. */
   readonly effects: number;
 }
 
-/** A failure, and the counts that are right after it. */
+/** A failure, and the counts that are expected after it. */
 export interface Trouble {
   readonly trouble: string;
-  /** The objects to count at the processor. */
+  /** Kind of objects to count at the processor. */
   readonly moves: 'charge' | 'refund';
-  /** The expected value of each count: 0 when the processor refuses. @default 1 */
+  /**
+   * Expected value of each count; 0 when the processor refuses.
+   * @default 1
+   */
   readonly expected?: 0;
 }
 
@@ -25,13 +28,13 @@ export interface Finding extends Trouble {
   readonly payonce: Counts;
 }
 
-/** Whether each effect took place exactly as often as it must. */
+/** Reports whether each effect took place exactly as often as it must. */
 export function isExact(counts: Counts, trouble: Pick<Trouble, 'expected'>): boolean {
   const { expected = 1 } = trouble;
   return Object.values(counts).every((count) => count === expected);
 }
 
-/** A description: `once`, `nothing` where the processor refuses, or every count that differs. */
+/** Returns `once`, `nothing` where the processor refuses, or every count that differs. */
 export function verdict(counts: Counts, trouble: Pick<Trouble, 'moves' | 'expected'>): string {
   const { moves, expected = 1 } = trouble;
   if (isExact(counts, trouble)) return expected === 1 ? 'once' : 'nothing';
@@ -47,14 +50,14 @@ export function verdict(counts: Counts, trouble: Pick<Trouble, 'moves' | 'expect
     .join(', ');
 }
 
-/** The exit code: 0 only when there are results and Payonce was correct in all of them. */
+/** Returns the exit code: 0 only if there are results and Payonce was correct in all of them. */
 export function exitCode(findings: readonly Finding[]): 0 | 1 {
   return findings.length > 0 && findings.every((finding) => isExact(finding.payonce, finding)) ? 0 : 1;
 }
 
 const HEAD = ['trouble', 'naive', 'Payonce', 'naive, in words', 'Payonce, in words'];
 
-/** The rows of the table, starting with its head. Counts are `charges / postings / events / effects`. */
+/** Returns the rows of the table, starting with its header. Counts are `charges / postings / events / effects`. */
 export function cells(findings: readonly Finding[]): readonly (readonly string[])[] {
   return [
     HEAD,
@@ -72,7 +75,7 @@ function shortly({ atProcessor, postings, events, effects }: Counts): string {
   return [atProcessor, postings, events, effects].join(' / ');
 }
 
-/** The table for a terminal. */
+/** Renders the table for a terminal. */
 export function plainTable(findings: readonly Finding[]): string {
   const rows = cells(findings);
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

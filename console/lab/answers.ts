@@ -1,4 +1,4 @@
-/** The types of the lab server's answers (demo/lab/server.ts). */
+/** Types of the lab server's responses (demo/lab/server.ts). */
 
 interface Counts {
   /** Number of charges or refunds in the processor's list. */
@@ -41,11 +41,10 @@ export interface LabRun {
   readonly payonce: LabSide;
   /** The row of this run in the table of `npm run demo`. Set after the run has ended. */
   readonly row?: readonly string[];
-  /** The reason why the run failed. */
   readonly error?: string;
 }
 
-/** The answer to `GET /lab`. */
+/** Response to `GET /lab`. */
 export interface LabState {
   readonly console: string;
   readonly troubles: readonly LabTrouble[];

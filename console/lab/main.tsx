@@ -19,7 +19,6 @@ async function call<Answer>(path: string, body?: unknown): Promise<Answer> {
   return read as Answer;
 }
 
-/** Polls the state of the lab. */
 function useLab(): { readonly lab?: LabState; readonly error?: unknown; readonly begin: (trouble: string) => void } {
   const [lab, setLab] = useState<LabState>();
   const [error, setError] = useState<unknown>();

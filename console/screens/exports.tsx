@@ -14,7 +14,6 @@ const FIELDS: readonly Filter[] = [
 const KINDS: readonly Export['kind'][] = ['entries', 'payments', 'refunds', 'disputes', 'events'];
 const DESCRIPTION = 'Writes a CSV file of these rows. The file is kept for seven days.';
 
-/** Shows the requested exports. */
 export function Exports({ filters }: { readonly filters: URLSearchParams }) {
   const tenant = filters.get('tenant');
   const mode = filters.get('mode') ?? 'live';

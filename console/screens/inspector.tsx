@@ -13,7 +13,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'operator', label: 'Operator, for a path that operators call' },
 ];
 
-/** Shows the record of an idempotency key: its owner, the received answers, and the stored answer. */
+/** Shows the record of an idempotency key: its owner, the received responses, and the stored response. */
 export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
   return (
     <>

@@ -13,7 +13,6 @@ const OF = [
   },
 ] as const;
 
-/** Shows the request limits of a tenant. */
 export function Limits({ tenant }: { readonly tenant: string }) {
   const read = useRead<Schemas['LimitList']>(`/v1/admin/limits?tenant=${encodeURIComponent(tenant)}`);
   const common = { role: 'owner', path: '/v1/admin/limits', done: read.again } as const;

@@ -31,7 +31,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'amount_to', label: 'Largest amount in this currency', isMoney: true },
 ];
 
-/** Returns the path of a search by charge, which reads the processor's books through the list of the tenant. */
+/** Returns the path of the search. A search by charge reads the processor's books through the tenant's list. */
 function searched(filters: URLSearchParams): { readonly path: string; readonly tenant?: string } {
   const charge = filters.get('charge_id');
   return charge === null
@@ -89,7 +89,7 @@ function Csv({ filters }: { readonly filters: URLSearchParams }) {
       tenant={`${filters.get('tenant')}/${filters.get('mode') ?? 'live'}`}
       kind="payments"
       from={dayAt('created_from')}
-      // The end of the search is exclusive.
+      // The end of the search is exclusive, but an export includes its last day.
       to={dayAt('created_to', 1)}
       filters={Object.fromEntries(taken)}
       because={others.length === 0 ? undefined : `An export cannot be filtered by ${others.join(', ')}.`}

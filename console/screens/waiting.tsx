@@ -41,7 +41,6 @@ export function Waiting() {
 
 type Entry = Schemas['QueueEntryList']['data'][number];
 
-/** Shows the entries of one queue. */
 export function Queue({ id }: { readonly id: string }) {
   const [redriven, setRedriven] = useState(0);
   return (

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { ACKNOWLEDGEMENT_HOLD_MS, HOLD, paymentPartition, ReceiptRow } from '../contract.ts';
 
-/** The rows by which both consumers are counted. */
+/** An event as delivered to a consumer. Both consumers are counted by the rows written for it. */
 export interface Delivery {
   readonly eventId: string;
   readonly type: string;

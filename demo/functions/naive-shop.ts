@@ -57,7 +57,7 @@ export async function handler(event: ShopRequest | MSKEvent): Promise<APIGateway
   return pay(headers['idempotency-key'] ?? headers['Idempotency-Key'] ?? '', content as Order);
 }
 
-/** Checks whether the key was answered before. If not, charges, then saves the answer. */
+/** Returns the saved response for the key. If there is none, charges, then saves the response. */
 async function pay(key: string, order: Order): Promise<APIGatewayProxyResult> {
   const saved = await client.send(
     new GetCommand({ TableName, Key: { pk: `KEY#${key}`, sk: 'ANSWER' }, ConsistentRead: true }),
@@ -143,7 +143,7 @@ async function postingsOf(payment: string): Promise<readonly Posting[]> {
   return Items as unknown as readonly Posting[];
 }
 
-/** Longer than a slow processor takes. Milliseconds. */
+/** Timeout for the processor in milliseconds, longer than a slow processor takes. */
 const PROCESSOR_TIMEOUT_MS = 10_000;
 
 async function callProcessor(

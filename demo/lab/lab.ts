@@ -40,9 +40,7 @@ export class Lab {
     return this.#runs.find((run) => run.id === id);
   }
 
-  /**
-   * Begins a run, which continues in the background. A failed run is reported as failed, and the next one can begin.
-   */
+  /** Begins a run in the background. If it fails, it is reported as failed, and the next run can begin. */
   begin(troubleId: string): LabRun | LabRefusal {
     const scenario = this.#options.scenarios.find(({ id }) => id === troubleId);
     if (scenario === undefined) {

@@ -1,7 +1,7 @@
 /**
  * The lab of a running local AWS. `npm start` starts it under a keeper (local/lab.ts).
  *
- * It prints its address once it listens, at the port if that is free.
+ * It listens on the given port if that is free, and then prints its address.
  *
  *   node demo/lab/run.ts <directory of the local AWS> <port>
  */
@@ -18,7 +18,7 @@ console.log(url);
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => void leave());
 
 async function leave(): Promise<void> {
-  // If the local AWS has ended, the naive shop has ended with it.
+  // The removal can fail because the local AWS has ended. The naive shop has then ended with it.
   await end().catch((error: unknown) => console.error(error));
   process.exit();
 }

@@ -15,13 +15,19 @@ import { labServer } from './server.ts';
 interface LabServerOptions {
   /** A separate directory, which is deleted at the end. */
   readonly directory: string;
-  /** The port to take when it is free. */
+  /** Preferred port. */
   readonly port: number;
-  /** The naive shop, if it is deployed. @default it is deployed for the first scenario, and removed at the end */
+  /**
+   * The naive shop, if it is already deployed.
+   * @default it is deployed for the first scenario, and removed at the end
+   */
   readonly demo?: DeployedDemo;
 }
 
-/** Serves the lab of a running local AWS. @returns a function that stops it */
+/**
+ * Serves the lab of a running local AWS.
+ * @returns a function that stops the lab
+ */
 export async function serveLab(
   aws: LocalAws,
   { directory, port: wanted, demo }: LabServerOptions,

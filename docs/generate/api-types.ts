@@ -7,8 +7,8 @@ type Nodes = Readonly<Record<string, Node>>;
 const HEAD = '/** The types of the API, made from its description by `npm run generate`. */\n\n';
 
 /**
- * The types of the API for the client, the console and the command line: bodies, parameters and good answers of all operations; all
- * problems have one schema.
+ * Returns the API types for the client, the console and the command line: bodies, parameters and successful responses
+ * of all operations. All problems share one schema.
  */
 export async function apiTypes(): Promise<string> {
   const document = JSON.parse(JSON.stringify(openApiDocument)) as Node & {
@@ -34,7 +34,7 @@ export async function apiTypes(): Promise<string> {
   return HEAD + astToString(await openapiTS(JSON.stringify({ ...document, paths, components: kept })));
 }
 
-/** An operation without headers of its answers, examples and problems. */
+/** Removes response headers, examples and problems from an operation. */
 function good(operation: Node): Node {
   const answers = Object.entries(operation['responses'] as Nodes).filter(([status]) => status.startsWith('2'));
   const body = operation['requestBody'] as Node | undefined;
@@ -53,7 +53,7 @@ function contentOf(described: Node): Node {
   return { [type]: { schema: (described['content'] as Nodes)[type]?.['schema'] } };
 }
 
-/** All that a part of the document refers to, directly or not. */
+/** Returns everything to which a part of the document refers, directly or indirectly. */
 function referencesIn(document: Node, part: unknown, references: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   const look = (node: unknown): void => {

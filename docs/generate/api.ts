@@ -14,7 +14,7 @@ new Command('npm run generate')
   .parse();
 mkdirSync(FOLDER, { recursive: true });
 writePages(new URL('docs/', FOLDER));
-// The handlers whose answers are captured are checked against the documents, which contain the examples.
+// The file must exist: the captured handlers are checked against the documents, which contain the examples.
 if (!existsSync(EXAMPLES)) writeFileSync(EXAMPLES, '{ "operations": {}, "problems": {} }\n');
 const { captureExamples } = await import('../../test/api-docs/capture-examples.ts');
 writeFileSync(EXAMPLES, await captureExamples());

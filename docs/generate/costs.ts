@@ -85,7 +85,10 @@ async function figuresOf(synthesize: Synthesize): Promise<Figures> {
   return { paths: pathsFor(templates), idle: idleBill(templates) };
 }
 
-/** Sums over a payment: the request, a callback, and the event; without a reference under load, and with one alone. */
+/**
+ * Returns the cost of a million payments, each with its request, a callback and the event. The low value applies
+ * without a reference and under load, the high value with a reference and a single event.
+ */
 function wholePayment({ paths }: Figures): readonly [low: number, high: number] {
   return [
     perMillion(paths.payment) + perMillion(paths.callback) + perMillion(paths.event),
@@ -93,7 +96,7 @@ function wholePayment({ paths }: Figures): readonly [low: number, high: number] 
   ];
 }
 
-/** docs/operate/costs.md. */
+/** Returns the contents of docs/operate/costs.md. */
 export async function costsPage(synthesize: Synthesize): Promise<string> {
   const figures = await figuresOf(synthesize);
   const { paths, idle } = figures;
@@ -209,7 +212,7 @@ Lambda charges for the start of a process. The paths above assume half a second 
 [less than one in a hundred](https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/).`;
 }
 
-/** A million payments a month. */
+/** Returns the row for this number of years, at a million payments a month. */
 function yearsRow(years: number): readonly string[] {
   const millions = 12 * years;
   const ledger = (millions * MILLION * (growthOf()['Ledger'] ?? 0)) / 1024 ** 3;
@@ -233,7 +236,10 @@ function sameLine(one: BillLine, other: BillLine): boolean {
   return withoutCount(one.what) === withoutCount(other.what);
 }
 
-/** @param times how often the lines occur in what is priced */
+/**
+ * Renders bill lines as a table.
+ * @param times factor by which each cost is multiplied
+ */
 function tableOf(lines: readonly BillLine[], times: number): string {
   const rows = lines.map(({ what, number, usd }) => `| ${what} | ${shown(number)} | ${(usd * times).toFixed(2)} |`);
   return [

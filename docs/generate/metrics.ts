@@ -16,7 +16,7 @@ type Unit = 'count' | 'milliseconds';
 type Meaning = string | { readonly unit: Unit; readonly meaning: string };
 type ValueOf<T> = T[keyof T];
 
-/** Metrics of requests, callbacks and webhooks; those that an event metric or an alarm metric also names are described there. */
+/** Metrics of requests, callbacks and webhooks, except those that are described as event, alarm or archive metrics. */
 const REQUESTS: Readonly<
   Record<Exclude<RequestCount, AlarmMetric | ArchiveMetric | ValueOf<typeof EventMetric>>, Meaning>
 > = {
@@ -134,7 +134,7 @@ const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric> | ValueOf<typeof PurgeM
     'Expired records that time to live had not deleted after four days, and that were purged. Reported every night.',
 };
 
-/** Every metric by the dimensions under which it is published. */
+/** All metrics, grouped by the dimensions under which they are published. */
 const GROUPS: readonly (readonly [
   title: string,
   dimensions: string,

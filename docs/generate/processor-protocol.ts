@@ -120,7 +120,10 @@ const CALLBACKS: ZodOpenApiPathsObject = {
   },
 };
 
-/** The protocol of a processor behind `processorUrl` (OpenAPI 3.1), from the schemas that Payonce reads its answers with. */
+/**
+ * Returns the protocol of a processor behind `processorUrl` (OpenAPI 3.1), generated from the schemas with which
+ * Payonce parses responses.
+ */
 export function processorProtocol(): string {
   const document = createDocument(
     {

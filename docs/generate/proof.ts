@@ -12,7 +12,7 @@ export interface Finding {
   readonly fix: string;
   /** `<file> › <name>`. */
   readonly test: string;
-  /** The name of a file of test/world/stories, without its ending. */
+  /** Name of a file in test/world/stories, without its extension. */
   readonly story?: string;
 }
 

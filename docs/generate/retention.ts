@@ -8,10 +8,12 @@ import { KEPT as DEAD_LETTERS_KEPT } from '../../lib/constructs/dead-letter-queu
 import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
 import { DEFAULTS } from '../../lib/settings.ts';
 
-/** Amazon DynamoDB developer guide, "Point-in-time recovery". */
+/**
+ * Time in days for which point-in-time recovery keeps data (Amazon DynamoDB developer guide, "Point-in-time recovery").
+ */
 const RECOVERY_DAYS = 35;
 
-/** Where personal data remains after an erasure, and for how many days at most. */
+/** Places where personal data remains after an erasure, with the maximum number of days. */
 const COPIES: readonly { readonly where: string; readonly holds: string; readonly days: number }[] = [
   {
     where: 'Records of requests',
@@ -60,7 +62,7 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
     },
   ];
 
-/** What has no personal text, and stays. */
+/** Data without personal text, which is kept. */
 const KEPT: readonly { readonly what: string; readonly kept: string; readonly why: string }[] = [
   {
     what: 'Chains of payments and orders, with their postings',

@@ -8,12 +8,15 @@ interface Feature {
   readonly title: string;
   readonly text: string;
   readonly scenarios: readonly string[];
-  /** The suite that binds every scenario to code, and fails for one that has none. */
+  /** Test suite that binds every scenario to code, and fails for a scenario without code. */
   readonly suite: string;
   readonly project: keyof typeof BY_PROJECT;
 }
 
-/** @throws Error when no suite runs a feature */
+/**
+ * Returns the features with their suites.
+ * @throws Error when no suite runs a feature
+ */
 export function features(): readonly Feature[] {
   const files = readdirSync(FEATURES).sort();
   const suites = files.filter((name) => name.endsWith('.test.ts'));

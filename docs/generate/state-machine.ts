@@ -10,13 +10,13 @@ import {
   REFUND_TABLE,
 } from '../../lambdas/payments/domain/state-tables.ts';
 
-/** The parts of docs/reference/state-machine.md that are generated, by the name in their markers. */
+/** Generated sections of docs/reference/state-machine.md, by the name in their markers. */
 const SECTIONS: Readonly<Record<string, () => string>> = { diagram, charges, refunds, disputes, bookings };
 
 /**
- * The document with its parts generated again. All other text stays.
+ * Returns the document with its sections regenerated. All other text remains.
  *
- * @throws Error naming the part that has no place or several places in the document
+ * @throws Error naming a section that has no place or several places in the document
  */
 export function fill(document: string, sections = SECTIONS): string {
   return Object.entries(sections).reduce((text, [name, make]) => {
@@ -77,7 +77,7 @@ function happening(cell: Cell): string {
   return `${code(cell.type)}${moved}${cell.posts === undefined ? '' : `, posts ${code(cell.posts)}`}${alarm}`;
 }
 
-/** The transitions between states. Facts that leave the state unchanged are in the table only. */
+/** Renders the transitions between states. Facts that leave the state unchanged are only in the table. */
 function diagram(): string {
   const ways = PAYMENT_STATUSES.flatMap((from) =>
     PAYMENT_STATUSES.map((to) => ({ from, to, facts: factsThatMove(from, to) })),
@@ -97,7 +97,7 @@ function factsThatMove(from: PaymentStatus, to: PaymentStatus): readonly string[
 
 // --------------------------------------------------------------------------------------------------------------- bookings
 
-/** Minor units of EUR: the charged amount and the processor's fee. */
+/** The charged amount and the processor's fee, in minor units of EUR. */
 const [CHARGED, FEE] = [1000, 59];
 
 interface Example extends Omit<BookingInput, 'currency'> {

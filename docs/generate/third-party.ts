@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { isAllowedLicence } from '../../package/licences.ts';
 
-/** A package as package-lock.json has it. */
+/** A package in package-lock.json. */
 export interface Locked {
   readonly version?: string;
-  /** An SPDX expression, as the package states it. */
+  /** SPDX expression that the package declares. */
   readonly license?: string;
   readonly dev?: boolean;
   readonly devOptional?: boolean;
   readonly optional?: boolean;
 }
 
-/** Packages for development whose files are deployed: the pages of the API documentation. */
+/** Development packages whose files are deployed: the pages of the API documentation. */
 const COPIED = ['node_modules/swagger-ui-dist'];
 
 const FOLDER = 'node_modules/';
 
-/** The packages whose code is in the functions, the bridge or the client, by path. */
+/** Returns the packages whose code is in the functions, the bridge or the client, by path. */
 export function shipped(packages: Readonly<Record<string, Locked>>): readonly (readonly [string, Locked])[] {
   return Object.entries(packages).filter(
     ([path, { dev, devOptional, optional }]) =>
@@ -25,7 +25,10 @@ export function shipped(packages: Readonly<Record<string, Locked>>): readonly (r
   );
 }
 
-/** @returns a sentence for each package that must not be shipped */
+/**
+ * Checks the licenses of all shipped packages.
+ * @returns a sentence for each package that must not be shipped
+ */
 export function licenceFaults(packages: Readonly<Record<string, Locked>>): readonly string[] {
   return shipped(packages).flatMap(([path, { license = 'no licence' }]) =>
     isAllowedLicence(license)

@@ -4,15 +4,16 @@ import { type Context, Hono } from 'hono';
 import { Webhook } from 'standardwebhooks';
 
 /*
- * A processor of a team's own: payments by gift card, behind `processorUrl` (docs/guides/processor-protocol.md). A charge takes its amount from
- * the balance of a card, once for each key: balance, charge, answer and callback are one transaction.
+ * A team's own processor for payments by gift card, behind `processorUrl` (docs/guides/processor-protocol.md). A charge
+ * deducts its amount from a card's balance, once for each key: balance, charge, response and callback are written in
+ * one transaction.
  */
 
 export interface GiftCardsOptions {
   readonly database: DatabaseSync;
   /** `whsec_` and the value of the secret `ProcessorSigningKey`, which authenticates callers. */
   readonly signingKey: string;
-  /** The address of Payonce for callbacks, and `whsec_` with a value of the secret `ProcessorCallbackSecret`. */
+  /** Payonce's address for callbacks, and `whsec_` with a value of the secret `ProcessorCallbackSecret`. */
   readonly callbacks: { readonly url: string; readonly secret: string };
   readonly livemode: boolean;
 }
@@ -47,7 +48,7 @@ interface Charge {
   readonly created: number;
 }
 
-/** The parameters of charges and of changes. Amounts are minor units. */
+/** Parameters of charges and changes, with amounts in minor units. */
 interface Params {
   readonly amount?: number;
   readonly currency?: string;
@@ -74,7 +75,6 @@ const refusal = (status: 400 | 402 | 404 | 422, code: string, message: string, m
 
 // --------------------------------------------------------------------------------------------------------------- charges
 
-/** The rows of cards and of charges, and the callbacks that report charges. */
 function rowsIn(database: DatabaseSync) {
   database.exec(SCHEMA);
   return {
@@ -82,12 +82,18 @@ function rowsIn(database: DatabaseSync) {
       const row = database.prepare('SELECT card, charge FROM charges WHERE id = ?').get(id);
       return row && { card: String(row['card']), charge: JSON.parse(String(row['charge'])) as Charge };
     },
-    /** Deducts from the balance of a card. @returns whether the balance sufficed */
+    /**
+     * Deducts an amount from a card's balance.
+     * @returns whether the balance sufficed
+     */
     take: (card: string, amount: number, currency: string): boolean =>
       database
         .prepare('UPDATE cards SET balance = balance - ?1 WHERE id = ?2 AND currency = ?3 AND balance >= ?1')
         .run(amount, card, currency).changes === 1,
-    /** @throws Error when the card no longer exists, so that the change is not made */
+    /**
+     * Returns an amount to a card.
+     * @throws Error when the card no longer exists, so that the change is not made
+     */
     giveBack: (card: string, amount: number) => {
       const { changes } = database.prepare('UPDATE cards SET balance = balance + ? WHERE id = ?').run(amount, card);
       if (changes !== 1) throw new Error(`there is no card ${card}`);
@@ -171,8 +177,8 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
 };
 
 /**
- * One effect and one answer for each key. A call that was refused with 400 or 404 has no effect and does not use up its
- * key.
+ * Runs the work once for each key, and stores its response. A request that is refused with 400 or 404 has no effect and
+ * does not use up its key.
  */
 function once(database: DatabaseSync, key: string, request: string, work: () => Answer): Answer {
   database.exec('BEGIN IMMEDIATE');
@@ -199,7 +205,7 @@ function once(database: DatabaseSync, key: string, request: string, work: () => 
 
 // ------------------------------------------------------------------------------------------------------------- callbacks
 
-/** Posts the callbacks that are due, each until it is answered 2xx. */
+/** Posts the callbacks that are due. Each is retried until its response is 2xx. */
 async function postCallbacks(database: DatabaseSync, { url, secret }: GiftCardsOptions['callbacks']): Promise<void> {
   const signer = new Webhook(secret);
   const due = database.prepare('SELECT id, body, tries FROM callbacks WHERE due <= ?').all(Date.now());
@@ -226,13 +232,13 @@ async function postCallbacks(database: DatabaseSync, { url, secret }: GiftCardsO
 
 // --------------------------------------------------------------------------------------------------------------- routes
 
-/** The service, and a function that posts its callbacks; call it every second. */
+/** Creates the service, and a function that posts its callbacks. Call this function every second. */
 export function giftCards({ database, signingKey, callbacks, livemode }: GiftCardsOptions) {
   const rows = rowsIn(database);
   const caller = new Webhook(signingKey);
   const app = new Hono<{ Variables: { body: string } }>();
 
-  /** Answers a call by its key. */
+  /** Runs the work of a request once for its key, and returns the response. */
   function answer(
     c: Context<{ Variables: { body: string } }>,
     work: (key: string, params: Params) => Answer,
@@ -251,7 +257,7 @@ export function giftCards({ database, signingKey, callbacks, livemode }: GiftCar
 
   app.get('/health', (c) => c.json({ status: 'ok' }));
 
-  // Only Payonce can make a call with this signature.
+  // Only Payonce can sign a request with this key.
   app.use('/charges/*', async (c, next) => {
     const body = await c.req.text();
     try {

@@ -3,8 +3,9 @@ import { Hono } from 'hono';
 import { admitJobs, createOnce, type JobVariables, type OnceVariables } from '../../lambdas/services/once.ts';
 
 /*
- * The membership service of a shop, as a team would write it. A commission is locked while the payment can be returned.
- * Payonce's scheduler calls this service when locks may have expired, and the service credits the members, each lock once.
+ * The membership service of a shop, as a team would write it. A commission is locked while the payment can be refunded.
+ * Payonce's scheduler calls this service when locks may have expired, and the service credits the members, each lock
+ * once.
  *
  * Its table has the string key `pk`:
  *
@@ -20,7 +21,10 @@ export interface MembershipOptions {
   /** The values of the secret that the deployment created for the target `membership`. */
   readonly jobSecrets: () => Promise<readonly string[]>;
   readonly nowMs: () => number;
-  /** Seconds. @default the engine's */
+  /**
+   * Duration of a lease in seconds.
+   * @default the engine's duration
+   */
   readonly leaseSeconds?: number;
 }
 
@@ -30,7 +34,7 @@ interface Lock {
   readonly amount: number;
 }
 
-/** Locks in one transaction, with two writes for each. */
+/** Maximum number of locks in one transaction. Each needs two writes. */
 const LOCKS_AT_ONCE = 20;
 /** Maximum number of parts per run. The next run continues. */
 const MAX_PARTS = 50;
@@ -56,16 +60,16 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
       for (let part = 0; part < MAX_PARTS; part += 1) {
         const locks = await expiredLocks();
         if (locks.length === 0) break;
-        // One transaction with a renewal of the claim: an owner that was overtaken releases nothing.
+        // The transaction also renews the claim, so an owner that was overtaken releases nothing.
         if (await effect.writeNow(...locks.flatMap(release))) released += locks.length;
       }
-      // Committed with the answer.
+      // Committed together with the response.
       effect.write(countRun(released));
       return c.json({ object: 'release', run: c.get('job').runId, released });
     },
   );
 
-  /** The oldest locks that are due. The index may lag, so the writes have conditions. */
+  /** Returns the oldest locks that are due. The index may lag, so the writes have conditions. */
   async function expiredLocks(): Promise<readonly Lock[]> {
     const { Items = [] } = await client.send(
       new QueryCommand({
@@ -80,7 +84,7 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
     return Items as Lock[];
   }
 
-  /** Releases a lock and credits its member, if it is still locked. */
+  /** Returns the writes that release a lock and credit its member, provided that it is still locked. */
   function release({ pk, member, amount }: Lock) {
     return [
       {
@@ -97,7 +101,10 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
     ];
   }
 
-  /** A row for each credit: two locks of one member can be in one transaction, which may write a row only once. */
+  /**
+   * Returns the write of a credit. Each credit has its own row, because a transaction can contain two locks of one
+   * member but may write a row only once.
+   */
   function credit(pk: string, member: string, amount: number) {
     return { Put: { TableName: table, Item: { pk, member, amount }, ConditionExpression: 'attribute_not_exists(pk)' } };
   }

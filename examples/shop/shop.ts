@@ -7,8 +7,9 @@ import { type StoredAnswer, type StoredRequest, storedIn } from '../../client/ke
 import { verifyWebhook } from '../../client/webhooks.ts';
 
 /*
- * A tea shop that is paid with Payonce. The key and the body of a payment are in the row of its purchase, so that a crash at any
- * moment, a reload and a double click charge once. Goods are shipped on `paid`, and a purchase can become `canceled` later.
+ * A tea shop that is paid with Payonce. The row of a purchase contains the key and the body of its payment, so a crash,
+ * a reload or a double click at any moment charges only once. Goods are shipped on `paid`, and a purchase can become
+ * `canceled` later.
  */
 
 export interface ShopOptions {
@@ -38,7 +39,7 @@ const STATUS: Readonly<Record<string, Purchase['status']>> = {
   completed: 'paid',
   canceled: 'canceled',
 };
-/** The key store of the client: columns of the purchase's own row. An operation is a purchase. */
+/** The client's key store: columns of the purchase's own row. Each purchase is one operation. */
 function purchasesIn(database: DatabaseSync) {
   database.exec(TABLE);
   const find = (id: string) => database.prepare('SELECT * FROM purchases WHERE id = ?').get(id) as Purchase | undefined;
@@ -52,7 +53,8 @@ function purchasesIn(database: DatabaseSync) {
       return storedIn(stored, answer);
     },
     /**
-     * Writes the answer and its meaning together. A webhook may have reported more since, so it is written only once.
+     * Writes the response together with its status, and only once, because a webhook may have reported a newer status
+     * since.
      */
     keepAnswer: ({ operation }: StoredRequest, answer: StoredAnswer) => {
       const value = JSON.parse(answer.body) as Partial<Order> & { readonly order?: Order };
@@ -69,17 +71,17 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
   const client = createClient({ url: apiUrl, apiKey, keys: purchases });
   const app = new Hono();
 
-  /** Pays a purchase, or returns its stored answer. */
+  /** Pays a purchase, or reads its stored response. */
   async function pay({ id, sku, source }: Purchase): Promise<void> {
     const params = { ...PRICE, source, items: [{ sku, quantity: 1 }], email: 'ada@example.com' };
     await client.orders.create(params, { operation: id }).catch((error: unknown) => {
-      // The row contains the outcome. Without an answer, it stays open and `resume` continues.
+      // The row contains the outcome. Without a response, the purchase stays open, and `resume` continues it.
       if (!(error instanceof PayonceError)) throw error;
       console.error(error.message);
     });
   }
 
-  // The page names the purchase, so that a form that is sent twice is one purchase.
+  // The form contains the purchase's id, so a form that is sent twice is one purchase.
   app.get('/', (c) =>
     c.html(html`<!doctype html><title>Tea</title>
       <form method="post" action="/purchases/${crypto.randomUUID()}">
@@ -114,19 +116,19 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
     const body = new Uint8Array(await c.req.arrayBuffer());
     const event = await verifyWebhook(body, c.req.raw.headers, { secrets: webhookSecrets }).catch(() => undefined);
     if (event === undefined) return c.text('not signed by Payonce', 401);
-    // `order.completed` and `order.canceled` end a purchase; the order may be in review, or reopened, before.
+    // `order.completed` and `order.canceled` end a purchase. Before that, the order may be in review or reopened.
     const order = event.data.object as Order;
     if (order.object !== 'order') return c.body(null, 204);
     // Events can arrive more than once, and in any order; only a newer one counts.
     database
       .prepare('UPDATE purchases SET status = ?, sequence = ? WHERE order_id = ? AND sequence < ?')
       .run(STATUS[order.status] ?? 'pending', event.sequence, order.id, event.sequence);
-    // A purchase whose answer is not stored yet does not know its order. Payonce delivers the event again.
+    // Until the response of a purchase is stored, its order is unknown. Payonce redelivers the event.
     const known = database.prepare('SELECT 1 FROM purchases WHERE order_id = ?').get(order.id);
     return known === undefined ? c.text('not known yet', 503) : c.body(null, 204);
   });
 
-  /** Continues purchases that a crash or an outage left open; call it at the start, and every minute. */
+  /** Continues purchases that a crash or an outage left open. Call it at the start and every minute. */
   async function resume(): Promise<void> {
     for (const purchase of database.prepare('SELECT * FROM purchases WHERE answer IS NULL').all())
       await pay(purchase as unknown as Purchase);

@@ -9,8 +9,8 @@ const HASHED = /^[\w-]+\.(?<ending>js|css)$/;
 const TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
 
 /**
- * Headers of the page and of the files that it reads first. The page loads only files of this origin. It calls the API
- * at the same origin, and the identity provider, if there is one.
+ * Returns the headers of the page and of the files that it reads first. The page may load only files of this origin,
+ * and call only the API at this origin and the identity provider, if there is one.
  */
 export function headersOfConsole(signIn: ConsoleSignIn | undefined) {
   const policy = [
@@ -32,7 +32,7 @@ export function headersOfConsole(signIn: ConsoleSignIn | undefined) {
 
 export const IMMUTABLE = { 'cache-control': 'public, max-age=31536000, immutable' };
 
-/** The content type of a built file. @returns undefined when no built file has this name */
+/** Returns the content type of a built file; undefined when no built file has this name. */
 export function typeOfAsset(name: string): (typeof TYPES)[keyof typeof TYPES] | undefined {
   const ending = HASHED.exec(name)?.groups?.['ending'];
   return ending === 'js' || ending === 'css' ? TYPES[ending] : undefined;
@@ -44,7 +44,10 @@ const variables = z.object({
   ).optional(),
 });
 
-/** @throws Error when the variable does not have the value that the stack sets */
+/**
+ * Reads the sign-in settings of the console.
+ * @throws Error when the variable does not have the value that the stack sets
+ */
 export function consoleSignIn(environment: Readonly<Record<string, string | undefined>>): ConsoleSignIn | undefined {
   return readVariables(variables, environment)[Environment.consoleSignIn];
 }

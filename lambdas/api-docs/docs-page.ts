@@ -24,7 +24,7 @@ export function docsPage(base: 'docs/' | ''): string {
 `;
 }
 
-/** A separate file, because the page allows no inline script. */
+/** Script that starts the page. It is a separate file, because the page allows no inline script. */
 export const START_SCRIPT = `const element = document.getElementById('api');
 SwaggerUIBundle({
   domNode: element,
@@ -34,7 +34,7 @@ SwaggerUIBundle({
 });
 `;
 
-/** Allows only files of this origin; the renderer sets styles on elements and draws its icons from data addresses. */
+/** Allows only files of this origin. The renderer also needs styles on elements, and icons from `data:` URLs. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

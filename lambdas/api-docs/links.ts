@@ -13,7 +13,7 @@ interface Placed {
   readonly operation: Described;
 }
 
-/** Operations whose answer contains the id of an object of a collection that differs from their path. */
+/** Collections of the ids that these operations return, where the path names a different collection. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',
   testWebhook: 'deliveries',
@@ -23,8 +23,9 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 const WITHOUT_LINK = ['redriveQueue'];
 
 /**
- * Adds a link (OpenAPI 3.1, "Link Object") from each answer that shows an id to the operations that accept it: from a
- * new refund and from lists of refunds to `GET /v1/refunds/{id}`. Only operations of the same kind of key are linked.
+ * Adds a link (OpenAPI 3.1, "Link Object") from each response that contains an id to the operations that accept it, for
+ * example from a new refund or a list of refunds to `GET /v1/refunds/{id}`. Operations are linked only if they need the
+ * same kind of key.
  */
 export function withLinks(paths: ZodOpenApiPathsObject): ZodOpenApiPathsObject {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
@@ -52,8 +53,8 @@ function linked(from: Placed, all: readonly Placed[]): Described {
 }
 
 /**
- * The location of the id in an answer: the id of the object, or of the first object of a list. @returns undefined when
- * it has none
+ * Returns the path to the object's id in a response; for a list, to the first object's id. Undefined when the response
+ * has no id.
  */
 function idOf({ method, operation }: Placed): string | undefined {
   const [answer] = Object.entries(operation.responses ?? {}).flatMap(([status, each]) =>
@@ -69,7 +70,10 @@ function idOf({ method, operation }: Placed): string | undefined {
   return isList ? '$response.body#/data/0/id' : undefined;
 }
 
-/** Whether the id in the answer is the last one in the path of the other operation, and the ids before it are those of its own path. */
+/**
+ * Reports whether the response's id is the last id in the path of the other operation, and the ids before it are those
+ * of its own path.
+ */
 function leadsTo(from: Placed, to: Placed): boolean {
   const { operationId } = to.operation;
   if (!hasSameKey(from.operation, to.operation)) return false;
@@ -81,7 +85,7 @@ function leadsTo(from: Placed, to: Placed): boolean {
   return collectionOf(from) === collection && (!isNested || from.path.startsWith(before));
 }
 
-/** Lists that belong to the payment in their query. */
+/** Reports whether an operation is a list that a query restricts to a payment. */
 function asksForPayment({ path, operation }: Placed): boolean {
   const { query } = operation.requestParams ?? {};
   return !path.includes('{') && query instanceof z.ZodObject && 'payment' in query.shape;

@@ -38,10 +38,10 @@ interface KeyedOperation extends Operation, KeyedDocs {
   readonly dryRuns: boolean;
 }
 
-/** Captured from the handlers by `npm run generate` (`test/api-docs/capture-examples.ts`). */
+/** Examples that `npm run generate` captures from the handlers (`test/api-docs/capture-examples.ts`). */
 const examples: Readonly<Record<string, Readonly<Record<string, Examples>>>> = captured.operations;
 
-/** An operation that reads. */
+/** Describes an operation that reads. */
 function reading(operation: Operation): ZodOpenApiOperationObject {
   const { query, problems = [] } = operation;
   return {
@@ -58,7 +58,7 @@ function reading(operation: Operation): ZodOpenApiOperationObject {
   };
 }
 
-/** An operation that changes something, under an idempotency key. */
+/** Describes an operation that makes a change under an idempotency key. */
 function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
   const { body, located = false, waits = false, expires = true, problems = [] } = operation;
   const ofKey = KEY_PROBLEMS.filter((code) => expires || code !== 'idempotency_key_expired');
@@ -84,13 +84,16 @@ function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
   };
 }
 
-/** A schema cannot make a header depend on the body. */
+/**
+ * Returns the schema of the key header. It is optional if there are dry runs, because a schema cannot make a header
+ * depend on the body.
+ */
 function keyOf({ key: [thing, promise, more = ''], dryRuns }: KeyedOperation): z.ZodType {
   if (!dryRuns) return idempotencyKey(thing, promise, more);
   return idempotencyKey(thing, promise, `${more} Required unless \`dry_run\` is true.`).optional();
 }
 
-/** An operation that sets fields. Repeating it changes nothing, so it needs no key. */
+/** Describes an operation that sets fields. It is safe to repeat, so it needs no key. */
 function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOperationObject {
   const { body, problems = [] } = operation;
   return {
@@ -119,7 +122,10 @@ function signed(operation: SignedDocs): ZodOpenApiOperationObject {
   };
 }
 
-/** @param headers in addition to the header of operators */
+/**
+ * Describes the parameters of an operation.
+ * @param headers in addition to the header of operators
+ */
 function params(operation: Operation, headers: z.ZodRawShape = {}): Pick<ZodOpenApiOperationObject, 'requestParams'> {
   const ofTenant = isForTenant(operation) ? { 'Payonce-Tenant': payonceTenant } : {};
   const header = { ...headers, ...ofTenant };
@@ -158,7 +164,7 @@ function problemsOf(operation: Operation): readonly ProblemCode[] {
   ];
 }
 
-/** The header of operators at a route of tenants. */
+/** Reports whether operators can call a tenants' route with a header that names the tenant. */
 function isForTenant({ scope, role }: Pick<Operation, 'scope' | 'role'>): boolean {
   return scope !== undefined && role !== undefined;
 }

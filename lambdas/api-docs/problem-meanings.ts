@@ -1,6 +1,9 @@
 import type { ProblemCode } from '../http/problems.ts';
 
-/** The causes of problems, and the action to take. Part of the documents, so that no other function loads the texts. */
+/**
+ * Causes of problems, and the action to take. They are part of the documents, so that no other function loads the
+ * texts.
+ */
 export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   invalid_json: 'The body is not one JSON object that every reader understands alike (RFC 8259, RFC 7493).',
   invalid_request: 'A field or parameter has a value out of range.',

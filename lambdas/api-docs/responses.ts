@@ -5,7 +5,7 @@ import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { MEANINGS } from './problem-meanings.ts';
 import { problem } from './problem-schema.ts';
 
-/** Problems that every route may answer with. */
+/** Problems that every route may return. */
 export const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'forbidden',
   'not_found',
@@ -80,8 +80,10 @@ export const preferenceApplied = z
   });
 
 /**
+ * Returns the schema of the `Idempotency-Key` header.
+ *
  * @param thing the object that the key identifies
- * @param promise the effect that a repeated request does not have
+ * @param promise the effect that a retried request does not have
  * @param more additional sentences
  */
 export const idempotencyKey = (thing: string, promise: string, more = '') =>
@@ -100,7 +102,7 @@ export const payonceTenant = z.string().regex(OWNER).optional().meta({
   example: 'ten_desk/live',
 });
 
-/** A raw key, or a String of RFC 8941 (section 3.3.3). The same form as in lambdas/kernel/idempotency-key.ts. */
+/** Matches a raw key or a String of RFC 8941 (section 3.3.3), as in lambdas/kernel/idempotency-key.ts. */
 const KEY_FORM = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
 
 const retryAfter = z
@@ -131,7 +133,7 @@ const rateLimitPolicy = z
     header: { id: 'RateLimit-Policy' },
   });
 
-/** Headers that problems of a status may carry. */
+/** Headers of problem responses, by status. */
 const PROBLEM_HEADERS: Readonly<Record<number, z.ZodRawShape>> = {
   402: { 'Idempotency-Replayed': replayed, 'Preference-Applied': preferenceApplied },
   403: { 'Preference-Applied': preferenceApplied },
@@ -144,17 +146,17 @@ const PROBLEM_HEADERS: Readonly<Record<number, z.ZodRawShape>> = {
 
 export type Examples = Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 
-/** Captured from the handlers by `npm run generate` (`test/api-docs/capture-examples.ts`). */
+/** Examples that `npm run generate` captures from the handlers (`test/api-docs/capture-examples.ts`). */
 const problems: Readonly<Partial<Record<string, object>>> = captured.problems;
 
-/** Each is a component of the document. */
+/** Examples of all problems. Each is a component of the document. */
 const problemExamples = Object.fromEntries(
   Object.entries(PROBLEMS).map(([code, { title }]) => [code, { id: code, summary: title, value: problems[code] }]),
 );
 
 type StatusCode = `${4 | 5}${string}`;
 
-/** One response for each status, with its codes and their meanings. */
+/** Returns one response for each status, with its codes and their meanings. */
 export function problemResponses(named: readonly ProblemCode[]) {
   const codes = [...new Set(named)];
   const statuses = [...new Set(codes.map((code) => PROBLEMS[code].status))].sort((left, right) => left - right);
@@ -186,7 +188,7 @@ function makeResponse(status: number, codes: readonly ProblemCode[]) {
     description: codes.map((code) => `- \`${code}\`: ${MEANINGS[code]}`).join('\n'),
     headers: z.object({ 'Request-Id': requestId, ...PROBLEM_HEADERS[status] }),
     content: { 'application/problem+json': { schema: problem, examples } },
-    // A component, if it is the answer to a single code.
+    // A response with a single code is a component.
     ...(first === undefined || others.length > 0 ? {} : { id: first }),
   };
 }

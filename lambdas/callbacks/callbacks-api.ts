@@ -87,7 +87,7 @@ async function refuseUnsigned(call: SignedCall<CallbacksApiTools, ConfiguredSour
   if (verdict.kind === 'valid') return undefined;
   if (verdict.reason === 'repeated')
     return refusal(problem('invalid_request', 'The signature header must occur exactly once.'), request);
-  // Every failure gets the same answer, which does not reveal the reason.
+  // Every failure gets the same response, which does not reveal the reason.
   const refused = problem('invalid_signature', 'The signature is not good, or its time is more than 300 seconds away.');
   return { ...refusal(refused, request), counts: ['callback_refused'] };
 }

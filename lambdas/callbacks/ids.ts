@@ -2,12 +2,15 @@ import { OperationPrefix } from '../kernel/contract/rows.ts';
 import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/** Derives the operation that records one event of a processor: the same for every delivery, at any address. */
+/**
+ * Derives the id of the operation that records a processor's event. Every delivery of the event, at any address, has
+ * the same id.
+ */
 export function callbackOperation(digest: Digest, source: string, eventId: string): OperationId {
   return `${OperationPrefix.callback}${derivedCharacters(digest, ['callback', source, eventId])}` as OperationId;
 }
 
-/** Derives the operation that retries an orphaned callback and matches it to a payment. */
+/** Derives the id of the operation that retries an orphaned callback and matches it to a payment. */
 export function adoptionOperation(digest: Digest, orphan: OperationId): OperationId {
   return `${OperationPrefix.adoption}${derivedCharacters(digest, ['adoption', orphan])}` as OperationId;
 }

@@ -31,7 +31,7 @@ export interface ReceiveCallbackTools extends ContradictionTools {
 }
 
 export type CallbackOutcome =
-  /** The payment now has the state of the charge. There are no transitions if every fact was already known. */
+  /** The payment now has the state of the charge. `transitions` is empty if every fact was already known. */
   | {
       readonly kind: 'recorded';
       readonly paymentId: PaymentId;
@@ -48,7 +48,7 @@ export type CallbackOutcome =
   | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason']; readonly namesPayment: boolean };
 
 /**
- * Time limit of a read of the processor's books, in milliseconds. Shorter than a processor's timeout for a callback.
+ * Timeout for reading the processor's books, in milliseconds. Shorter than a processor's own timeout for a callback.
  */
 const READ_TIMEOUT_MS = 5_000;
 /**
@@ -72,7 +72,7 @@ export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedC
     commitOnce(tools.runner, new CallbackEffect(tools, adoptionOperation(tools.digest, asked), orphan.event, orphan));
   const outcome = await adopt(orphan.operationId);
   if (outcome.kind !== 'redelivered') return outcome;
-  // After a restore, the record of the adoption can exist together with the unadopted orphan.
+  // After a restore, the adoption record can exist although the orphan is not adopted.
   return adopt(storedOperationId(`${orphan.operationId} ${tools.clock.nowMs()}`));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Every event on the bus, by its name: the `detail-type`, which rules match. A name is the event's type and the version
- * of its format. Within a version, fields are only added. An incompatible format gets a new name.
+ * All events on the bus, by name. The name is the `detail-type` that rules match. It consists of the event's type and
+ * the version of its format. Within a version, fields are only added. An incompatible format gets a new name.
  */
 export const EventNames = {
   paymentProcessing: 'payment.processing.v1',
@@ -85,7 +85,7 @@ export const RELAY_MAX_AGE_SECONDS = 90 * 60;
 /** The job that publishes lost events. The id must never change: the job's mark is stored under it. */
 export const LOST_EVENTS_JOB = 'republish-events';
 
-/** A request to the function that republishes events. Times in Unix milliseconds. */
+/** Request to the function that republishes events, with times in Unix milliseconds. */
 export interface RepublishRequest {
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -113,10 +113,10 @@ export interface RedriveAnswer {
   readonly parked: number;
 }
 
-/** Time for which the function works on one request, in seconds. After this time, the answer says where to continue. */
+/** Time budget of the function for one request, in seconds. After this time, the response says where to continue. */
 export const REPUBLISH_RUN_SECONDS = 45;
 
-/** Time for which the function works on a parked message, in seconds. The rest of the range is parked again. */
+/** Time budget of the function for one parked message, in seconds. The rest of the range is parked again. */
 export const REDRIVE_PARKED_SECONDS = 9 * 60;
 
 /** The function's timeout in seconds. It leaves time to finish the publication in progress. */

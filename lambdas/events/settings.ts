@@ -34,7 +34,6 @@ export function readConsumerConfig(environment: Variables): ConsumerConfig {
   };
 }
 
-/** The settings of a publisher of events. */
 export interface PublisherConfig {
   readonly tables: { readonly ledger: string; readonly registry: string };
   readonly eventBus: string;
@@ -58,7 +57,7 @@ export function readPublisherConfig(environment: Variables): PublisherConfig {
 }
 
 /**
- * Reads the settings of the consumer that sends receipts, which reads payments.
+ * Reads the settings of the receipt consumer, which also reads payments.
  *
  * @throws Error as {@link readConsumerConfig}
  */

@@ -1,4 +1,4 @@
-/** Names that the stacks and the functions of exports share. */
+/** Environment variables that the stacks and the functions of exports share. */
 
 export const ExportsEnvironment = {
   /** The bucket that contains the exported files. */

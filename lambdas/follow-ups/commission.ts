@@ -90,8 +90,8 @@ const ORDER_CANCELED_SEQUENCE = 1;
 export type CommissionCause = Pick<EventObject, 'type' | 'sequence' | 'data'>;
 
 /**
- * Derives the commission from one event alone, so the newer of two events wins in any order of delivery. A
- * lost dispute is final, because the amounts of a payment do not include what the payer's bank took back.
+ * Derives the commission from one event alone, so the newer of two events wins in any order of delivery. A lost dispute
+ * is final, because the amounts of a payment do not reflect the money that the payer's bank took back.
  *
  * @returns undefined when the payment names no affiliate or has not succeeded
  */
@@ -112,7 +112,7 @@ export function commissionAfter(
     amountMinor,
     currency: payment.currency,
     status: amountMinor > 0 ? 'locked' : 'canceled',
-    // Counted from the creation, because only one of the events contains the time of completion.
+    // The lock period begins at the payment's creation, because only one of the events contains the time of completion.
     releasesAtMs: payment.created * 1000 + LOCKED_DAYS * DAY_MS,
     sequence: isLost ? LAST_SEQUENCE : event.sequence,
   };

@@ -24,10 +24,10 @@ export type CommissionEvent =
   | (OrderEvent & { readonly event: { readonly data: { readonly object: CommissionedOrder } } });
 
 /**
- * Updates the affiliate's commission: `pending` when an order is placed, `locked` when its payment is paid, reduced by
- * a partial refund, `canceled` with the order, by a full refund or a lost dispute, and locked again when a refund
- * fails. An order has one commission, for the first payment whose event is processed. (An order that Payonce processes
- * has only one payment.)
+ * Updates the affiliate's commission. It is `pending` when an order is placed, and `locked` when its payment is paid. A
+ * partial refund reduces it. A canceled order, a full refund or a lost dispute makes it `canceled`. A failed refund
+ * locks it again. An order has one commission, for the first payment whose event is processed. (An order that Payonce
+ * processes has only one payment.)
  *
  * @throws RetryableError, AmbiguousError from the store: the event must be delivered again
  */
@@ -78,8 +78,8 @@ export function commissionWrites(commission: Commission): readonly ConsumerWrite
 }
 
 /**
- * Lists the writes that record the decision from the Ledger, if the commission is unchanged since it was read.
- * @param read with the `sequence` that was read
+ * Lists the writes that record the decision from the Ledger, if the commission has not changed since it was read.
+ * @param read the commission's `sequence` as it was read
  */
 export function writesOfDecision(decided: Commission, read: Pick<Commission, 'sequence'>): readonly ConsumerWrite[] {
   return writesOf(decided, { kind: 'equals', attribute: 'sequence', value: read.sequence });

@@ -63,7 +63,7 @@ function lineOf(label: string, text: string | null): readonly string[] {
   return line === undefined ? [] : [`${label}: ${line}`];
 }
 
-/** The longest possible address (RFC 5321, section 4.5.3.1.3, without the angle brackets). */
+/** Maximum length of an e-mail address (RFC 5321, section 4.5.3.1.3, without the angle brackets). */
 const MAX_EMAIL_LENGTH = 254;
 /**
  * Accepts only addresses that the payload of a dead letter accepts, so that a dead-lettered receipt can be redriven.

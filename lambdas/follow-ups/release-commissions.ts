@@ -77,7 +77,8 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
     }
     const decided = commissionDecided(commission, ledger);
     if (decided === undefined) return ONE_LEFT;
-    // A later event can lock a canceled commission, which is then decided a second time.
+    // The key contains the sequence, because a later event can lock a canceled commission, which is then decided a
+    // second time.
     const businessKey = `${commission.sequence}:${orderId}`;
     const operationId = businessOperation(digest, 'release-commissions', { tenantId, mode, businessKey });
     const recordedAtMs = clock.nowMs();

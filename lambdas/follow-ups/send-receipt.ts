@@ -14,7 +14,6 @@ import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, rec
 /** A `payment.completed` event. */
 export type PaidEvent = PaymentEvent & { readonly payment: PaidPayment };
 
-/** Reasons why a receipt was not sent. */
 type UnsentReceipt =
   | Extract<
       EmailOutcome['kind'] | ReceiptAddress['kind'],

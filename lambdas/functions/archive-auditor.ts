@@ -29,12 +29,12 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 
-/** An operator can request a range of time instead of the due ones. Unix milliseconds. */
+/** Time range that an operator can request instead of the due ranges, in Unix milliseconds. */
 const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
 
 /**
  * Lists the new objects of the archive each hour, verifies a part of it, and records the findings. A failed run is
- * repeated: its manifest exists by then, and it verifies again.
+ * retried: it finds its existing manifest and verifies again.
  */
 export const handler = idempotently(
   { unit: 'the manifest of an hour', record: 'its object in the archive, which is named after its number' },

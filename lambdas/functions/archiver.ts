@@ -32,14 +32,17 @@ export function wire(platform: Platform & Queues & Buckets, _runner: OperationRu
     const all = read.flatMap((each) => (each.kind === 'line' ? [each.line] : []));
     const lines = isLate ? all.map(withoutPosition) : all;
     const unreadable = read.filter((each) => each.kind === 'unreadable');
-    // Parked first, so that a record of a redelivered batch may be parked twice, but none is lost.
+    // Unreadable records are parked first: a redelivered batch may park a record twice, but no record is lost.
     for (const { whole, detail } of unreadable) await parking.park({ body: whole, reason: 'unreadable', detail });
     const object = await archiveLines(tools, lines, deadlineMs, isLate);
     telemetry.run('archived', {}, { lines: lines.length, parked: unreadable.length, object: object?.name ?? 'none' });
   };
 }
 
-/** Removes the position of a row from the Ledger, which has none in the Stream. */
+/**
+ * Removes the sequence number of a late line. Its row was read from the Ledger, so its position in the Stream is
+ * unknown.
+ */
 function withoutPosition({ sequence: _none, ...line }: ArchiveLine): ArchiveLine {
   return line;
 }

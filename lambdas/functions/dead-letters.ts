@@ -31,8 +31,8 @@ const delayedCall = z.object({
 const delayedCalls = z.object({ Records: z.array(delayedCall).length(1) });
 
 /**
- * Makes the last attempt of a delayed call, and repeats the call of a dead letter that an operator moved to the queue
- * of delayed calls. Lists or redrives dead letters by `payonce dead-letters`.
+ * Makes the last attempt of a delayed call. Retries the call of a dead letter that an operator moved to the queue of
+ * delayed calls. Lists and redrives dead letters for `payonce dead-letters`.
  */
 export const handler = await idempotently(
   { unit: 'a delayed call or a dead letter', record: 'its message, which is removed once its call has ended' },
@@ -55,8 +55,8 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
     if (delayed !== undefined) {
       const deadLetter = readDeadLetter(delayed.body);
       if (deadLetter === undefined) {
-        // A dead letter of another version, or not written by Payonce, that an operator redrove. It waits for another
-        // action.
+        // An operator redrove a dead letter that has another version or was not written by Payonce. It waits for
+        // another action.
         await unreadable.park({ body: delayed.body, reason: UNREADABLE, detail: delayed.messageId });
         telemetry.run('last rung', {}, { result: UNREADABLE });
         return { batchItemFailures: [] };
@@ -64,7 +64,7 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
       const isRepeated = delayed.attributes.ApproximateReceiveCount > 1;
       const result = await makeDelayedCall(tools, deadLetter, delayed.messageId, isRepeated);
       telemetry.run('last rung', {}, { result });
-      // An error fails the only message of the batch.
+      // The batch has only one message, so an error fails exactly this message.
       return { batchItemFailures: [] };
     }
     const { action, atMost } = readDeadLetterRequest(event);

@@ -15,7 +15,7 @@ import { targetRoutes } from '../services/use/target-routes.ts';
 import { systemResolve } from '../webhooks/transport/addresses.ts';
 import { webhookTransport } from '../webhooks/transport/webhook-transport.ts';
 
-/** Calls the services of the team whose jobs are due. */
+/** Calls the team's own services when their jobs are due. */
 export const handler = await idempotently(
   { unit: 'a call of a job of another service', record: 'the record of its run-id' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets }, runner),

@@ -95,7 +95,7 @@ async function paymentJobs(
     replays: new ProcessReplayCache(),
     digest,
     report: (error: unknown) => telemetry.fault(NAME, error),
-    // Written at once, so that a later crash does not lose it.
+    // Writes the alarm immediately, so that a later crash does not lose it.
     alarm: (what: AlarmMetric, about: string) => telemetry.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     ...pacing,
   };
@@ -108,7 +108,7 @@ async function paymentJobs(
         backlogTelemetry(instruments),
       ),
       orders: new DynamoDbOrders(documents, tables, pacing, store, unreadable),
-      // Without parties the deployment accepts no orders.
+      // Without external services, the deployment accepts no orders.
       ...(partiesConfig === undefined ? {} : { parties: await configuredParties(partiesConfig, platform) }),
       onResolved: (queue, resolved) => reportResolved(telemetry, queue, resolved),
     }),

@@ -36,7 +36,7 @@ export async function wire(platform: Platform & ProcessorsPlatform, processors =
     operators: operatorsForTenants(platform, tables.registry),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
-    // Charges are read at these processors.
+    // Charges are read from these processors.
     ...(await configuredProcessors(config, platform)),
     telemetry: standardTelemetry('reads', platform.instruments),
     digest,

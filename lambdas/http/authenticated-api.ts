@@ -26,13 +26,16 @@ export interface Call<Tools, AnyCaller = Caller> {
   /** All path parameters by name. */
   readonly pieces: Readonly<Record<string, string>>;
   readonly receivedAtMs: number;
-  /** Takes a place for a request that waits for another one of its tenant. @returns undefined when there is none */
+  /**
+   * Reserves a place for a request that waits for another request of its tenant. @returns undefined when no place is
+   * free
+   */
   readonly enterWait: Waiting['enter'];
-  /** Filled as soon as values are known, so that they are logged even when the request fails. */
+  /** Fields of the log line. They are set as soon as their values are known, so that failed requests log them too. */
   readonly logFields: LogFields;
 }
 
-/** The cause of what a request changes. */
+/** Returns the cause that is recorded for the changes of a request. */
 export function causedByRequest({
   request,
   caller,
@@ -40,7 +43,7 @@ export function causedByRequest({
   return { ...caller.by, requestId: request.requestId };
 }
 
-/** The fields of the log line beyond the answer. */
+/** Fields of the log line in addition to those of the response. */
 export interface LogFields {
   route: string;
   tenantId?: TenantId;
@@ -48,13 +51,13 @@ export interface LogFields {
   paymentId?: string;
   /** Reasons why the outcome needs an operator. */
   because?: readonly string[];
-  /** Raises an alarm, once per request. Written at once, so that a later crash does not lose it. */
+  /** Raises an alarm, at most once per request. It is written immediately, so that a later crash does not lose it. */
   readonly alarm: (what: AlarmMetric, about: string) => void;
 }
 
 export interface Handled {
   readonly answer: Answer;
-  /** Logged: an outcome or a problem code. */
+  /** Outcome or problem code, for the log. */
   readonly outcome: string;
   readonly counts: readonly RequestCount[];
 }
@@ -108,7 +111,6 @@ export interface ApiTools {
   readonly telemetry: Telemetry;
 }
 
-/** The tools of an API for tenants. */
 export interface TenantApiTools extends ApiTools {
   readonly keys: ApiKeyRegistry;
   readonly limits: Pick<TenantLimits, 'admit' | 'enterWait'>;
@@ -118,13 +120,13 @@ export interface TenantApiTools extends ApiTools {
 
 export type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
-/** Method and path of a route. */
 export type RoutePath = Pick<RouteBy<never, never>, 'method' | 'path'>;
 
 /**
- * An API with these routes for callers with an API key.
+ * Creates an API with these routes for callers with an API key.
  *
- * @param paths the routes of all functions at the same paths, in the order in which `Allow` lists their methods @default these routes
+ * @param paths the routes of all functions at the same paths, in the order in which `Allow` lists their methods
+ * @default these routes
  */
 export function authenticatedApi<Tools>(
   routes: readonly Route<Tools>[],
@@ -134,7 +136,10 @@ export function authenticatedApi<Tools>(
   return apiFor(byApiKey(tools), routes, tools, paths);
 }
 
-/** Authenticates the caller by API key, or an operator for the tenant of the header. Each API caches known keys for some seconds. */
+/**
+ * Authenticates a caller by API key, or an operator who calls for the tenant in the header. Each API caches known keys
+ * for some seconds.
+ */
 function byApiKey({
   keys,
   clock,
@@ -150,7 +155,7 @@ function byApiKey({
   };
 }
 
-/** An API with these routes for the callers that `admit` accepts. */
+/** Creates an API with these routes for the callers that `admit` accepts. */
 export function apiFor<Tools, AnyCaller extends Limited, Entry extends RouteBy<Tools, AnyCaller>>(
   admit: Admit<AnyCaller, Entry>,
   routes: readonly Entry[],
@@ -163,8 +168,8 @@ export function apiFor<Tools, AnyCaller extends Limited, Entry extends RouteBy<T
 }
 
 /**
- * Answers every request and writes one log line for each. It catches all faults and bugs: the caller gets a problem without
- * internals, and the log gets the error.
+ * Responds to every request and writes one log line for each. It catches all faults and bugs: the caller gets a problem
+ * without internals, and the log gets the error.
  *
  * @param route logged until a route is matched
  */
@@ -220,7 +225,7 @@ type Found<Entry> =
   | { readonly kind: 'refused'; readonly path?: string; readonly handled: Handled };
 
 /**
- * Matches a request to its route. An unknown path is answered with 404, a known path with another method with 405.
+ * Matches a request to its route. An unknown path gets a 404 response, and a known path with another method gets a 405.
  *
  * @param paths as in {@link authenticatedApi}
  */
@@ -300,8 +305,8 @@ async function refuseOverLimit(
 }
 
 /**
- * Without a configured store of places, no request waits. A place that is not released becomes free when its time is
- * over.
+ * Reserves a place for a waiting request. Without a configured store of places, no request waits. A place that is not
+ * released expires.
  */
 async function placeToWait(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
@@ -324,7 +329,7 @@ const OVER_LIMIT = problem(
   'The limit of this tenant is used up. The request had no effect; retry it later.',
 );
 
-/** `Retry-After`, and the fields of draft-ietf-httpapi-ratelimit-headers-11, sections 4 and 5. */
+/** Returns `Retry-After` and the fields of draft-ietf-httpapi-ratelimit-headers-11, sections 4 and 5. */
 function limitHeaders(kind: LimitKind, { limit, retryAfterMs }: Extract<Admitted, { kind: 'limited' }>) {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   const window = Math.ceil(limit.burst / limit.rate);

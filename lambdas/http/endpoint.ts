@@ -10,21 +10,19 @@ import { type KeyedRequest, readBodyWithoutQuery, readDryRun, readKeyedRequest }
 import { type ProblemCode, problem } from './problems.ts';
 import { emptyBody, emptyQuery, validateQuery } from './validate.ts';
 
-/** The documentation of an endpoint in the API documents. */
 export interface EndpointDocs {
-  /** Never changes, because clients are generated from it. */
+  /** Must never change, because clients are generated from it. */
   readonly operationId: string;
   readonly tag: Tag;
   readonly summary: string;
   readonly description: string;
-  /** The parameters of the path. */
   readonly path?: z.ZodObject;
   readonly answers: Readonly<Partial<Record<200 | 201 | 202, AnswerDocs>>>;
-  /** Problems in addition to those of every endpoint of its kind. */
+  /** Problems in addition to those that all endpoints of this kind have. */
   readonly problems?: readonly ProblemCode[];
 }
 
-/** The groups of the API documents. */
+/** Groups of endpoints in the API documents. */
 export type Tag =
   | 'Payments'
   | 'Refunds'
@@ -53,13 +51,16 @@ export interface BodyDocs extends EndpointDocs {
 }
 
 export interface KeyedDocs extends BodyDocs {
-  /** The object that the key identifies, the effect that a repeated request does not have, and additional sentences. */
+  /**
+   * Texts about the idempotency key: the object that it identifies, the effect that a retry does not repeat, and
+   * further sentences.
+   */
   readonly key: readonly [object: string, promise: string, more?: string];
-  /** The answer has a `Location`. @default false */
+  /** Whether the response has a `Location`. @default false */
   readonly located?: boolean;
-  /** The endpoint calls a processor and accepts `Prefer: wait`. @default false */
+  /** Whether the endpoint calls a processor and accepts `Prefer: wait`. @default false */
   readonly waits?: boolean;
-  /** Stored answers are deleted after their retention. @default true */
+  /** Whether stored responses are deleted after their retention. @default true */
   readonly expires?: boolean;
 }
 
@@ -69,8 +70,9 @@ export interface SignedDocs extends EndpointDocs {
 }
 
 /**
- * One declaration for each endpoint: the router validates requests by it, and the API documents are generated from it. The
- * bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves the documents.
+ * Declaration of one endpoint. The router validates requests with it, and the API documents are generated from it. The
+ * bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves the
+ * documents.
  */
 export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
   readonly kind: 'reading' | 'keyed' | 'setting' | 'signed';
@@ -82,28 +84,28 @@ export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
   readonly docs: EndpointDocs | BodyDocs | KeyedDocs | SignedDocs;
 }
 
-/** An endpoint for callers with an API key, and for operators who call for a tenant if it has a role. */
+/** An endpoint for callers with an API key. If it has a role, operators can also call it for a tenant. */
 export type TenantEndpoint<Tools> = Endpoint<Tools, Caller> & { readonly scope: Scope; readonly role?: Role };
 
 /** An endpoint of the deployment, for operators. */
 export type OperatorEndpoint<Tools, AnyCaller = Operator> = Endpoint<Tools, AnyCaller> & { readonly role: Role };
 
-/** The callers of an endpoint: keys of tenants with a scope, operators with a role, or both. */
+/** Callers that an endpoint admits: tenants' keys with a scope, operators with a role, or both. */
 type Access = { readonly scope: Scope; readonly role?: Role } | { readonly role: Role };
 
 type Place<Tools, AnyCaller> = Pick<RouteBy<Tools, AnyCaller>, 'path' | 'asksProcessor'>;
 
-/** A call of an endpoint that reads, with its validated query. */
+/** A request to a reading endpoint, with its validated query. */
 export type ReadingCall<Tools, Query extends z.ZodObject = typeof emptyQuery, AnyCaller = Caller> = Call<
   Tools,
   AnyCaller
 > & { readonly query: z.output<Query> };
 
-/** A call with an idempotency key and its validated body. */
+/** A request with an idempotency key and a validated body. */
 export type KeyedCall<Tools, Body extends z.ZodType = typeof emptyBody, AnyCaller = Caller> = Call<Tools, AnyCaller> &
   KeyedRequest<z.output<Body>>;
 
-/** A call without an idempotency key, with its validated body. */
+/** A request without an idempotency key, with a validated body. */
 export type SettingCall<Tools, Body extends z.ZodType, AnyCaller = Caller> = Call<Tools, AnyCaller> & {
   readonly body: z.output<Body>;
 };
@@ -148,11 +150,11 @@ export function keyed<
       readonly method?: 'DELETE';
       /** @default none */
       readonly body?: Body;
-      /** An absent body is an empty object. @default false, if there is a body */
+      /** Whether an absent body counts as an empty object. @default false, if there is a body */
       readonly optionalBody?: boolean;
       /** Personal fields that the fingerprint omits, because its record is permanent. @default none */
       readonly notInFingerprint?: readonly string[];
-      /** Answers a request with `"dry_run": true`, which needs no key. @default dry runs are not accepted */
+      /** Handles a request with `"dry_run": true`, which needs no key. @default dry runs are not accepted */
       readonly dryRun?: (call: SettingCall<Tools, Body, AnyCaller>) => Promise<Handled>;
       readonly handle: (call: KeyedCall<Tools, Body, AnyCaller>) => Promise<Handled>;
       readonly docs: KeyedDocs;
@@ -179,7 +181,7 @@ export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.
       /** @default PATCH */
       readonly method?: 'POST';
       readonly body: Body;
-      /** An absent body is an empty object. @default false */
+      /** Whether an absent body counts as an empty object. @default false */
       readonly optionalBody?: boolean;
       readonly handle: (call: SettingCall<Tools, Body, AnyCaller>) => Promise<Handled>;
       readonly docs: BodyDocs;

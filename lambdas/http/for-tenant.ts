@@ -10,7 +10,7 @@ import type { IsTenant } from '../tenants/owners.ts';
  */
 export const TENANT_HEADER = 'payonce-tenant';
 
-/** A tenant and a mode. */
+/** Matches a tenant and a mode. */
 export const OWNER = /^(?<tenant>ten_\w{1,100})\/(?<mode>test|live)$/;
 
 export const OPERATOR_NEEDED =
@@ -32,7 +32,7 @@ export interface OperatorsForTenants {
 }
 
 /**
- * Admits operators to a route of tenants, with the rights of their role.
+ * Admits operators to a tenant route, with the rights of their role.
  *
  * @throws RetryableError when the operator or the tenant cannot be identified now
  */
@@ -45,7 +45,7 @@ export async function forTenant(
     readonly operators: OperatorsForTenants | undefined;
     /** The minimum role for the route. Without one, the route refuses operators. */
     readonly role: Role | undefined;
-    /** The values of the header. */
+    /** Values of the header `payonce-tenant`. */
     readonly tenant: readonly string[];
   },
   authorization: readonly string[],

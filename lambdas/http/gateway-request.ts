@@ -5,15 +5,15 @@ export interface GatewayRequest {
   /** The gateway's request id, which its access log also has. */
   readonly requestId: string;
   readonly method: string;
-  /** From the request's address to the root of the API as a relative reference, for example `../` for `/v1/payments`. */
+  /** Relative reference from the request's address to the root of the API, for example `../` for `/v1/payments`. */
   readonly root: string;
   /** The decoded segments of the path. Empty segments, for example from a trailing slash, are left out. */
   readonly path: readonly string[];
-  /** All distinct values of a header. The name is in lower case. */
+  /** Returns all distinct values of a header. The name must be in lower case. */
   readonly header: (name: string) => readonly string[];
-  /** The same for all headers. */
+  /** All distinct values of each header, by its name in lower case. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** All distinct values of each parameter. Names are as sent by the caller. */
+  /** All distinct values of each query parameter, by its name as sent. */
   readonly query: ReadonlyMap<string, readonly string[]>;
   readonly body: string;
   readonly isBase64Encoded: boolean;
@@ -56,7 +56,7 @@ export function gatewayRequest(event: GatewayEvent): GatewayRequest {
   };
 }
 
-/** The path from the matched route, without the base path that a custom domain can add to `path`. */
+/** Returns the path of the matched route, without the base path that a custom domain can add to `path`. */
 function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
   const parameters = pathParameters ?? {};
   const names = [...resource.matchAll(PARAMETER)].map(([, name = '']) => name);
@@ -65,8 +65,10 @@ function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
 }
 
 /**
- * Counts every slash below the base path, including trailing and doubled ones. @param matched number of segments below
- * the base path
+ * Returns the relative reference to the root of the API. Counts every slash below the base path, including trailing and
+ * doubled slashes.
+ *
+ * @param matched number of segments below the base path
  */
 function toRoot(path: string, matched: number): string {
   const below = path.split('/').slice(1);
@@ -74,7 +76,7 @@ function toRoot(path: string, matched: number): string {
   return '../'.repeat(Math.max(0, below.length - 1)) || './';
 }
 
-/** `{id}`, or the greedy form `{proxy+}`. */
+/** Matches a path parameter: `{id}`, or the greedy form `{proxy+}`. */
 const PARAMETER = /\{(\w+)\+?\}/g;
 
 function pieces(path: string): readonly string[] {
@@ -84,7 +86,7 @@ function pieces(path: string): readonly string[] {
     .map(decoded);
 }
 
-/** A segment that cannot be decoded stays as it is and matches no route. */
+/** Decodes a path segment. A segment that cannot be decoded is returned unchanged and matches no route. */
 function decoded(piece: string): string {
   try {
     return decodeURIComponent(piece);
@@ -93,7 +95,10 @@ function decoded(piece: string): string {
   }
 }
 
-/** The gateway sends the last value in one map and all values in the other. The test console sends one map or none. */
+/**
+ * Merges the two maps. The gateway sends the last value in one map and all values in the other. The test console sends
+ * one map or none.
+ */
 function collect(single: Single, multiple: Multiple, nameOf: (name: string) => string): Map<string, readonly string[]> {
   const found = new Map<string, Set<string>>();
   const add = (name: string, values: readonly (string | undefined)[]) => {

@@ -22,12 +22,12 @@ export function jsonAnswer(body: Readonly<Record<string, unknown>>): Answer {
   return { status: 200, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
 }
 
-/** Whether a retry of the same request can succeed. */
+/** Reports whether a retry of the same request can succeed. */
 export function isPassing(error: unknown): error is RetryableError | AmbiguousError {
   return error instanceof RetryableError || error instanceof AmbiguousError;
 }
 
-/** The answer to a fault or a bug. It requests a retry with the same key and shows no internals. */
+/** Returns the response to a fault or a bug. It requests a retry with the same key and shows no internals. */
 export function faultAnswer(error: unknown, requestId: string): Answer {
   if (!isPassing(error)) {
     const detail = 'The service failed. Retry with the same Idempotency-Key: the request takes effect at most once.';
@@ -61,7 +61,7 @@ export function gatewayResult(
   return { statusCode: answer.status, headers, body: answer.body, isBase64Encoded: false };
 }
 
-/** `retry-after` as `Retry-After`, for readability in traces. Header names are case-insensitive. */
+/** Converts `retry-after` to `Retry-After`, for readability in traces. Header names are case-insensitive. */
 function inTitleCase(name: string): string {
   return name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }

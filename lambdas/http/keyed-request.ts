@@ -11,19 +11,17 @@ import { type JsonObject, readJsonObject } from './json-body.ts';
 import { type Parsed, problem, refused, valid } from './problems.ts';
 import { emptyQuery, validateBody, validateQuery } from './validate.ts';
 
-/** Reads and answers requests with an idempotency key, for all routes that need one. */
-
 /** A validated request with an idempotency key. */
 export interface KeyedRequest<Body> {
   readonly key: IdempotencyKey;
   readonly body: Body;
-  /** Computed from the body as sent, without defaults and without the fields that are left out. */
+  /** Computed from the body as sent, without defaults and without the omitted fields. */
   readonly fingerprint: Fingerprint;
 }
 
 /**
- * The key within the scope of its caller. The keys of an operator who calls for a tenant are separate from the keys of
- * the tenant and of other operators: the stored key contains spaces, which a sent key cannot.
+ * Returns the key to store, within the scope of its caller. The keys of an operator who calls for a tenant are separate
+ * from the keys of the tenant and of other operators: the stored key contains spaces, which a sent key cannot.
  */
 export function ownKey(
   { tenantId, mode, person }: Pick<Caller, 'tenantId' | 'mode' | 'person'>,
@@ -54,7 +52,7 @@ export function readKeyedRequest<Body>(
   return valid({ key: key.value, body, fingerprint });
 }
 
-/** The fingerprint of a body as it was sent. @param leftOut fields to exclude */
+/** Computes the fingerprint of a body as sent. @param leftOut fields to exclude */
 export function fingerprintOfSent(
   digest: Digest,
   sent: JsonObject,
@@ -66,8 +64,8 @@ export function fingerprintOfSent(
 }
 
 /**
- * The body of a request with `"dry_run": true`. Nothing is stored for it, so a key is not needed and not used up: the same key
- * can be sent with the request that takes effect.
+ * Reads the body of a request with `"dry_run": true`. Nothing is stored for it, so it needs no key and does not use one
+ * up: the same key can be sent with the request that takes effect.
  *
  * @returns undefined when the request is not a dry run
  */
@@ -104,7 +102,7 @@ function readIdempotencyKey(request: GatewayRequest): Parsed<IdempotencyKey> {
   }
 }
 
-/** The stored answer with the header `Idempotency-Replayed`. */
+/** Returns the stored response with the header `Idempotency-Replayed`. */
 export function replayed(stored: Answer): Answer {
   return { ...stored, headers: { ...stored.headers, 'idempotency-replayed': 'true' } };
 }
@@ -114,7 +112,7 @@ export function payloadMismatch(requestId: string): Answer {
   return problemAnswer(problem('idempotency_key_payload_mismatch', detail), requestId);
 }
 
-/** Most running requests end within this time. Seconds. */
+/** Value of `Retry-After` for a request in progress, in seconds. Most requests complete within this time. */
 const IN_PROGRESS_RETRY_SECONDS = 1;
 
 export function inProgress(requestId: string): Answer {
@@ -124,7 +122,7 @@ export function inProgress(requestId: string): Answer {
   });
 }
 
-/** The counts of a request that ends in one transaction. */
+/** Returns the counts of a request that completes in one transaction. */
 export function keyedCounts({ kind }: { readonly kind: string }): readonly RequestCount[] {
   if (kind === 'payload_mismatch') return ['mismatch'];
   return kind === 'first' || kind === 'replay' ? [kind] : [];

@@ -5,7 +5,7 @@ import type { GatewayRequest } from './gateway-request.ts';
 import { problem } from './problems.ts';
 import { LAST_SECOND, wholeNumber } from './validate.ts';
 
-/** Maximum page size, and the default of lists that are shown oldest first. */
+/** Maximum page size, and the default page size of lists that are shown oldest first. */
 const MAX_PAGE = 100;
 export const DEFAULT_PAGE = MAX_PAGE;
 /** Default page size of lists that are shown newest first. */
@@ -24,7 +24,7 @@ const cursor = (what: string, id: RegExp, where: string) =>
     .optional()
     .meta({ description: `The \`id\` of one of your ${what}: ${where}` });
 
-/** The query parameters of a list that is shown newest first. @param id the form of the ids */
+/** Returns the query parameters of a list that is shown newest first. @param id pattern of the ids */
 export const pageOf = (what: string, id: RegExp) => ({
   created_from: wholeNumber(0, LAST_SECOND, 'Unix seconds, inclusive.'),
   created_to: wholeNumber(0, LAST_SECOND, 'Unix seconds, exclusive.'),
@@ -56,7 +56,7 @@ interface AskedPage {
   readonly ending_before?: string | undefined;
 }
 
-/** The page that a query requests. */
+/** Converts query parameters to the requested page. */
 export function pageRequest(asked: AskedPage) {
   const { created_from: createdFrom, created_to: createdTo, starting_after: after, ending_before: before } = asked;
   return {
@@ -65,7 +65,6 @@ export function pageRequest(asked: AskedPage) {
   };
 }
 
-/** The outcome of a request for a page. */
 type Listed =
   | { readonly kind: 'unknown_cursor'; readonly param: string }
   | {
@@ -76,7 +75,7 @@ type Listed =
       readonly next?: string;
     };
 
-/** The answer with a page. Every cursor that is not an object of the caller gets the same refusal. */
+/** Returns the response with a page. Every cursor that does not name an object of the caller gets the same refusal. */
 export function listHandled(outcome: Listed, what: string, request: GatewayRequest): Handled {
   if (outcome.kind === 'unknown_cursor') {
     const detail = `${outcome.param} must be the id of one of your ${what}.`;

@@ -5,7 +5,7 @@ import { type Admit, type ApiTools, apiFor, type Call, type Handler, type RouteB
 import { OPERATOR_NEEDED, ROLE_NEEDED } from './for-tenant.ts';
 import { type GatewayEvent, gatewayRequest } from './gateway-request.ts';
 
-/** A route of the deployment, for operators whose role includes this one. */
+/** A deployment route for operators whose role includes `role`. */
 export interface OperatorRoute<Tools, AnyCaller = Operator> extends RouteBy<Tools, AnyCaller> {
   readonly role: Role;
 }
@@ -21,7 +21,7 @@ export function byRole(identify: IdentifyOperator): Admit<Operator, Pick<Operato
   };
 }
 
-/** An API with these routes for operators. */
+/** Creates an API with these routes for operators. */
 export function operatorApi<Tools>(
   routes: readonly OperatorRoute<Tools>[],
   tools: Tools & ApiTools,
@@ -35,7 +35,7 @@ export function byPath(operators: Handler, tenants: Handler): Handler {
   return (event: GatewayEvent) => (gatewayRequest(event).path[1] === 'admin' ? operators(event) : tenants(event));
 }
 
-/** The cause of the changes that an operator's request makes. */
+/** Returns the cause that is recorded for the changes of an operator's request. */
 export function causedByOperator({
   request,
   caller,

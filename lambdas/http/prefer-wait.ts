@@ -1,16 +1,19 @@
 import type { Answer } from '../kernel/answer.ts';
 import type { Waiting } from '../once/use/await-first.ts';
 
-/** The wait and the work must fit into the function's timeout. Seconds. */
+/** Maximum wait, in seconds. The wait and the work must fit into the function's timeout. */
 const LONGEST_WAIT_SECONDS = 8;
 
-/** Preferences are separated by commas outside quoted strings. An unterminated string extends to the end. */
+/**
+ * Matches one preference. Preferences are separated by commas outside quoted strings. An unterminated string extends to
+ * the end.
+ */
 const PREFERENCE = /(?:"(?:[^"\\]|\\[^]?)*(?:"|$)|[^,"])+/g;
 const WAIT = /^\s*wait\s*=\s*(?:(\d+)|"(\d+)")\s*(?:;|$)/i;
 
 /**
- * The seconds that the caller prefers to wait (`Prefer: wait=N`, RFC 7240, sections 2 and 4.3), at most 8. The first of several
- * preferences counts.
+ * Returns the seconds that the caller prefers to wait (`Prefer: wait=N`, RFC 7240, sections 2 and 4.3), at most 8. The
+ * first of several preferences counts.
  *
  * @returns undefined when the preference is absent or malformed: a preference never makes a request fail
  */
@@ -23,13 +26,13 @@ export function preferredWaitSeconds(values: readonly string[]): number | undefi
   return undefined;
 }
 
-/** The preference of one request. */
+/** The wait preference of one request. */
 export interface PreferredWait extends Waiting {
   /** Adds `Preference-Applied` (RFC 7240, section 3) if the caller requested a wait and it was granted. */
   readonly applied: (answer: Answer) => Answer;
 }
 
-/** @param enterWait takes a place for a waiting request; without one, the request is answered at once */
+/** @param enterWait reserves a place for a waiting request; if none is free, the request does not wait */
 export function preferredWait(values: readonly string[], enterWait: Waiting['enter']): PreferredWait {
   const seconds = preferredWaitSeconds(values);
   let isRefused = false;

@@ -9,7 +9,10 @@ interface ProblemKind {
 const kind = (status: number, title: string): ProblemKind => ({ status, title });
 const conflict = (title: string): ProblemKind => kind(409, title);
 
-/** Every problem code of the API, including those of the gateway. Codes never change. The API documents say what each means (api-docs/problem-meanings.ts). */
+/**
+ * All problem codes of the API, including those of the gateway. Codes never change. The API documents explain each code
+ * (api-docs/problem-meanings.ts).
+ */
 export const PROBLEMS = {
   invalid_json: kind(400, 'Invalid JSON'),
   invalid_request: kind(400, 'Invalid request'),
@@ -83,7 +86,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** Makes a problem; `param` names the invalid field. */
+/** Creates a problem; `param` names the invalid field. */
 export function problem(code: ProblemCode, detail: string, param?: string): Problem {
   const { status, title } = PROBLEMS[code];
   return { status, code, title, detail, ...defined({ param }) };

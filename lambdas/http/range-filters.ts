@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import { described, wholeNumber } from './validate.ts';
 
-/** Filters that few callers use. Not part of `lists.ts`, which functions load at their start. */
+/** Filters that few callers use. They are not in `lists.ts`, because functions load that file at their start. */
 
 const NEEDS_RANGE = 'needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 
-/** A filter by an exact e-mail address. @param subject the objects that have the address, for the description */
+/**
+ * Creates a filter by an exact e-mail address. @param subject the objects that have the address, for the description
+ */
 export const emailFilter = (subject: string) =>
   z
     .string()
@@ -16,7 +18,7 @@ export const emailFilter = (subject: string) =>
       example: 'ada@example.com',
     });
 
-/** A filter by amount. */
+/** Creates a filter by the requested amount. */
 export const amountFilter = (max: number) =>
   wholeNumber(1, max, `Only those of this requested amount, in minor units of any currency. It ${NEEDS_RANGE}`);
 
@@ -28,14 +30,17 @@ interface Range {
   readonly created_to?: number | undefined;
 }
 
-/** Whether the time range is short enough for a filter without an index. */
+/** Reports whether the time range is short enough for a filter without an index. */
 export function hasShortRange({ created_from: from, created_to: to }: Range): boolean {
   return from !== undefined && to !== undefined && to - from <= LONGEST_RANGE_SECONDS;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A calendar day in UTC. Its value is its begin and its end, in Unix milliseconds; the end is exclusive. */
+/**
+ * Creates the schema of a calendar day in UTC. It parses the day to its start and end, in Unix milliseconds; the end is
+ * exclusive.
+ */
 export const day = (description: string) =>
   z
     .string('must be a string')
@@ -46,7 +51,7 @@ export const day = (description: string) =>
     })
     .meta({ description, ...described({ type: 'string', format: 'date' }) });
 
-/** The day of a time, in UTC, as `2026-03-01`. @param ms Unix milliseconds */
+/** Formats the UTC day of a time as `2026-03-01`. @param ms Unix milliseconds */
 export function dayText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 'YYYY-MM-DD'.length);
 }

@@ -2,7 +2,10 @@ import { isSafeNumber } from 'lossless-json';
 import type { Parsed } from './problems.ts';
 import { refused, valid } from './problems.ts';
 
-/** Bodies have three levels. The margin lets a mistake reach the schema's more specific message. */
+/**
+ * Maximum nesting depth of a body. Valid bodies have three levels. The margin lets a mistake reach the schema's more
+ * specific message.
+ */
 const MAX_DEPTH = 16;
 
 /** Parses JSON as `JSON.parse` does, and refuses text that parsers interpret differently (RFC 7493, I-JSON). */
@@ -23,7 +26,7 @@ export function parseStrictJson(text: string): Parsed<unknown> {
   return fault === undefined ? valid(value) : refused('invalid_json', fault);
 }
 
-/** Iterative, so that no text can exhaust the stack. */
+/** Reports whether the nesting exceeds `limit`. Iterative, so that no text can exhaust the stack. */
 function depthExceeds(text: string, limit: number): boolean {
   let depth = 0;
   let inString = false;
@@ -40,7 +43,7 @@ function depthExceeds(text: string, limit: number): boolean {
   return false;
 }
 
-/** The relevant tokens of valid JSON: a string (a key if a colon follows), a number, a bracket. */
+/** Matches the relevant tokens of valid JSON: a string (a key if a colon follows), a number, a bracket. */
 const TOKEN = /(?<string>"[^"\\]*(?:\\[^]?[^"\\]*)*(?:"|$))(?<colon>[ \t\r\n]*:)?|(?<number>-?\d[\d.eE+-]*)|[{}[\]]/g;
 
 /** @param text valid JSON */

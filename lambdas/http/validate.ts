@@ -8,12 +8,12 @@ import type { JsonObject } from './json-body.ts';
 import type { Parsed } from './problems.ts';
 import { problem, refused, valid } from './problems.ts';
 
-/** Maximum length of a field name in a message. Characters. */
+/** Maximum length of a field name in a message, in characters. */
 const LONGEST_NAME = 100;
 
 /**
- * Validates a body: first against sensitive content anywhere in it, so that no other message can quote it, then against the
- * schema. The first issue is reported.
+ * Validates a body and reports the first issue. Sensitive content is checked first, anywhere in the body, so that no
+ * other message can quote it. The schema is checked second.
  */
 export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject): Parsed<Value> {
   const found = refuseSensitiveBody(body);
@@ -24,24 +24,27 @@ export function refuseSensitiveBody(body: JsonObject): Problem | undefined {
   const found = findInside(body, []);
   if (found === undefined) return undefined;
   const name = nameOf(found.path);
-  // Names that are harmless one by one can form a card number in sequence.
+  // Field names that are harmless individually can form a card number in sequence.
   const isShown = name !== undefined && findSensitive(name) === undefined;
   return problem(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], isShown ? name : undefined);
 }
 
-/** @param body without sensitive content, by {@link refuseSensitiveBody} */
+/** @param body a body in which {@link refuseSensitiveBody} found nothing */
 export function validateSearchedBody<Value>(schema: z.ZodType<Value>, body: JsonObject): Parsed<Value> {
   return validate(schema, body, 'unknown_field');
 }
 
 /**
- * Credentials, cookies, and headers of gateways and tracing: they contain random identifiers, which can have the form
- * of a card number by chance. None of them is stored. `SECURITY.md` names them.
+ * Matches headers that are not searched: credentials, cookies, and headers of gateways and tracing. They contain random
+ * identifiers, which can have the form of a card number by chance. None of them is stored. `SECURITY.md` names them.
  */
 const IDENTIFIERS =
   /^(?:authorization$|cookie$|cloudfront-|x-(?:amz|forwarded|datadog|b3)|baggage$)|trac|span|(?:request|correlation)-?id/;
 
-/** Searches the path, the query and the headers of a request for sensitive content. The text itself is never quoted. The gateway bounds their size. */
+/**
+ * Searches the path, the query and the headers of a request for sensitive content. The text itself is never quoted. The
+ * gateway limits the size of these parts.
+ */
 export function refuseSensitive({ path, query, headers }: GatewayRequest): Problem | undefined {
   const sent = [...headers].filter(([name]) => !IDENTIFIERS.test(name));
   for (const [name, texts] of [['path', path] as const, ...query, ...sent]) {
@@ -54,7 +57,9 @@ export function refuseSensitive({ path, query, headers }: GatewayRequest): Probl
   return undefined;
 }
 
-/** Makes a schema. With `@__PURE__` before the call, functions that do not use the schema do not contain it. */
+/**
+ * Creates a schema. With `@__PURE__` before the call, the bundler omits the schema from functions that do not use it.
+ */
 export function ifUsed<Schema>(make: () => Schema): Schema {
   return make();
 }
@@ -90,7 +95,10 @@ function validate<Value>(
   return refused('invalid_request', `${shown ?? 'The request'} ${allowed(issue, input)}.`, param);
 }
 
-/** Names inside an object can be chosen by the caller, as in metadata. Only `param` repeats them. */
+/**
+ * Reports whether the field is inside an object, where the caller can choose the names, as in metadata. Only `param`
+ * repeats such names.
+ */
 function isOwnName([field]: readonly PropertyKey[], input: JsonObject): boolean {
   const value = typeof field === 'string' && Object.hasOwn(input, field) ? input[field] : undefined;
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -133,8 +141,10 @@ function findInside(value: unknown, path: readonly string[]): Finding | undefine
 }
 
 /**
+ * Returns the name of an invalid field. A name with control characters is not repeated.
+ *
  * @param path names without sensitive content
- * @returns undefined when the whole input is invalid. A name with control characters is not repeated.
+ * @returns undefined when the whole input is invalid
  */
 function nameOf(path: readonly PropertyKey[]): string | undefined {
   const names = path.map(String);
@@ -148,7 +158,7 @@ function nameOf(path: readonly PropertyKey[]): string | undefined {
 export const emptyQuery = z.strictObject({});
 export const emptyBody = z.strictObject({});
 
-/** A query parameter with a whole number. */
+/** Creates the schema of a query parameter with a whole number. */
 export const wholeNumber = (min: number, max: number, meaning: string) => {
   const range = `must be a whole number from ${min} to ${max}`;
   return z
@@ -164,8 +174,8 @@ export const wholeNumber = (min: number, max: number, meaning: string) => {
 };
 
 /**
- * Metadata that replaces what the API documents derive from a schema: for a value that is parsed from text, and for rules that are
- * written as code.
+ * Returns metadata that replaces a part of the schema in the API documents: for a value that is parsed from text, and
+ * for rules that are written as code.
  */
 export const described = (schema: Readonly<Record<string, unknown>>) => ({
   override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
@@ -181,7 +191,8 @@ export const described = (schema: Readonly<Record<string, unknown>>) => ({
 });
 
 /**
- * Free text of one line. Its length is counted in code points, as JSON Schema counts it, and not in UTF-16 units.
+ * Creates the schema of one line of free text. Its length is counted in code points, as JSON Schema counts it, and not
+ * in UTF-16 units.
  *
  * @param min 1 for a text that must not be blank
  */
@@ -200,7 +211,7 @@ export const freeText = (max: number, min: 0 | 1 = 0, subject = '') =>
       pattern: (min === 0 ? ONE_LINE : ONE_LINE_NOT_BLANK).source,
     });
 
-/** Free text with line breaks and tabs, counted as in {@link freeText}. */
+/** Creates the schema of free text with line breaks and tabs. Its length is counted as in {@link freeText}. */
 export const freeLines = (max: number) =>
   z
     .string('must be a string')
@@ -208,10 +219,10 @@ export const freeLines = (max: number) =>
     .refine((value) => value.length <= max || Array.from(value).length <= max, `must be at most ${max} characters`)
     .meta({ maxLength: max, pattern: MULTI_LINE.source });
 
-/** Unix seconds have ten digits until the year 2286. */
+/** Latest accepted time, in Unix seconds. Times have ten digits until the year 2286. */
 export const LAST_SECOND = 9_999_999_999;
 
-/** A field of a body with a time. */
+/** Schema of a body field with a time, in Unix seconds. */
 export const unixSecond = z
   .int('must be a JSON integer of Unix seconds')
   .min(0, 'must be at least 0')

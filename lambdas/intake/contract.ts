@@ -1,6 +1,6 @@
 import type { RoutingRule } from '../kernel/contract/environment.ts';
 
-/** Names that the stack, the function and the NATS bridge share for payment requests over events. */
+/** Names for payment requests over events. The stack, the function and the NATS bridge share them. */
 
 /** The `detail-type` of a payment request on the bus. The event's `detail` is the request. */
 export const PAYMENT_REQUESTED = 'payment.requested.v1';
@@ -14,7 +14,7 @@ export const REQUESTS_SOURCE = 'payonce.requests';
 export const RequestAttribute = {
   /** The NATS subject that the message was published to. The bridge sets it. */
   subject: 'subject',
-  /** `base64` when the body contains bytes that a message of SQS cannot contain. */
+  /** `base64` when the body contains bytes that an SQS message cannot contain. */
   encoding: 'encoding',
   /** The sender of a message that is queued for later or parked. */
   sender: 'sender',
@@ -31,10 +31,11 @@ export const senderName = {
 };
 
 /**
- * The names of the function's own environment variables. Not in the shared list of names, which every function bundles.
+ * Names of the function's own environment variables. They are not in the shared list of names, because every function
+ * bundles that list.
  */
 export const IntakeEnvironment = {
-  /** JSON, {@link IntakeSettings}. */
+  /** {@link IntakeSettings} as JSON. */
   settings: 'PAYMENT_REQUESTS',
   queueUrl: 'PAYMENT_REQUESTS_QUEUE_URL',
 } as const;

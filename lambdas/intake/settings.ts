@@ -9,7 +9,7 @@ import { IntakeEnvironment, type IntakeSettings } from './contract.ts';
 export interface IntakeConfig {
   readonly oldestMs: number;
   readonly senders: ReadonlyMap<string, Owner>;
-  /** The senders of the queues that have one sender each, by ARN. */
+  /** Senders of the queues that have a single sender, by queue ARN. */
   readonly queues: ReadonlyMap<string, string>;
   readonly queueUrl: string;
   readonly parkingQueueUrl: string;

@@ -3,7 +3,10 @@ import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import { type OperatorKeyScope, operatorParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/** Returns the id of the operation that accepts a scheduled run, whichever invocation of its schedule requests it. */
+/**
+ * Returns the id of the operation that accepts a scheduled run. All invocations of the schedule for this run have the
+ * same id.
+ */
 export function clockedRunOperation(digest: Digest, runId: string): OperationId {
   return `${OperationPrefix.acceptedRun}${derivedCharacters(digest, ['clocked_run', runId])}` as OperationId;
 }

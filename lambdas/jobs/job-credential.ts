@@ -31,10 +31,10 @@ interface CredentialTools {
 }
 
 const ISSUER = 'payonce-cron-executor';
-/** The only accepted algorithm, whatever the header of the token says. This excludes `none` and algorithm confusion. */
+/** The only accepted algorithm, regardless of the token's header. This excludes `none` and algorithm confusion. */
 const ALGORITHM = 'HS256';
 const TYPE = 'payonce-job+jwt';
-/** Lifetime of a credential, in seconds. A call takes at most 10 seconds, and each retry signs a new credential. */
+/** Lifetime of a credential, in seconds. A request takes at most 10 seconds, and each retry signs a new credential. */
 const LIFETIME_SECONDS = 60;
 /**
  * Accepted difference between two clocks, in seconds, in either direction: each clock may be wrong by five minutes. A
@@ -84,7 +84,7 @@ export async function verifyJobCredential(
   token: string,
   path: string,
 ): Promise<CredentialVerdict> {
-  // Read before the secrets, so that the token does not expire while they are read.
+  // The time is read before the secrets, so that the token does not expire while they are read.
   const nowMs = clock.nowMs();
   const first = await verifyWith(await secrets.active(secretId), token, path, nowMs);
   if (first !== 'other_key') return first;

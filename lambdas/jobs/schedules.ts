@@ -23,7 +23,7 @@ interface Field {
   readonly allowed: string;
 }
 
-/** The fields in order. The library checks the ranges of numbers, except where AWS allows less. */
+/** Cron fields, in order. The library checks the ranges of numbers, except where AWS allows less. */
 const FIELDS: readonly Field[] = [
   { name: 'minutes', form: /^[\d,\-*/]+$/, allowed: '0 to 59 with , - * /' },
   { name: 'hours', form: /^[\d,\-*/]+$/, allowed: '0 to 23 with , - * /' },
@@ -41,7 +41,7 @@ const FIELDS: readonly Field[] = [
   },
 ];
 const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4];
-/** The last value of each field, at which `n/step` ends. */
+/** Maximum value of each field, at which `n/step` ends. */
 const LAST = [59, 23, 31, 12, 7, 2199];
 
 /**
@@ -85,7 +85,7 @@ function readCron(fields: readonly string[], timeZone: string): ReadSchedule {
   }
 }
 
-/** Translates a field from the syntax of AWS to the syntax of the library. */
+/** Translates a cron field from AWS's syntax to the library's syntax. */
 function translated(field: string, index: number): string {
   if (field === '?') return '*';
   // In AWS's syntax, `L` is the last day of a week that begins on Sunday.
@@ -97,7 +97,7 @@ function invalid(reason: string): ReadSchedule {
   return { kind: 'invalid', reason };
 }
 
-/** Each segment of a name in the time zone database begins with a capital letter. An offset is not a time zone. */
+/** Matches names in the time zone database: each segment begins with a capital letter. An offset is not a time zone. */
 const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*){0,2}$/;
 
 /** Returns whether `name` is a time zone of the IANA time zone database. */
@@ -130,7 +130,7 @@ export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number
     const next = schedule.cron.nextRun(new Date(afterMs));
     if (next === null) return undefined;
     const nextMs = next.getTime();
-    // If a local time is skipped, the library moves it to a time that the pattern does not match.
+    // For a skipped local time, the library returns a time that the pattern does not match.
     if (nextMs > nowMs && schedule.cron.match(next) && !isSecondStrike(schedule.cron, nextMs)) return nextMs;
     // Within the repeated hour, the library returns the first occurrence a second time. Then the search advances by
     // minutes.

@@ -41,7 +41,6 @@ const listedJobs = jsonOf(
   ),
 );
 
-/** The settings of the executor. */
 export interface ExecutorConfig {
   readonly idempotencyTable: string;
   readonly credentialSecretId: string;
@@ -62,7 +61,6 @@ export function readExecutorConfig(environment: Variables): ExecutorConfig {
   };
 }
 
-/** The settings of the jobs API. */
 export interface JobsApiConfig {
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
   readonly credentialSecretId: string;

@@ -91,7 +91,8 @@ test('each function is deployed by one construct', () => {
   const folders = FUNCTIONS.map((file) =>
     file === 'sandbox/handler.ts' ? 'sandbox-processor' : basename(file, '.ts'),
   );
-  expect(deployed.sort()).toEqual(folders.sort());
+  expect(new Set(deployed)).toEqual(new Set(folders));
+  expect(deployed).toHaveLength(folders.length);
 });
 
 describe.each(FUNCTIONS)('%s', (file) => {

@@ -43,6 +43,6 @@ test('every alarm names an existing runbook entry', () => {
 
 test('every runbook entry belongs to an alarm or says that it has none', () => {
   const withoutAlarm = [...entries].filter(([, text]) => text.startsWith('No alarm.')).map(([entry]) => entry);
-  expect([...new Set([...named, ...withoutAlarm])].toSorted()).toEqual([...entries.keys()].toSorted());
+  expect(new Set([...named, ...withoutAlarm])).toEqual(new Set(entries.keys()));
   expect(withoutAlarm.filter((entry) => named.includes(entry))).toEqual([]);
 });

@@ -49,7 +49,7 @@ export const ACTIONS = [
 
 export type Action = (typeof ACTIONS)[number];
 
-/** The actor of an action. */
+/** The origin of an action: a request, an operator, the command line, or the start of a function. */
 export type Actor =
   | RequestCause
   | OperatorCause
@@ -59,8 +59,8 @@ export type Actor =
   | { readonly by: 'start' };
 
 /**
- * One chain for each tenant and mode, so that tenants do not contend; one for the deployment; one for the settings,
- * whose newest entry shows whether the settings have changed.
+ * The chain of an entry. Each tenant and mode has its own chain, so that tenants do not contend. The newest entry of
+ * the chain of settings shows whether the settings have changed.
  */
 export type ActivityChain = 'deployment' | 'settings' | { readonly tenantId: TenantId; readonly mode: Mode };
 
@@ -108,7 +108,7 @@ export function firstBrokenEntry(digest: Digest, entries: readonly ActivityEntry
 }
 
 export const ACTIVITY_ID = /^act_(?<sequence>[1-9]\d{0,8})_[a-z2-7]{16}$/;
-/** Length of the part of the hash in an id: 80 bits, encoded as 16 characters. */
+/** Length in bytes of the part of the hash in an id: 80 bits, encoded as 16 characters. */
 const ID_BYTES = 10;
 
 /**

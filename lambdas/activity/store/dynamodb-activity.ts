@@ -121,8 +121,8 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Records the settings of the deployment, unless they equal the last recorded settings. @throws RetryableError
-   * `contention`
+   * Records the settings of the deployment, unless they equal the last recorded settings.
+   * @throws RetryableError `contention`
    */
   async recordSettings(values: Readonly<Record<string, string>>): Promise<void> {
     const id = settingsId(systemDigest, values);

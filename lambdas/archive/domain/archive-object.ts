@@ -26,7 +26,7 @@ export const LINES_NAME =
  * Creates the object that contains these lines.
  *
  * @param lines at least one line, in the order of the Stream
- * @param lateAtMs the current time, for lines that are written long after their rows; Unix milliseconds
+ * @param lateAtMs the current time in Unix milliseconds, only for lines that are written long after their rows
  */
 export function archiveObject(
   digest: Digest,

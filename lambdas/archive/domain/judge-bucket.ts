@@ -1,4 +1,3 @@
-/** One statement of a bucket policy. */
 export interface BucketStatement {
   readonly effect: 'Allow' | 'Deny';
   /** Whether the statement applies to every principal. */

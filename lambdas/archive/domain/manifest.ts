@@ -3,7 +3,6 @@ import { hex, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import { hourPath, LATE_PREFIX, LINES_PREFIX } from './archive-object.ts';
 import { OLDER_BY_MS } from './object-times.ts';
 
-/** Prefix of all manifests. */
 export const MANIFESTS_PREFIX = 'manifests/';
 
 /** The version of the format. A reader refuses manifests of other versions. */

@@ -9,7 +9,6 @@ import type { Bounds } from './judge-chain.ts';
  */
 export const VERIFICATIONS_PREFIX = 'verifications/';
 
-/** The version of the format. */
 export const VERIFICATION_VERSION = 1;
 
 /**
@@ -44,9 +43,8 @@ export interface Verification extends Slice {
   readonly counts?: AuditCounts;
   /** Number of findings. */
   readonly found: number;
-  /** The first findings. */
   readonly first: readonly AuditFinding[];
-  /** The reason of the failure. */
+  /** Reason for the failure, if the verification failed. */
   readonly because?: string;
 }
 

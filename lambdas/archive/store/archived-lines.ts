@@ -28,11 +28,10 @@ interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
   readonly changes: readonly ChangeLine[];
   readonly unreadable: LinePage['unreadable'];
-  /** The start of the next page; absent after the last. */
+  /** Start of the next page; absent after the last page. */
   readonly next?: string;
 }
 
-/** Reads the lines of the archive. */
 export function archivedLines(objects: StoredObjects): ArchiveLines {
   return {
     page: async (after, bounds) => {
@@ -112,7 +111,7 @@ async function readObject<Kept>(
   const kept: Kept[] = [];
   const changes: ChangeLine[] = [];
   const unreadable: ReturnType<typeof bad>[] = [];
-  // Parsed line by line, because the parsed rows of an object take much more memory than its text.
+  // Parse line by line, because the parsed rows of an object take much more memory than its text.
   for (const [line, each] of text.split('\n').slice(0, -1).entries()) {
     const of = parsed(each, object, line);
     if (of.kind === 'row') kept.push(...keep(of));

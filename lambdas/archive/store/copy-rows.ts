@@ -10,27 +10,27 @@ import { valueText } from '../domain/row-text.ts';
 import type { StoredObjects } from '../use/stored-objects.ts';
 import { archivedPages } from './archived-lines.ts';
 
-/** Number of rows that are written concurrently. */
+/** Maximum number of concurrent writes. */
 const AT_ONCE = 32;
 
 export interface CopiedRows {
   /** Number of rows that this run wrote. */
   readonly written: number;
-  /** Number of rows that already existed, because the archive repeats lines or an interrupted command was repeated. */
+  /** Number of rows that already existed: duplicates in the archive, or rows of an earlier, interrupted run. */
   readonly there: number;
   /** Keys of rows that exist with different content. They are not changed. */
   readonly different: readonly string[];
   /** Objects or lines that cannot be read, with the reason. */
   readonly unreadable: readonly string[];
-  /** The time of the newest row, in Unix milliseconds; 0 without a row. */
+  /** Time of the newest row, in Unix milliseconds; 0 when there are no rows. */
   readonly newestMs: number;
 }
 
 /**
  * Writes every row of the archive into a table. Existing rows are not changed, so the command can be repeated.
  *
- * @param table a table with the key schema of the Ledger that is not in use
- * @param report called after each page of objects with the result so far
+ * @param table an unused table with the Ledger's key schema
+ * @param report called with the result so far after each page of objects
  */
 export async function copyRows(
   {
@@ -77,7 +77,7 @@ async function put(
     ConditionExpression: ROW_IS_NEW,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
-  // The write never overwrites a row, so it can be retried after any failure, like a read.
+  // The write never overwrites a row, so retrying it after any failure is safe.
   return readWithRetries(pacing, async () => {
     try {
       await client.send(new PutCommand(Put));

@@ -6,7 +6,7 @@ import type { Item } from '../../kernel/platform/items.ts';
 import type { LedgerRows, RowPage } from '../use/ledger-rows.ts';
 import { readChainRow } from './read-chain-row.ts';
 
-/** Number of rows per page. DynamoDB returns at most one megabyte per call, which is about a thousand transitions. */
+/** Maximum rows per page. DynamoDB returns at most 1 MB per request, which is about a thousand transitions. */
 const PAGE = 1_000;
 /**
  * Scans and queries the Ledger. Reads whole rows: a scan of a million rows of one kilobyte consumes 125,000 read units.

@@ -4,10 +4,7 @@ import type { Sign } from '../use/write-manifests.ts';
 
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/**
- * Creates a client with the retries of the SDK. Retries are safe, because a second signature of the same hash does no
- * harm.
- */
+/** Creates a client with the SDK's default retries. They are safe, because signing the same hash twice does no harm. */
 export function kmsClient(): KMSClient {
   return new KMSClient({ requestHandler: { requestTimeout: REQUEST_TIMEOUT_MS, throwOnRequestTimeout: true } });
 }

@@ -5,7 +5,7 @@ import type { ReadRow } from '../use/ledger-rows.ts';
 /** Maximum size of a batch, in characters. Lambda accepts requests of at most 6 MB, and a row has a few kilobytes. */
 const LARGEST = 4_000_000;
 
-/** Converts rows of the Ledger to Stream records, in batches for calls of the archiver. */
+/** Converts Ledger rows to Stream records, in batches for invocations of the archiver. */
 export function lateRecords(rows: readonly ReadRow[]): readonly (readonly unknown[])[] {
   const batches: unknown[][] = [];
   let left = 0;

@@ -7,7 +7,6 @@ import { decidePutBack, type PutBack } from '../domain/put-back.ts';
 import { type LedgerRows, wholeChain } from '../use/ledger-rows.ts';
 
 export interface PutBackTools {
-  /** The Ledger's table name and rows. */
   readonly ledger: { readonly table: string; readonly rows: LedgerRows };
   /** The source of the original: a restored table, or the archive. */
   readonly source: { readonly name: string; readonly rows: Pick<LedgerRows, 'chain'> };
@@ -25,9 +24,9 @@ export interface PutBackRequest {
 }
 
 /**
- * Restores the original of one row of the Ledger, together with an entry of the activity log that names the operator
- * and the reason. This is the only write that replaces a row of the Ledger, and no Lambda function performs it. The
- * Stream reports the write as a change, so the alarm for changed rows is raised again.
+ * Restores the original of one Ledger row. The same transaction adds an entry to the activity log that names the
+ * operator and the reason. This is the only write that replaces a row of the Ledger, and no Lambda function performs
+ * it. The Stream reports the write as a change, so the alarm for changed rows is raised again.
  *
  * @throws RetryableError `contention`
  */
@@ -57,14 +56,13 @@ export function putBackRow(
       },
       [{ Put }],
     );
-    // A rival operator has restored the row, or the row was changed again.
+    // If nothing was written, another operator restored the row, or the row changed again.
     return written ? 'put' : 'again';
   });
 }
 
 /**
- * Builds the condition that the row is unchanged since it was judged. Closes the race of two operators: the second
- * write fails.
+ * Builds the condition that the row has not changed since it was judged. Of two concurrent operators, the second fails.
  */
 function asItWas(item: Readonly<Record<string, unknown>> | undefined) {
   if (item === undefined) return { ConditionExpression: ROW_IS_NEW };

@@ -17,7 +17,7 @@ import { MANIFESTS_PREFIX } from '../domain/manifest.ts';
 import { beginOf, continueAfter } from '../domain/object-times.ts';
 
 /**
- * A name in the archive that has more than one version, or whose object was removed. A normal S3 listing shows only the
+ * An archive name that has more than one version, or whose object was removed. A normal S3 listing shows only the
  * newest version.
  */
 export interface ReplacedObject {
@@ -71,7 +71,7 @@ export async function readBucket(client: S3Client, Bucket: string): Promise<Buck
 
 /**
  * Runs one read and returns a refusal as a fact.
- * @param absent the value when the bucket has no such configuration, for which S3 returns 404
+ * @param absent value to return when the bucket has no such configuration (S3 responds with 404)
  */
 async function asked<Value>(read: () => Promise<Value>, absent?: Value): Promise<Fact<Value>> {
   try {
@@ -95,7 +95,7 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
   return Status === 'Enabled' && (Expiration !== undefined || NoncurrentVersionExpiration !== undefined);
 }
 
-/** Lists the names of manifests, and of objects in this time range, that do not have exactly one version. */
+/** Lists the manifests, and the objects within the time range, whose names do not have exactly one version. */
 export async function doubledObjects(
   client: S3Client,
   Bucket: string,
@@ -117,12 +117,12 @@ export async function doubledObjects(
       for (const { Key = '' } of page.DeleteMarkers ?? [])
         seen(Key, { versions: versions.get(Key)?.versions ?? 0, isRemoved: true });
       ({ NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page);
-      // Names of manifests contain no time, so all of them are listed.
+      // Manifest names contain no time, so all manifests are listed.
       const next = Prefix === LINES_PREFIX ? continueAfter(KeyMarker, bounds) : KeyMarker;
       if (next !== KeyMarker) VersionIdMarker = undefined;
       KeyMarker = next;
       isMore = page.IsTruncated === true && KeyMarker !== undefined;
-      // The versions of the last name of a page can continue on the next page.
+      // The versions of a page's last name can continue on the next page.
       for (const [name, each] of versions) {
         if (isMore && name === KeyMarker) continue;
         versions.delete(name);

@@ -20,7 +20,7 @@ interface ReadLink {
   readonly written: Item;
 }
 
-/** Parsers of the rows of a chain, by the prefix of their partitions. */
+/** Parsers of chain rows, by partition prefix. */
 const READERS: Readonly<Record<string, (item: Item) => ReadLink>> = {
   [LedgerRow.payment]: (item) => {
     const link = parseTransition(item);
@@ -43,12 +43,12 @@ const READERS: Readonly<Record<string, (item: Item) => ReadLink>> = {
 /** An attribute that only traced executions write. The hash does not cover it. */
 const TRACE = 'trace';
 
-/** Length of digests. At 16 bytes, finding two contents with the same digest is infeasible. */
+/** Digest length, in bytes. At 16 bytes, finding two contents with the same digest is infeasible. */
 const DIGEST_BYTES = 16;
 
 /**
- * Reads any row of the Ledger, or its image in the archive. Returns a row that Payonce did not write as unreadable
- * instead of throwing.
+ * Parses any Ledger row, or its image in the archive. A row that Payonce did not write is returned as unreadable;
+ * nothing is thrown.
  *
  * @param item all attributes of the row
  */

@@ -5,14 +5,13 @@ import type { ChainRow } from '../domain/chain-row.ts';
 import type { ChainLine, ChangeLine } from '../domain/judge-chain.ts';
 import type { KeptChain, RowParts } from '../use/verify-rows.ts';
 
-/** Number of files for each source. One file is in memory at a time: a few megabytes per million rows. */
+/** Number of files per source. Only one file is in memory at a time, with a few megabytes per million rows. */
 const PARTS = 256;
-/** Size, in characters, from which a file's buffer is appended to the file. All buffers together take at most 16 MB. */
+/** Buffer size, in characters, at which a buffer is appended to its file. All buffers together take at most 16 MB. */
 const BUFFER = 32 * 1024;
 
 type Side = 'rows' | 'lines' | 'changes';
 
-/** The collected rows and lines of one chain. */
 interface Collected extends Pick<KeptChain, 'chain'> {
   readonly rows: Map<string, ChainRow>;
   readonly lines: ChainLine[];
@@ -59,7 +58,7 @@ export class RowFiles implements RowParts {
 
   #write(name: string): void {
     const { records } = this.#buffers.get(name) ?? { records: [] };
-    // Begins with a line break, which ends a record that a crash cut off.
+    // The leading line break terminates a record that a crash truncated.
     appendFileSync(join(this.#directory, name), `\n${records.join('')}`, { mode: 0o600 });
     this.#buffers.delete(name);
   }
@@ -108,7 +107,7 @@ function bytesAsText(_name: string, value: unknown): unknown {
 
 /**
  * Parses a record.
- * @returns undefined for a record that a crash cut off; the caller adds its row again
+ * @returns undefined for a record that a crash truncated; the caller adds its row again
  */
 function parsed(record: string): unknown {
   if (record === '') return undefined;

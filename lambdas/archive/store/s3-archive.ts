@@ -37,8 +37,8 @@ export class S3Archive implements ArchiveObjects {
 }
 
 /**
- * Includes `ConditionalRequestConflict`: another write of the same name ended at the same time (Amazon S3 user guide,
- * "How to prevent object overwrites with conditional writes").
+ * Transient S3 errors. `ConditionalRequestConflict` means that a concurrent write of the same name has just completed
+ * (Amazon S3 user guide, "How to prevent object overwrites with conditional writes").
  */
 const TRANSIENT: ReadonlySet<string> = new Set(['SlowDown', 'ServiceUnavailable', 'ConditionalRequestConflict']);
 

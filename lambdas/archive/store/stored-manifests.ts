@@ -40,7 +40,7 @@ const storedManifest = z.strictObject({
     .transform(({ v: _version, at: atMs, ...content }) => ({ atMs, ...content })),
 });
 
-/** Maximum number of names between two manifests that are not names of manifests. None are expected. */
+/** Maximum number of other names that are skipped to find the next manifest. None are expected. */
 const A_FEW = 10;
 
 /** Reads and writes the manifests of the archive. */
@@ -53,7 +53,7 @@ export class StoredManifests implements Manifests {
   }
 
   /**
-   * Finds the newest manifest with few requests, although S3 lists names in ascending order only: doubles the step
+   * Finds the newest manifest with few requests. S3 lists names only in ascending order, so the search doubles its step
    * until no later name exists, then halves it.
    */
   async newest(): Promise<ReadManifest | undefined> {

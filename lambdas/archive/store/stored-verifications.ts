@@ -33,10 +33,10 @@ const stored = z
   })
   .transform(({ v: _version, ...verification }) => verification);
 
-/** Names per S3 page: about 40 days of hourly records. */
+/** Maximum names per S3 page, which is about 40 days of hourly records. */
 const NAMES = 1_000;
 
-/** Reads and writes the records of verifications in the archive. */
+/** Reads and writes verification records in the archive. */
 export class StoredVerifications implements Verifications {
   readonly #reader: StoredObjects;
   readonly #writer: ArchiveObjects | undefined;
@@ -49,7 +49,7 @@ export class StoredVerifications implements Verifications {
 
   async write(verification: Verification): Promise<void> {
     if (this.#writer === undefined) throw new Error('these records are read-only');
-    // An existing record has the same content.
+    // If the record already exists, its content is the same.
     await this.#writer.put(verificationObject(systemDigest, verification));
   }
 
@@ -65,7 +65,7 @@ export class StoredVerifications implements Verifications {
 
   /**
    * Reads one record.
-   * @returns undefined for an object that the auditor did not write, whose name does not match its content
+   * @returns undefined when the name does not match the content, because the auditor did not write the object
    */
   async #read(name: string): Promise<Verification | undefined> {
     try {

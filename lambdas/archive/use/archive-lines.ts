@@ -34,11 +34,11 @@ const LONGEST_WAIT_MS = 60_000;
  *
  *   batch of 1,000   unavailable ── 1 s ── unavailable ── 2 s ── … ── 9 minutes: redelivered as two batches
  *
- * The object's name is derived from its content, so a batch that is delivered twice is one object. If Lambda splits a
- * batch between two deliveries, its lines are in several objects.
+ * The object's name is derived from its content, so a batch that is delivered twice yields one object. A batch that
+ * Lambda splits between two deliveries yields several objects.
  *
- * @param deadlineMs time after which no attempt begins; Unix milliseconds
- * @param isLate whether the Stream no longer has the records of these rows, so that their positions are not known
+ * @param deadlineMs time after which no attempt begins, in Unix milliseconds
+ * @param isLate whether the rows are no longer in the Stream, so that their positions are unknown
  * @throws the fault of the last attempt
  */
 export async function archiveLines(

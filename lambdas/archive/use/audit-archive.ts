@@ -11,7 +11,7 @@ import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
 
 export interface AuditTools extends VerifyManifestsTools {
   readonly archive: ArchiveLines;
-  /** Reads the rows of a time range. */
+  /** Reads the Ledger rows of a time range. */
   readonly ledger: (bounds: Bounds) => Promise<LedgerRows>;
   readonly parts: () => RowParts;
   /** Returns findings about the bucket itself. */
@@ -19,7 +19,7 @@ export interface AuditTools extends VerifyManifestsTools {
 }
 
 /**
- * Time after which a row must be archived, in milliseconds: the batching window of at most five minutes, plus the
+ * Time within which a row must be archived, in milliseconds. Covers the batching window of at most five minutes and the
  * processing of a batch.
  */
 export const ARCHIVED_WITHIN_MS = 30 * 60_000;
@@ -47,7 +47,7 @@ export async function auditBetween(
   }
 }
 
-/** Maximum number of findings in the record of a verification. `payonce verify` lists all. */
+/** Maximum findings in a verification record. `payonce verify` lists all. */
 const MAX_NAMED = 20;
 /** Maximum length of the stored failure reason, in characters. */
 const LONGEST_REASON = 500;
@@ -70,7 +70,7 @@ export async function auditAndRecord(
   { kind, fromMs, untilMs }: Slice,
 ): Promise<void> {
   const beganMs = clock.nowMs();
-  // There are no rows later than now.
+  // No row is later than now, so the range ends now at the latest.
   const slice = { kind, fromMs: Math.min(fromMs, beganMs), untilMs: Math.min(untilMs, beganMs) };
   const ended = (result: Pick<Verification, 'verdict' | 'found' | 'first' | 'counts' | 'because'>): Verification => ({
     ...slice,
@@ -95,9 +95,9 @@ export async function auditAndRecord(
 }
 
 /**
- * Returns the beginning of the archive: the hour of its first object, or of the first object in the first manifest if
- * that is earlier, because the first object may have been removed. If the first manifest lists no objects, all objects
- * were added after it.
+ * Returns the first hour of the archive, in Unix milliseconds. This is the hour of the first existing object, or of the
+ * first object in the first manifest if that is earlier, because the first object may have been removed. If the first
+ * manifest lists no objects, all objects were added after it.
  *
  * @returns undefined when the archive is empty, 0 when the first manifest is missing or invalid
  */
@@ -116,15 +116,15 @@ export async function firstHourMs(tools: VerifyManifestsTools): Promise<number |
 }
 
 const HOUR_MS = 60 * 60_000;
-/** Maximum difference between the clocks of writers and of the Stream, in milliseconds. */
+/** Maximum clock difference between the writers and the Stream, in milliseconds. */
 const SKEW_MS = 60_000;
 /** Number of manifests that are searched for the newest line. */
 const RECENT = 3;
 
 /**
- * Returns whether the archiver does not run although there is traffic: an outcome from more than an hour ago is newer
- * than everything in the archive. The archiver's own metrics do not show this, because a disabled event source mapping
- * emits none.
+ * Reports whether the archiver has stopped despite traffic: an outcome from more than an hour ago is newer than
+ * everything in the archive. The archiver's own metrics do not show this, because a disabled event source mapping emits
+ * none.
  */
 export async function isStopped(
   { manifests }: Pick<AuditTools, 'manifests'>,

@@ -9,19 +9,19 @@ export interface ReadRow {
 
 export interface RowPage {
   readonly rows: readonly ReadRow[];
-  /** The start of the next page; absent after the last. */
+  /** Start of the next page. Absent on the last page. */
   readonly next?: string;
 }
 
-/** Reads rows of all kinds of the Ledger. Only for verification and restores. */
+/** Reads Ledger rows of all kinds. Use only for verification and restores. */
 export interface LedgerRows {
-  /** Reads all rows, in any order. Rows written during the read may be missing. */
+  /** Reads one page of all rows, in any order. Rows written during the read may be missing. */
   page(after: string | undefined): Promise<RowPage>;
-  /** Reads the rows of one chain, strongly consistent. */
+  /** Reads one page of a chain, with strong consistency. */
   chain(chain: string, after: string | undefined): Promise<RowPage>;
 }
 
-/** Reads all rows of a chain, strongly consistent. */
+/** Reads all rows of a chain, with strong consistency. */
 export async function wholeChain(ledger: Pick<LedgerRows, 'chain'>, chain: string): Promise<readonly ReadRow[]> {
   const found: ReadRow[] = [];
   let after: string | undefined;

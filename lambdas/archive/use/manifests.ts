@@ -1,6 +1,6 @@
 import type { ListedObject, Manifest } from '../domain/manifest.ts';
 
-/** An object under the prefix of manifests. */
+/** An object under the manifest prefix, either parsed or unreadable. */
 export type ReadManifest = { readonly object: string } & (
   | { readonly kind: 'read'; readonly manifest: Manifest }
   | { readonly kind: 'unreadable'; readonly because: string }
@@ -15,7 +15,7 @@ export interface Manifests {
   newest(): Promise<ReadManifest | undefined>;
   /**
    * Lists at most `most` manifests, in ascending order.
-   * @param object the name of the manifest that precedes them
+   * @param object name of the manifest after which the list begins
    */
   after(object: string, most: number): Promise<readonly ReadManifest[]>;
   /**

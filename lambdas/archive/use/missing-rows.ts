@@ -4,15 +4,15 @@ import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
 import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
 
 export interface MissingRows {
-  /** Valid rows that are missing in the archive. */
+  /** Valid rows that are missing from the archive. */
   readonly rows: readonly ReadRow[];
   /** Broken chains, whose rows must not be added to the archive. */
   readonly broken: readonly string[];
 }
 
 /**
- * Finds the rows in this time range that the Ledger has but the archive does not, because their batch was moved to the
- * dead-letter queue. The Ledger is read completely: a row of any kind can be missing.
+ * Finds rows of the time range that are in the Ledger but not in the archive, because their batch was moved to the
+ * dead-letter queue. Reads the complete Ledger, because a row of any kind can be missing.
  *
  * @param nowMs Unix milliseconds
  */

@@ -20,7 +20,7 @@ export interface LastVerified extends RecordedVerifications {
   readonly kind: VerifiedKind;
   /** The last hour in which a verification was due, in Unix milliseconds. Undefined when none has been due yet. */
   readonly dueMs: number | undefined;
-  /** Whether a verification was due and none has ended since. */
+  /** Whether a verification was due and none has finished since. */
   readonly isOverdue: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Audit {
   readonly areManifestsOverdue: boolean;
 }
 
-/** Number of records to read of each kind: two weeks of nightly days, one day of hourly slices. */
+/** Maximum records to read of each kind: two weeks of daily verifications, one day of hourly ones. */
 const MAX: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
 const MANIFESTS = 24;
 
@@ -43,7 +43,7 @@ export async function readAudit({ manifests, digest, verifications }: ReadableAr
     manifests.after(MANIFESTS_PREFIX, 1),
     firstHourMs({ manifests, digest }),
   ]);
-  // The auditor's first run wrote the first manifest, unless the manifest was tampered with.
+  // The first manifest shows when the auditor first ran, unless the manifest was tampered with.
   const sinceMs = first?.kind === 'read' ? first.manifest.atMs : 0;
   const isBegun = firstMs !== undefined && first !== undefined;
   const verified = await Promise.all(

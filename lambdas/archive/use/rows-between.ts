@@ -7,7 +7,7 @@ import { type LedgerRows, wholeChain } from './ledger-rows.ts';
 const PAGE = 100;
 /** Number of chains that are read concurrently. */
 const AT_ONCE = 10;
-/** Longest time range of the outcome index that one call reads, in milliseconds. */
+/** Maximum time range of the outcome index that one call reads, in milliseconds. */
 const LONGEST_WALK_MS = 24 * 60 * 60_000;
 
 /**

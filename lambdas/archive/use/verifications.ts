@@ -1,19 +1,18 @@
 import type { Verification, VerifiedKind } from '../domain/verification.ts';
 
-/** The newest records of one kind. */
+/** The newest verification records of one kind. */
 export interface RecordedVerifications {
-  /** The records, newest first. */
   readonly verifications: readonly Verification[];
   /** Number of objects that are not records of the auditor. */
   readonly unreadable: number;
 }
 
-/** Reads and writes records of verifications. Records are never changed or removed. */
+/** Reads and writes verification records. Records are never changed or removed. */
 export interface Verifications {
   write(verification: Verification): Promise<void>;
   /**
    * Lists the newest records, followed by earlier records with violations.
-   * @param most maximum number of each
+   * @param most maximum number of records in each of the two groups
    */
   newest(kind: VerifiedKind, most: number): Promise<RecordedVerifications>;
 }

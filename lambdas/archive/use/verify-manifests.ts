@@ -75,7 +75,7 @@ export async function verifyManifests(
       return { manifests: 0, objects: 0, findings };
     return { manifests: 0, objects: 0, findings: [{ kind: 'manifest_missing', object: manifestName(1) }] };
   }
-  // After a finding about a manifest, the objects that it would list are not reported as unlisted.
+  // After a finding about a manifest, no object is reported as unlisted, because that manifest may list it.
   const unlistedBefore = findings.length === 0 ? newest : undefined;
   const compared = await compareObjects(tools.manifests, listed, unlistedBefore, bounds);
   if (newest !== undefined && newest.atMs < nowMs - MANIFESTS_LATE_MS)

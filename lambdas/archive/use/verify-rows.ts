@@ -11,7 +11,6 @@ import {
 import { differingPaths } from '../domain/row-text.ts';
 import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
 
-/** A line that cannot be read as a row. */
 interface LineFinding {
   readonly kind: 'line_unreadable';
   readonly object: string;
@@ -21,7 +20,7 @@ interface LineFinding {
 
 export type RowFinding =
   | Exclude<ChainFinding, { readonly kind: 'row_differs' }>
-  /** The fields that differ, for example `payment.amountMinor`. */
+  /** `fields` names the fields that differ, for example `payment.amountMinor`. */
   | (Extract<ChainFinding, { readonly kind: 'row_differs' }> & { readonly fields: readonly string[] })
   | LineFinding;
 
@@ -29,25 +28,24 @@ export interface LinePage {
   readonly lines: readonly ChainLine[];
   readonly changes: readonly ChangeLine[];
   readonly unreadable: readonly LineFinding[];
-  /** The start of the next page; absent after the last. */
+  /** Start of the next page. Absent on the last page. */
   readonly next?: string;
 }
 
-/** Reads the lines of the archive. */
 export interface ArchiveLines {
   /**
    * Reads the lines of one or more objects.
    * @param bounds objects without rows of this time range may be skipped
    */
   page(after: string | undefined, bounds: Bounds): Promise<LinePage>;
-  /** Reads all attributes of the row in one line. */
+  /** Reads all attributes of the row that a line contains. */
   item(place: {
     readonly object: string;
     readonly line: number;
   }): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** The selected fields of the rows and lines of one chain. */
+/** The rows and lines of one chain, reduced to selected fields. */
 export interface KeptChain {
   readonly chain: string;
   readonly rows: readonly ChainRow[];
@@ -56,8 +54,8 @@ export interface KeptChain {
 }
 
 /**
- * Groups rows by chain, in whatever order they are read, with bounded memory. A row that is added twice counts once, so
- * an interrupted read can repeat a page.
+ * Groups rows by chain, in any input order and with bounded memory. A row that is added twice counts once, so an
+ * interrupted read can repeat a page.
  */
 export interface RowParts {
   /** Number of parts into which the chains are divided. */
@@ -81,7 +79,7 @@ interface RowCounts {
 
 /** The progress of a verification. Serializable as JSON, so that an interrupted verification can resume. */
 export interface RowsState {
-  /** In phases `ledger` and `archive`, rows are read; in phase `compare`, the parts are judged one after the other. */
+  /** The phases `archive` and `ledger` read rows. The phase `compare` judges the parts, one after the other. */
   readonly phase: 'archive' | 'ledger' | 'compare' | 'done';
   /** The position from which the phase continues. @default the beginning of the phase */
   readonly after?: string;
@@ -89,7 +87,7 @@ export interface RowsState {
   readonly findings: readonly RowFinding[];
   /** Rows that were changed, removed or restored, as reported by the Stream. Not findings in themselves. */
   readonly changes: readonly ChangeLine[];
-  /** Number of findings beyond the limit of the list. */
+  /** Number of findings that are not listed because the list is full. */
   readonly further: number;
   /**
    * The value of `archivedUntilMs` in the original request, in Unix milliseconds. Kept because a resumed verification
@@ -106,18 +104,18 @@ export const ROWS_BEGIN: RowsState = {
   further: 0,
 };
 
-/** Maximum number of listed findings. Limits the list for a lost table, which has one finding for each row. */
+/** Maximum number of listed findings. A lost table has one finding for each row. */
 const MAX_LISTED = 10_000;
 
 export interface VerifyRowsTools {
-  /** Absent when there is no archive; then only the chains of the Ledger are verified. */
+  /** If absent, only the chains of the Ledger are verified. */
   readonly archive?: ArchiveLines | undefined;
-  /** Absent when only the archive is verified; then its lines form the chains. */
+  /** If absent, only the archive is verified, and its lines form the chains. */
   readonly ledger?: LedgerRows | undefined;
   readonly parts: RowParts;
   /**
-   * Called after each page, and after each part that was compared. Rows that were stored before the call do not have to
-   * be read again.
+   * Called after each page and after each compared part. A resumed verification does not read the rows again that were
+   * stored before the call.
    */
   readonly save: (state: RowsState) => Promise<void> | void;
 }
@@ -169,7 +167,8 @@ const STEPS: Readonly<Record<Exclude<RowsState['phase'], 'done'>, Step>> = {
 async function readLines(tools: VerifyRowsTools, { bounds, chain }: VerifyRowsRequest, state: RowsState) {
   if (tools.archive === undefined) return advance(state, undefined, 'ledger');
   const { lines, changes: all, unreadable, next } = await tools.archive.page(state.after, bounds);
-  // Without the Ledger, the lines form the chains. A row outside the time range can be between two rows inside it.
+  // Without the Ledger, the lines form the chains. All lines are kept, because a row outside the time range can be
+  // between two rows inside it.
   const isWanted = (line: ChainLine) => tools.ledger === undefined || isWithin(line, bounds);
   const wanted = lines.filter((line) => isWanted(line) && (chain === undefined || line.chain === chain));
   for (const line of wanted) tools.parts.addLine(line);

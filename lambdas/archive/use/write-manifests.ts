@@ -17,7 +17,7 @@ import {
 } from '../domain/manifest.ts';
 import type { Manifests, ReadManifest } from './manifests.ts';
 
-/** Signs the hash of a manifest. @returns ECDSA, DER */
+/** Signs the hash of a manifest. @returns the ECDSA signature, DER-encoded */
 export type Sign = (hash: Uint8Array) => Promise<Uint8Array>;
 
 export interface WriteManifestsTools {
@@ -42,7 +42,7 @@ export interface WriteManifestsTools {
  */
 const MAX = 1_000;
 const NAMES = 1_000;
-/** Number of objects that are read concurrently. Each has at most 6 MB. */
+/** Maximum number of objects that are read concurrently, each of at most 6 MB. */
 const AT_ONCE = 8;
 
 /**
@@ -69,7 +69,7 @@ export async function writeManifests(tools: WriteManifestsTools, deadlineMs: num
     if (nowMs > deadlineMs) return written;
     if (before !== undefined && !before.isPart && isOfHour(before, nowMs)) return written;
     const manifest = await nextManifest(tools, before, nowMs);
-    // If another writer has used the number, the newest manifest is read again: the hour then has its manifest.
+    // If another writer used the number, the loop reads the newest manifest again and finds the manifest of this hour.
     if ((await manifests.write(manifest)) === 'written') written.push(manifest);
   }
 }
@@ -105,7 +105,7 @@ async function newNames(manifests: Manifests, before: Manifest | undefined, most
   const whole = await lastWhole(manifests, before);
   const lateFromMs = whole === undefined ? 0 : listedFromMs(listedAfter(whole));
   const listed = await listedSince(manifests, before, Math.min(listedFromMs(after), lateFromMs));
-  // The manifests that list late objects of earlier hours were not read, so these objects are not new.
+  // Late objects of earlier hours count as listed, because the manifests that list them were not read.
   const isNew = (name: string): boolean =>
     !listed.has(name) && (name < LATE_PREFIX || (hourOfName(name) ?? lateFromMs) >= lateFromMs);
   const found: string[] = [];
@@ -135,7 +135,7 @@ async function earlierThan(manifests: Manifests, { number }: Manifest): Promise<
   return earlier;
 }
 
-/** Returns the names in the manifests since this time, and in the last manifest before it. */
+/** Returns the object names in the manifests since `fromMs`, and in the last manifest before it. */
 async function listedSince(manifests: Manifests, newest: Manifest | undefined, fromMs: number): Promise<Set<string>> {
   const listed = new Set<string>();
   for (let each = newest; each !== undefined; ) {

@@ -32,19 +32,22 @@ export function nameOfEvent({ type, version }: Pick<EventObject, 'type' | 'versi
 
 /** An event as merchants receive it, and as `GET /v1/events/{id}` returns it. */
 export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
-  /** The id is derived from the transition, so that it is the same for every publication. */
+  /** Derived from the transition, so every publication has the same id. */
   readonly id: string;
   readonly object: 'event';
   readonly type: Type;
   readonly version: typeof EVENT_VERSION;
   /** Unix seconds. */
   readonly created: number;
-  /** The sequence of the transition in the chain of its payment or order. It defines the order of events; the order of arrival does not. */
+  /**
+   * Sequence of the transition in the chain of its payment or order. Defines the order of events, regardless of
+   * arrival.
+   */
   readonly sequence: number;
   readonly livemode: boolean;
   /** The `event_id` of the event that requested the payment. Absent for a payment that was requested over HTTP. */
   readonly causation_id?: string;
-  /** The order, refund or dispute that the event is about, or else the payment. */
+  /** The order, refund or dispute that the event is about; otherwise the payment. */
   readonly data: { readonly object: Readonly<Record<string, unknown>> };
 }
 
@@ -73,7 +76,7 @@ export type PayonceEvent = PaymentEvent | OrderEvent;
 /**
  * Builds the event of a payment's transition.
  *
- * @param first the details on the first transition of the same payment
+ * @param first the details that the payment's first transition holds
  */
 export function eventOf(digest: Digest, transition: Transition, first: FirstDetails): PaymentEvent {
   const { payment, type, postings } = transition;

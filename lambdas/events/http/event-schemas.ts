@@ -103,6 +103,6 @@ export function readEvent<Name extends EventName>(name: Name, detail: unknown): 
   // The type is inferred from the schema.
   if (read.success) return { kind: 'event', event: read.data as unknown as EventOf<Name> };
   const [issue] = read.error.issues;
-  // Only the path of the field, because its value may be sensitive.
+  // Names only the path of the field, because its value may be sensitive.
   return { kind: 'malformed', detail: `${issue?.path.join('.') || 'the event'}: ${issue?.message ?? 'is not valid'}` };
 }

@@ -10,10 +10,9 @@ interface Instrumented {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** The result of processing one message. */
 export interface ConsumedMessage {
   readonly result: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
-  /** Time of the event's transition. Unix milliseconds. Absent when unknown. */
+  /** Time of the event's transition, in Unix milliseconds. Absent when unknown. */
   readonly occurredAtMs?: number;
 }
 
@@ -44,7 +43,7 @@ export function consumerTelemetry(serviceName: string, { instruments, clock }: I
   };
 }
 
-/** Logs one line for each e-mail about a payment that is not retried automatically. The recipient is not logged. */
+/** Logs each payment e-mail that failed and is not retried automatically. The recipient is not logged. */
 export function reportUnsentReceipt(
   serviceName: string,
   instruments: Instruments,
@@ -53,13 +52,12 @@ export function reportUnsentReceipt(
   return (payment, why) => logger.warn('unsent', { payment, why });
 }
 
-/** The result of relaying one batch of the Stream. */
 interface RelayedBatch {
   readonly published: number;
   readonly parked: number;
   readonly tampered: number;
   readonly againFrom?: string;
-  /** Number of events that are left to the job `republish-events`. */
+  /** Number of events that are deferred to the job `republish-events`. */
   readonly left: number;
   readonly oldestMs?: number;
 }
@@ -69,12 +67,12 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
   batch(batch: RelayedBatch): void;
 }
 
-/** The name under which the alarms of the relay watch its metrics. */
+/** Service name of the relay's metrics, which its alarms watch. */
 export const RELAY = 'outbox-relay';
 
 /**
- * Emits the relay's metric for the age of an event that another function published. A stopped relay emits no age, and
- * Lambda then emits no age of Stream records either.
+ * Emits the relay's age metric for an event that another function published. A stopped relay emits no age, and Lambda
+ * then emits no age of Stream records either.
  */
 export function lateEvents({ instruments }: Pick<Instrumented, 'instruments'>): (ageMs: number) => void {
   return (ageMs) =>

@@ -61,7 +61,7 @@ export function failuresOf({ messageAttributes }: SQSRecord): number {
  *
  * @param isLeft whether the message must be redelivered after this result
  * @param untried the result for messages that were not handled
- * @param neededMs the longest time of one message. Milliseconds
+ * @param neededMs maximum processing time of one message, in milliseconds
  * @param context Lambda's context @default the function has time for all messages
  */
 export async function eachMessage<Result>(
@@ -92,7 +92,7 @@ export async function eachMessage<Result>(
     const hasTime = settled.length === 0 || context === undefined || context.getRemainingTimeInMillis() >= neededMs;
     const result = hasTime ? await handle(record) : untried;
     settled.push({ messageId: record.messageId, result });
-    // If this fails, the execution acknowledges the message when it ends.
+    // If this request fails, the message is acknowledged when the execution ends.
     if (!isLeft(result) && records.length > 1) await parking.acknowledge(record).catch(() => undefined);
   }
   return settled;

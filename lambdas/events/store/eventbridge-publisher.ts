@@ -7,13 +7,13 @@ import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import { nameOfEvent, type PayonceEvent } from '../domain/event.ts';
 import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome, type Traces } from '../use/event-publisher.ts';
 
-/** Time limit of one call. A call usually takes about ten milliseconds. */
+/** Timeout of one request, in milliseconds. A request usually takes about 10. */
 const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
-/** Error codes of an entry that is refused permanently (Amazon EventBridge API reference, "PutEventsResultEntry"). */
+/** Error codes that refuse an entry permanently (Amazon EventBridge API reference, "PutEventsResultEntry"). */
 const REFUSALS: ReadonlySet<string> = new Set(['MalformedDetail', 'InvalidArgument']);
-/** Errors of a whole call, which mean that no entry was accepted. */
+/** Errors of a whole request. They mean that no entry was accepted. */
 const THROTTLES: ReadonlySet<string> = new Set([
   'ThrottlingException',
   'TooManyRequestsException',
@@ -82,7 +82,7 @@ function outcomeOf({ EventId, ErrorCode }: PutEventsResultEntry): PublishOutcome
 function faultOf(cause: unknown): Error {
   if (!isAfterAttempt(cause))
     return new TerminalError(BUS_CALL_INVALID, 'a call to the bus could not be sent', { cause });
-  // No answer at all: for example a timeout, a connection reset or a DNS failure.
+  // False without a response, for example after a timeout, a connection reset or a DNS failure.
   const isAnswer = cause instanceof EventBridgeServiceException;
   if (!isAnswer || (cause.$metadata.httpStatusCode ?? 500) >= 500) {
     return new AmbiguousError('bus_ambiguous', 'the bus gave no usable answer', { cause });

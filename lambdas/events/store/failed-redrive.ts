@@ -10,8 +10,8 @@ const failedRedrive = z.object({
 });
 
 /**
- * Returns the body of the message that was redriven first. Each failed redrive wraps the body and escapes its quotes,
- * so a body that is wrapped several times would exceed Lambda's limit.
+ * Returns the body of the original message. Each failed redrive wraps the body and escapes its quotes, so repeated
+ * wrapping would exceed Lambda's limit.
  */
 export function firstParked(body: string): string {
   for (let first = body; ; ) {

@@ -16,7 +16,7 @@ const lostBatch = z.object({
 
 /**
  * Margin around the time range of a batch, in milliseconds. The Ledger finds transitions by their writers' clocks, but
- * the batch has AWS's times. Clocks differ by at most five minutes, and twice that margin does no harm.
+ * the batch has AWS's times. Clocks differ by at most five minutes; twice that margin does no harm.
  */
 const MARGIN_MS = 10 * 60_000;
 
@@ -39,7 +39,7 @@ export function parkedWork(message: string): ParkedWork {
   };
 }
 
-/** Returns the body of a message from which {@link parkedWork} reads this range. */
+/** Returns a message body that {@link parkedWork} parses as this range. */
 export function parkedRangeBody({ sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number }): string {
   const at = (timeMs: number): string => new Date(timeMs).toISOString();
   return JSON.stringify({

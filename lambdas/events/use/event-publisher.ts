@@ -1,6 +1,5 @@
 import type { PayonceEvent } from '../domain/event.ts';
 
-/** The result of publishing one event. */
 export type PublishOutcome =
   | { readonly kind: 'published' }
   /** The event cannot be published now. A retry may succeed. */
@@ -11,7 +10,7 @@ export type PublishOutcome =
 /** Publishes events to a bus. An event that is published twice has the same id, so consumers recognize it. */
 export interface EventPublisher {
   /**
-   * Publishes events with one call.
+   * Publishes events with one request.
    *
    * @param events at most `MAX_ENTRIES`, and together at most `MAX_BYTES`
    * @param traces the X-Ray headers of the executions that caused events @default the trace of the execution that
@@ -24,13 +23,10 @@ export interface EventPublisher {
 
 export type Traces = ReadonlyMap<PayonceEvent, string>;
 
-/**
- * The `code` of a TerminalError that is caused by the entries of a call rather than by the caller. No entry was
- * accepted.
- */
+/** Code of a TerminalError that the entries of a request caused, not the caller. No entry was accepted. */
 export const BUS_CALL_INVALID = 'bus_call_invalid';
 
-/** The maximum number of entries of a call (Amazon EventBridge API reference, "PutEvents"). */
+/** Maximum number of entries per request (Amazon EventBridge API reference, "PutEvents"). */
 export const MAX_ENTRIES = 10;
-/** The maximum size of a call, in bytes (Amazon EventBridge user guide, "Calculating PutEvents event entry size"). */
+/** Maximum size of a request, in bytes (Amazon EventBridge user guide, "Calculating PutEvents event entry size"). */
 export const MAX_BYTES = 256 * 1024;

@@ -14,7 +14,7 @@ export interface LedgerEventTools {
   readonly digest: Digest;
 }
 
-/** Reads the details on the first transitions of payments and orders, each at most once. */
+/** Reads the details that the first transitions of payments and orders hold, each at most once. */
 export class FirstTransitions {
   readonly #transitions: LedgerEventTools['transitions'];
   readonly #ofPayments = new Map<PaymentId, FirstDetails>();
@@ -72,7 +72,7 @@ export async function eventOfOutcome(
 }
 
 /**
- * Derives the event of an outcome again from its transition. The reads are strongly consistent, and the result never
+ * Rebuilds the event of an outcome from its transition. The reads are strongly consistent, and the result never
  * changes.
  *
  * @returns undefined when the transition is missing or is not an outcome

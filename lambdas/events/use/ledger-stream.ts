@@ -3,7 +3,7 @@ import type { Transition } from '../../payments/domain/transition.ts';
 
 /** A change of the Ledger, as delivered by the Stream. */
 export interface StreamRecord {
-  /** The position in the Stream, from which delivery can begin again. */
+  /** Position in the Stream from which delivery can restart. */
   readonly position: string;
   /** The complete record as JSON text, for parking. */
   readonly whole: string;
@@ -21,7 +21,7 @@ export interface StreamRecord {
     | { readonly kind: 'unreadable'; readonly detail: string };
 }
 
-/** Parks records that cannot be processed, for operators: the complete record and the reason. */
+/** Parks records that cannot be processed: stores the complete record and the reason for operators. */
 export interface Parking {
   park(parked: { readonly body: string; readonly reason: string; readonly detail: string }): Promise<void>;
 }
@@ -36,10 +36,10 @@ export interface QueuedMessage {
   readonly attributes?: { readonly MessageGroupId?: string | undefined };
 }
 
-/** The dead-letter queue of a function, and the source queue of its messages. */
+/** Access to the dead-letter queue of a function, and to the source queue of its messages. */
 export interface MessageParking extends Parking {
-  /** Sends the message to its queue again, with the number of its failures and a delay of minutes. */
+  /** Requeues the message with its failure count and a delay of minutes. */
   again(message: QueuedMessage, failures: number): Promise<void>;
-  /** Deletes the message before the execution ends. */
+  /** Deletes the message immediately, before the execution ends. */
   acknowledge(message: QueuedMessage): Promise<void>;
 }

@@ -16,22 +16,22 @@ export interface PublishTools {
 }
 
 /**
- * Maximum number of attempts of one call. If the bus stays unavailable, the Stream redelivers the records for 24 hours.
+ * Maximum number of attempts per request. If the bus stays unavailable, the Stream redelivers the records for 24 hours.
  */
 const MAX_TRIES = 3;
-/** Maximum number of concurrent calls to the bus. A full batch of the Stream takes two rounds of calls. */
+/** Maximum number of concurrent requests to the bus. A full batch of the Stream takes two rounds. */
 const CALLS_AT_ONCE = 5;
 /** Waits before the second and the third attempt, in milliseconds, with full jitter. */
 const WAITS_MS = [0, 200, 1_000] as const;
-/** The size of an entry without its detail (names and a time), in bytes. */
+/** Size of an entry's names and time, without its detail, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;
-/** The outcome of the events that follow an event that cannot be published now. */
+/** Outcome of events that were not tried, because an earlier event cannot be published now. */
 export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
 
 /**
- * Publishes events in calls that are as large as possible, several at a time. If a call fails in part, only the failed
- * entries are sent again. After a call that cannot be made now, no further calls are begun, because their events will
- * be redelivered as well.
+ * Publishes events in requests that are as large as possible, several at a time. If a request fails in part, only the
+ * failed entries are sent again. After a request that cannot succeed now, no further requests are made, because their
+ * events will be redelivered as well.
  *
  * @returns an outcome for each event, in order
  */
@@ -71,8 +71,8 @@ async function publishBatch(
 }
 
 /**
- * Makes one call. After an ambiguous error the caller publishes the events again: a duplicate is harmless, a lost event
- * is not.
+ * Makes one request. After an ambiguous error, the caller publishes the events again: a duplicate is harmless, a lost
+ * event is not.
  */
 async function publishOnce(
   publisher: EventPublisher,
@@ -89,8 +89,8 @@ async function publishOnce(
 }
 
 /**
- * Publishes events one by one. The bus refuses a whole call if one event is invalid; in calls of their own, the valid
- * events are accepted.
+ * Publishes each event with its own request. The bus refuses a whole request if one event is invalid; sent alone, the
+ * valid events are accepted.
  */
 async function publishAlone(
   publisher: EventPublisher,
@@ -102,8 +102,8 @@ async function publishAlone(
 }
 
 /**
- * Splits events into batches, in order, each as large as one call may be. An event that is too large is sent alone, and
- * the bus refuses it.
+ * Splits events into batches, in order, each as large as a request may be. An event that is too large is sent alone,
+ * and the bus refuses it.
  */
 function batchesOf(events: readonly PayonceEvent[]): readonly (readonly PayonceEvent[])[] {
   const batches: PayonceEvent[][] = [];

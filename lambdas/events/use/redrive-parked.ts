@@ -8,14 +8,14 @@ import { type RepublishTools, republishRange } from './republish-range.ts';
 /** The work that a parked message describes. */
 export type ParkedWork =
   | { readonly kind: 'record'; readonly record: StreamRecord }
-  /** A time range whose records the Stream no longer has, but the Ledger does. */
+  /** A time range whose records are no longer in the Stream, but are still in the Ledger. */
   | ({ readonly kind: 'range' } & RepublishRequest);
 
 export interface RedriveParkedTools
   extends RelayTools,
     Omit<RepublishTools, 'report' | 'processed' | 'isQueued' | 'review'> {
   readonly transitions: RelayTools['transitions'] & RepublishTools['transitions'];
-  /** Returns the body of a message about a range. */
+  /** Returns the message body that describes a range. */
   readonly bodyOf: (range: RepublishRequest) => string;
 }
 
@@ -24,7 +24,7 @@ type Redriven = Pick<Relayed, 'published' | 'parked' | 'tampered'>;
 const HORIZON_MS = REPLAY_HORIZON_DAYS * 24 * 60 * 60 * 1000;
 
 /**
- * Returns whether events since this time are so old that consumers no longer recognize them.
+ * Reports whether events since this time may be so old that consumers no longer recognize duplicates.
  *
  * @param sinceMs Unix milliseconds
  */
@@ -34,11 +34,10 @@ export function isBeyondHorizon(sinceMs: number, nowMs: number): boolean {
 
 /**
  * Processes a parked message again. Work that fails permanently is parked as a new message, which waits for another
- * action by an operator. A repeated call publishes the same events, with the same ids.
+ * action by an operator. A retry publishes the same events, with the same ids.
  *
- * @param deadlineMs the time after which no part of a range begins; Unix milliseconds
- * @throws RetryableError `events_not_published` while the bus or the Ledger is unavailable: the caller must repeat the
- * call
+ * @param deadlineMs time after which no part of a range begins, in Unix milliseconds
+ * @throws RetryableError `events_not_published` while the bus or the Ledger is unavailable: the caller must retry
  */
 export async function redriveParked(
   tools: RedriveParkedTools,
@@ -48,7 +47,7 @@ export async function redriveParked(
   if (work.kind === 'range') return redriveRange(tools, work, deadlineMs);
   const { published, parked, tampered, againFrom } = await relayTransitions(tools, [work.record]);
   if (againFrom !== undefined) throw notNow();
-  // Reported without an age, because an event that is redriven days later does not count as late.
+  // No age is reported, because an event that is redriven days later does not count as late.
   return { published, parked, tampered };
 }
 
@@ -76,7 +75,7 @@ async function redriveRemembered(
 ): Promise<Redriven> {
   const { clock, alarm, alarmed } = tools;
   const range = { sinceMs, untilMs: Math.min(untilMs, clock.nowMs()), deadlineMs };
-  // A relay that crashed on this batch, or did not start, has raised no alarm.
+  // Alarms are raised here, because a relay that crashed on this batch, or did not start, raised none.
   const review = { alarm: (id: string) => alarm(EventMetric.toReview, id), alarmed };
   const { published, unpublishable = 0, nextMs } = await republishRange({ ...tools, review }, range);
   if (nextMs !== undefined && clock.nowMs() < deadlineMs) throw notNow();

@@ -21,7 +21,6 @@ export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly alarmed: OnceInProcess<true>;
   /** Raises an alarm for operators. @param about the id of the payment */
   readonly alarm: (what: RelayAlarm, about: string) => void;
-  /** Called with each error. */
   readonly report: (error: unknown) => void;
 }
 
@@ -50,7 +49,6 @@ type Prepared =
   | { readonly kind: 'poison'; readonly reason: ParkingReason; readonly detail: string }
   | { readonly kind: 'not_now' };
 
-/** Reasons for parking a record. */
 type ParkingReason =
   /** The code cannot read this form of record. */
   | 'unreadable'
@@ -145,8 +143,7 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
         commit: async () => {
           published ??= publishAll(tools, fresh);
           const outcome = (await published)[fresh.indexOf(event)] ?? NOT_TRIED;
-          // A refusal is not remembered, because the bus may accept the event at its redelivery, if the cause has been
-          // fixed.
+          // A refusal is not remembered, because the bus may accept the redelivered event once the cause is fixed.
           if (outcome.kind === 'published') relayed.keep(operationId, outcome);
           return outcome;
         },

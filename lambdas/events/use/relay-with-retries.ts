@@ -12,12 +12,11 @@ const LONGEST_WAIT_MS = 120_000;
 export interface RetryingRelayTools extends RelayTools {
   /** Reads the mark of the job that publishes lost events. */
   readonly marks: Pick<JobMarks, 'readMark'>;
-  /** Called after each attempt. */
   readonly onAttempt: (attempt: RelayAttempt) => void;
 }
 
 export interface RelayAttempt extends Relayed {
-  /** Number of records whose events are left to the job `republish-events`. */
+  /** Number of records whose events are deferred to the job `republish-events`. */
   readonly left: number;
 }
 
@@ -59,9 +58,9 @@ function from(records: readonly StreamRecord[], againFrom: string | undefined): 
 }
 
 /**
- * Returns the number of leading records that are left to the job. The job's mark must not have passed them: the job
- * then reads each of them in the Ledger, and its mark does not advance until the bus has accepted the event. A record
- * that is redriven days later is never left to the job.
+ * Returns the number of leading records that are deferred to the job. The job's mark must not have passed them, so that
+ * the job reads each of them in the Ledger. The mark does not advance until the bus has accepted the event. A record
+ * that is redriven days later is never deferred.
  */
 async function countLeft(
   { clock, marks, report }: RetryingRelayTools,
@@ -83,8 +82,8 @@ async function countLeft(
 }
 
 /**
- * Returns the time of the record's event. Returns infinity without an event, so that the record is never left to the
- * job, and is parked if it cannot be processed.
+ * Returns the time of the record's event, in Unix milliseconds. Without an event, returns infinity, so that the record
+ * is never deferred to the job, and is parked if it cannot be processed.
  */
 function occurredAtMs({ content }: StreamRecord): number {
   return content.kind === 'transition' ? content.transition.occurredAtMs : Number.POSITIVE_INFINITY;

@@ -108,7 +108,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
   const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
-      // Never later than now, whatever the scheduled time of the run.
+      // Never later than now, even if the run is scheduled for later.
       const untilMs = Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs;
       if (cursor !== undefined) return waitingParts(tools, await partsFrom(tools, cursor, untilMs, limit));
       const begin = beginning(await marks.readMark(LOST_EVENTS_JOB), clock.nowMs());
@@ -162,8 +162,8 @@ function placesOf(outcomes: readonly Outcome[]): readonly OutcomePlace[] {
 }
 
 /**
- * Returns the page without parts while the events of its first part are in the projector's queue, because later events
- * are queued behind them.
+ * Returns an empty page while the events of its first part are in the projector's queue, because later events are
+ * queued behind them.
  */
 async function waitingParts(
   tools: RepublishLostEventsTools,
@@ -173,7 +173,7 @@ async function waitingParts(
   if (step?.kind !== 'part') return page;
   const places = placesOf(step.outcomes);
   try {
-    // The newest event has nearly always been seen; then the other events are not read.
+    // The projector has nearly always seen the newest event. The other events then need no check.
     if ((await tools.processed.unprocessed(places.slice(-1))).length === 0) return page;
     const isQueued = await queuedSince(tools, step)(await tools.processed.unprocessed(places), places);
     return isQueued ? { items: [] } : page;

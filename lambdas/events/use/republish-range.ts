@@ -63,11 +63,10 @@ export const PART = 100;
 /** Number of events that are read concurrently and held in memory. */
 const READ_AT_ONCE = 20;
 
-/** The result of one part. */
 interface Part extends Pick<Republished, 'found' | 'published'> {
   /** The outcomes whose events cannot be read or that the bus refuses permanently. */
   readonly unpublishable: readonly OutcomePlace[];
-  /** False when the caller must repeat the part later. */
+  /** Whether the part is complete. If false, the caller must repeat it later. */
   readonly isFinished: boolean;
   /** Whether the part's events are still in the projector's queue, so that nothing was published. @default false */
   readonly isQueued?: boolean;

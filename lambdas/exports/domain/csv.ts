@@ -2,10 +2,10 @@
 export type Cell = string | number | undefined;
 
 /**
- * Matches the position at which a cell begins with a formula (OWASP, "CSV Injection"). The cell may be one of the file,
- * or the result of a spreadsheet that splits at another separator or at line breaks. White space, quotes and control
- * characters before the formula are skipped. The full-width forms are included for spreadsheets that normalize them to
- * ASCII (Unicode, "Normalization Form KC").
+ * Matches the position at which a cell begins with a formula (OWASP, "CSV Injection"). The cell can be a cell of the
+ * file, or one that a spreadsheet creates by splitting at another separator or at line breaks. White space, quotes and
+ * control characters before the formula are skipped. The full-width forms are included for spreadsheets that normalize
+ * them to ASCII (Unicode, "Normalization Form KC").
  */
 const FORMULA = /(?=[=+\-@%＝＋－＠％﹦﹢﹣﹫﹪⁼⁺₌₊﬩⩵⩶])(?<=(?:^|[,;|\t\r\n"])[\s\p{C}'"]*)/gu;
 /** Some spreadsheets treat a leading tab or line break like the beginning of a formula. */

@@ -19,7 +19,6 @@ export interface ExportFilters {
   readonly amountToMinor?: number;
 }
 
-/** An uploaded part of the file. */
 export interface FilePart {
   readonly number: number;
   readonly etag: string;
@@ -64,8 +63,8 @@ export interface DataExport extends ExportKey {
   /** The number of the next part. Each writer begins at a number that no earlier writer has used. */
   readonly nextPart: number;
   /**
-   * The number of the file with the remaining rows after the saved parts, when they are too few for a part. Absent or 0
-   * when there is none.
+   * Number of the file that stores the rows after the saved parts, when they are too few for a part. Absent or 0 when
+   * there is none.
    */
   readonly rest?: number;
   /** The position after the last row of the saved parts and the remaining rows. */
@@ -74,7 +73,6 @@ export interface DataExport extends ExportKey {
   readonly isRead: boolean;
   /** Number of rows in saved parts and in the file of remaining rows. */
   readonly rows: number;
-  /** Number of rows read so far. */
   readonly readRows: number;
   /** Size of the saved parts, in bytes. */
   readonly bytes: number;
@@ -131,7 +129,7 @@ export function hasEnded({ status }: Pick<DataExport, 'status'>): boolean {
   return status === 'completed' || status === 'failed';
 }
 
-/** Returns whether no writer is working on the export. */
+/** Reports whether the export is unfinished and no writer is working on it. */
 export function hasNoWriter(asked: DataExport, nowMs: number): boolean {
   return !hasEnded(asked) && asked.leaseExpiresAtMs <= nowMs;
 }
@@ -154,7 +152,7 @@ export function restOf(key: ExportKey, number: number): string {
   return `${fileOf(key)}.${number}`;
 }
 
-/** Renders an export for the API. Times in Unix seconds. */
+/** Renders an export for the API, with times in Unix seconds. */
 export function exportObject(asked: DataExport): Record<string, unknown> {
   const { id, kind, from, to, filters, untilMs, status, rows, readRows, bytes, failure, createdAtMs, endedAtMs } =
     asked;

@@ -3,7 +3,7 @@ import { FILE_DAYS } from '../contract.ts';
 import { EXPORT_KINDS } from '../domain/data-export.ts';
 import { EXPORT_ID } from '../ids.ts';
 
-/** Schemas of the answers about exports. */
+/** Response schemas of exports. */
 
 const DAY = '2026-03-01';
 

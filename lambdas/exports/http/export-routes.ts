@@ -159,5 +159,4 @@ const listExports = reading({
   },
 });
 
-/** The routes of exports. */
 export const EXPORT_ROUTES: readonly TenantEndpoint<ExportsTools>[] = [postExport, listExports, getExport];

@@ -107,7 +107,7 @@ export class DynamoDbExports implements ExportStore {
             ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_PLACE, ':until': until },
             ScanIndexForward: false,
             ConsistentRead: true,
-            // BETWEEN includes its end, which is the last row of the previous page.
+            // One more than the page, because BETWEEN includes its end, which is the last row of the previous page.
             Limit: limit + 1 - rows.length,
             ...defined({ ExclusiveStartKey: next }),
           }),
@@ -150,7 +150,7 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Returns whether this call's write took effect although its answer was lost: the repeated write finds its own row.
+   * Reports whether this call's write took effect although its response was lost: the retried write finds its own row.
    */
   async #isMine(now: DataExport): Promise<boolean> {
     const found = await this.read(now);
@@ -167,8 +167,8 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Returns the write of the row of unfinished exports. The row exists only while there are unfinished exports, because
-   * a job reads all of these rows.
+   * Builds the write of an owner's row of unfinished exports. The row exists only while there are unfinished exports,
+   * because a job reads all of these rows.
    */
   #opened(was: OpenExports, ids: readonly string[]): TransactItem {
     const TableName = this.#table;

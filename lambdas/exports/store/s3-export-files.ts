@@ -17,7 +17,7 @@ import { AmbiguousError } from '../../kernel/faults.ts';
 import { type DataExport, type FilePart, fileOf, LINK_SECONDS } from '../domain/data-export.ts';
 import type { ExportFiles } from '../use/exports.ts';
 
-/** Maximum number of attempts of a call. */
+/** Maximum number of attempts per S3 request. */
 export const S3_ATTEMPTS = 3;
 
 /** Stores the files of exports in S3. All calls are idempotent, so the client retries them. */

@@ -27,7 +27,7 @@ export interface ExportRowsTools {
   readonly transitions: Pick<TransitionReader, 'readTransition'>;
 }
 
-/** Number of rows of the Views per page. */
+/** Number of Views rows per page. */
 const PAGE_ROWS = 500;
 /** Number of concurrent reads of transitions. */
 const READS_AT_ONCE = 32;
@@ -142,7 +142,7 @@ const SOURCES = {
 
 /**
  * Reads the rows of all kinds of exports, oldest first. The list is read from the Views, and the data of payments from
- * the Ledger: for entries and events the state after their transition, for payments and disputes the state after the
+ * the Ledger. Entries and events show the state after their transition. Payments and disputes show the state after the
  * newest projected transition.
  *
  * Reading a page throws RetryableError when the rows cannot be read now.
@@ -219,7 +219,6 @@ function isInRange({ amountFromMinor: from, amountToMinor: to }: ExportFilters, 
   return minor >= (from ?? minor) && minor <= (to ?? minor);
 }
 
-/** Formats a time as ISO 8601 in UTC. */
 function time(ms: number): string {
   return new Date(ms).toISOString();
 }

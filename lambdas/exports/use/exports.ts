@@ -17,15 +17,15 @@ export interface ExportStore {
    * @param activity the log entry to write with the export
    */
   make(asked: DataExport, activity: ActivityDraft): Promise<MadeExport>;
-  /** Reads an export, strongly consistent. */
+  /** Reads an export with strong consistency. */
   read(key: ExportKey): Promise<DataExport | undefined>;
   /**
    * Lists exports, newest first.
-   * @param after the id of an export
+   * @param after the id of the export after which the list begins
    * @returns undefined when there is no such export
    */
   list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined>;
-  /** Lists the unfinished exports of all tenants, eventually consistent. */
+  /** Lists the unfinished exports of all tenants, with eventual consistency. */
   open(): Promise<readonly ExportKey[]>;
   /**
    * Writes the next revision.

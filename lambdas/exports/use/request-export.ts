@@ -22,7 +22,7 @@ export type RequestedOutcome =
 
 /**
  * Creates an export once, with its entry in the activity log, and starts its writer. The row of the export is the
- * record of the request, and the answer is rendered from fields that never change. If the writer does not start, the
+ * record of the request, and the response is rendered from fields that never change. If the writer does not start, the
  * next read of the export starts a writer.
  *
  * @throws RetryableError, AmbiguousError: a retry with the same idempotency key is safe

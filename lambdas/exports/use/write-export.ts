@@ -18,15 +18,17 @@ export interface WriteExportTools {
 }
 
 /**
- * S3 accepts parts of 5 MiB or more, except for the last part. A character has at least one byte, so this many
- * characters are enough.
+ * Minimum length of a part, in characters. S3 requires at least 5 MiB for every part except the last, and a character
+ * has at least one byte.
  */
 const PART_LENGTH = 5 * 1024 * 1024;
 /** Maximum number of parts of one export: 5 GB in total, and 100 KB in the export's row, which is limited to 400 KB. */
 const MAX_PARTS = 1_000;
 /** Time for which a writer continues after its deadline to fill the current part, in milliseconds. */
 const FILL_PART_MS = 60_000;
-/** Time that the projector needs for all events from before a request, unless an event is late, in milliseconds. */
+/**
+ * Time within which the projector processes all events from before a request, unless an event is late, in milliseconds.
+ */
 const SETTLED_MS = 10_000;
 /**
  * Duration of a writer's lease, in milliseconds. Reading a page of rows takes seconds; a writer that takes longer than
@@ -35,7 +37,7 @@ const SETTLED_MS = 10_000;
 const LEASE_MS = 60_000;
 /** Interval at which the progress is saved and the lease is renewed, in milliseconds. */
 const SAVE_PROGRESS_EVERY_MS = 2_000;
-/** Number of consecutive writers without a saved part after which the export fails. */
+/** Maximum number of consecutive writers that save no part. After that, the export fails. */
 const MAX_TRIES = 20;
 /**
  * Increment of the wait after each failed attempt, in milliseconds. With this increment, an export survives an outage

@@ -90,14 +90,14 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   }
 }
 
-/** Results after which the transport acknowledges the event, unlike after an error. */
+/** Results after which the transport acknowledges the event. After an error, the transport does not acknowledge it. */
 export type Taken = 'done' | 'done_before' | 'parked' | 'waits';
 
 export interface IntakeTools extends NewPaymentTools {
-  /** Senders by name. */
+  /** Tenant and mode of each sender, by the sender's name. */
   readonly senders: ReadonlyMap<string, Owner>;
   readonly isTenant: IsTenant;
-  /** Maximum age of an event that may start a payment. Payments that have begun continue. Milliseconds. */
+  /** Maximum age of an event that may start a payment, in milliseconds. Payments that have begun continue. */
   readonly oldestMs: number;
   readonly limits: Pick<TenantLimits, 'admit'>;
   readonly requests: RequestQueue;
@@ -234,9 +234,9 @@ async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnTy
   });
 }
 
-/** Minimum wait of an event beyond the limit of its tenant. The maximum is twice as long. Milliseconds. */
+/** Minimum wait of an event that exceeds the limit of its tenant, in milliseconds. The maximum is twice as long. */
 const LIMITED_MS = 10_000;
-/** Maximum wait for the end of a lease: its length, plus differences between clocks. Milliseconds. */
+/** Maximum wait for the end of a lease, in milliseconds: the length of the lease, plus clock differences. */
 const MAX_LEASE_WAIT_MS = 60_000;
 
 function leftOf({ leaseExpiresAtMs }: Extract<CreatePaymentOutcome, { kind: 'in_progress' }>, nowMs: number): number {

@@ -18,12 +18,12 @@ import type { RequestMessage } from '../use/request-queue.ts';
 import { type IntakeTools, readMessage, takeRequest } from './take-request.ts';
 
 /**
- * The transports of payment requests. A request of each transport is parsed into the same kind of message, and
- * acknowledged as soon as the message is settled or durable.
+ * The transports of payment requests. A request from any transport is parsed into the same kind of message, and is
+ * acknowledged once the message is settled or durable.
  */
 
 export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<MessageParking, 'acknowledge'> {
-  /** The senders of the queues that have one sender each, by ARN. */
+  /** Senders of the queues that have a single sender, by queue ARN. */
   readonly queues: ReadonlyMap<string, string>;
   readonly telemetry: IntakeTools['telemetry'] & Pick<ConsumerTelemetry, 'batch'>;
 }
@@ -31,7 +31,7 @@ export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<Mes
 type KafkaEvent = MSKEvent | SelfManagedKafkaEvent;
 type KafkaRecord = KafkaEvent['records'][string][number];
 
-/** Redelivery delay of a failed Kafka record. Seconds. */
+/** Redelivery delay of a failed Kafka record, in seconds. */
 const AGAIN_SECONDS = 30;
 
 /** Creates the handler for all transports. */
@@ -90,8 +90,8 @@ function parkingOf(
 }
 
 /**
- * Reads a message. Only Payonce, the bus and the NATS bridge write to the queue that has no single sender, so the
- * attributes in it are trusted. In other queues the senders set the attributes, which are therefore not read.
+ * Reads a message. Only Payonce, the bus and the NATS bridge write to the queue that has no single sender, so its
+ * attributes are trusted. In the other queues, the senders set the attributes, so the attributes are ignored.
  */
 function readQueued({ queues }: Pick<TransportTools, 'queues'>, record: SQSRecord): RequestMessage {
   const { body, attributes, eventSourceARN } = record;
@@ -128,10 +128,10 @@ function readOnBus(body: string, sentAtMs: number): RequestMessage {
 // ------------------------------------------------------------------------------------------------------------------ Kafka
 
 /**
- * Processes the records of Kafka. Lambda reads the partitions in order. It repeats a failed batch until its records
- * expire, and reads no later record during that time; it does not read the function's answer (AWS Lambda developer
- * guide, "Configuring error handling controls for Kafka event sources": partial answers need provisioned mode).
- * Therefore, a record that cannot be settled now is sent to the queue and redelivered from there.
+ * Processes Kafka records. Lambda reads the partitions in order. It retries a failed batch until its records expire,
+ * and reads no later record during that time. It does not read the function's response (AWS Lambda developer guide,
+ * "Configuring error handling controls for Kafka event sources": partial responses need provisioned mode). Therefore, a
+ * record that cannot be settled now is sent to the queue and redelivered from there.
  *
  * @throws when neither the engine nor the queue accepts a record; the whole batch is then redelivered
  */

@@ -52,7 +52,7 @@ function failuresOf({ failures = 0 }: RequestMessage): Readonly<Record<string, s
   return failures === 0 ? {} : { [FAILURES_ATTRIBUTE]: String(failures) };
 }
 
-/** All characters that a message may contain (Amazon SQS API reference, "SendMessage"). */
+/** Matches text that contains only characters that a message may contain (Amazon SQS API reference, "SendMessage"). */
 const SENDABLE = /^[\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]+$/u;
 
 function contentOf({ sender, payload, sentAtMs }: RequestMessage, more: Readonly<Record<string, string>>) {

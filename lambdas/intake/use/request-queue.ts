@@ -12,7 +12,7 @@ export interface RequestMessage {
 
 /** Reasons for parking an event. Each raises an alarm. */
 export type ParkedReason =
-  /** The settings do not map the sender. */
+  /** The settings do not map the sender to a tenant. */
   | 'unknown_sender'
   /** The settings map the sender to a tenant that does not exist. */
   | 'unknown_tenant'

@@ -15,7 +15,7 @@ export interface TargetJob {
   readonly every: number;
   /** IANA name; only for `cron`. @default UTC */
   readonly timeZone?: string;
-  /** The path that is called at the target, with POST. */
+  /** Path at the target to which the POST request is sent. */
   readonly path: string;
   /** The scopes of the credential for the call. */
   readonly scopes: readonly string[];
@@ -76,14 +76,14 @@ interface CalledJob {
 }
 
 /**
- * Timeout of the function that calls targets, in seconds. The function reads a record and a secret, makes one call of
- * at most ten seconds, and writes a record or a message.
+ * Timeout of the function that calls targets, in seconds. The function reads a record and a secret, makes one request
+ * of at most ten seconds, and writes a record or a message.
  */
 export const JOB_TARGETS_TIMEOUT_SECONDS = 25;
 
 /** The environment variables of the function that calls targets. */
 export const TargetEnvironment = {
-  /** JSON, an object of `CalledTarget`. */
+  /** JSON object with values of type `CalledTarget`. */
   targets: 'JOB_TARGETS',
   queueUrl: 'TARGET_CALLS_QUEUE_URL',
   missedQueueUrl: 'MISSED_QUEUE_URL',

@@ -20,7 +20,7 @@ export interface JobEntry {
   readonly path: string;
   /** The scopes of the credential that requests the run. */
   readonly scopes: readonly string[];
-  /** Permits or forbids that two runs are in progress at the same time. @default forbid */
+  /** Whether two runs of the job may be in progress at the same time. @default forbid */
   readonly overlap?: 'forbid' | 'allow';
   /** IANA name; only for `cron`. @default UTC */
   readonly timeZone?: string;
@@ -112,7 +112,7 @@ export const JOBS = [
     every: 1 * DAYS,
     path: runsOf('reconcile-days'),
     scopes: [JOBS_RUN],
-    // Half of the interval between two runs.
+    // Half of the interval between two scheduled times.
     maxDuration: 720 * MINUTES,
     worker: 'upkeep',
   },
@@ -164,5 +164,5 @@ export function jobEntry(id: string): (JobEntry & { readonly id: JobId }) | unde
   return JOBS.find((entry) => entry.id === id);
 }
 
-/** Maximum time for one page of a run, in seconds. The next page is another message. */
+/** Maximum time for one page of a run, in seconds. Each page has its own message. */
 export const JOB_PAGE_SECONDS = 60;

@@ -1,10 +1,8 @@
 import { JOB_PAGE_SECONDS } from './jobs.ts';
 
-/** The time limits of a job's worker, each with its reason. */
-
 /**
- * Timeout of a job worker, in seconds: one minute for a page, and 30 seconds for the item in progress at its end and
- * for the write of the run.
+ * Timeout of a job worker, in seconds: one minute for a page, plus 30 seconds to complete the item in progress and
+ * write the run.
  */
 export const JOB_WORKER_TIMEOUT_SECONDS = JOB_PAGE_SECONDS + 30;
 
@@ -16,7 +14,7 @@ export const JOB_WORKER_TIMEOUT_SECONDS = JOB_PAGE_SECONDS + 30;
 export const JOB_MESSAGE_HIDDEN_SECONDS = JOB_WORKER_TIMEOUT_SECONDS + 10;
 
 /**
- * The lease of a job lock, in seconds. It exceeds the visibility timeout: a run that lost its worker resumes before
+ * Lease of a job lock, in seconds. It exceeds the visibility timeout, so that a run that lost its worker resumes before
  * another run begins.
  */
 export const JOB_LEASE_SECONDS = JOB_MESSAGE_HIDDEN_SECONDS + 50;
@@ -37,24 +35,26 @@ export const JOB_DEFAULT_MAX_DURATION_SECONDS = 60 * 60;
 export const SCHEDULED_TIME_ATTRIBUTE = '<aws.scheduler.scheduled-time>';
 
 export interface JobFiring {
-  /** The job's id. */
   readonly job: string;
   /** ISO 8601, as `2026-01-01T00:00:00Z`. */
   readonly scheduledTime: string;
 }
 
 /**
- * Timeout of the executor, in seconds. The executor reads a record and a secret, makes one call of at most ten seconds,
- * and writes a record.
+ * Timeout of the executor, in seconds. The executor reads a record and a secret, makes one request of at most ten
+ * seconds, and writes a record.
  */
 export const EXECUTOR_TIMEOUT_SECONDS = 20;
 
 /** Timeout of the jobs API, in seconds. Accepting a run takes two reads, a write and a message. */
 export const JOBS_API_TIMEOUT_SECONDS = 10;
 
-/** The metrics of jobs. Workers emit them, and the stacks define alarms on them. Metrics of one job have its id as a dimension. */
+/**
+ * Job metrics. Workers emit them, and the stacks define alarms on them. A metric of one job has the job's id as a
+ * dimension.
+ */
 export const JobMetric = {
-  /** Number of jobs that had no successful run in time. Reported every five minutes, also when it is zero. */
+  /** Number of jobs that had no successful run in time. Reported every five minutes, even when it is zero. */
   overdue: 'jobs_overdue',
   /** A run failed: it took too long, did not get its lock, or could not be read. */
   failed: 'job_failed',
@@ -78,7 +78,9 @@ export const JOB_SERVICE = 'jobs';
 /** The dimension that holds the pace of a job. An alarm watches the metrics of all jobs of one pace together. */
 export const PACE_DIMENSION = 'pace';
 
-/** Longest interval of a frequent job, in seconds. If a run of a frequent job fails, its next runs soon do the work. */
+/**
+ * Maximum interval of a frequent job, in seconds. If a run of a frequent job fails, its next run soon does the work.
+ */
 export const FREQUENT_SECONDS = 5 * 60;
 
 export type Pace = 'minutes' | 'hours';

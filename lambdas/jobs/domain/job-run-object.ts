@@ -13,7 +13,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
     created: unixSeconds(run.acceptedAtMs),
     started: startedAtMs === undefined ? null : unixSeconds(startedAtMs),
     ended: endedAtMs === undefined ? null : unixSeconds(endedAtMs),
-    // In seconds. Negative if the two clocks differ by more than the duration.
+    // In seconds. Zero if the clocks differ so much that the difference would be negative.
     duration:
       startedAtMs === undefined || endedAtMs === undefined ? null : Math.max(0, (endedAtMs - startedAtMs) / 1000),
     done: run.done,
@@ -27,8 +27,8 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
 }
 
 /**
- * Builds the answer to the request that accepted a run. Replays return this stored answer, so it always shows the run
- * at the time of its acceptance.
+ * Builds the response to the request that accepted a run. Replays return this stored response, so it always shows the
+ * run at the time of its acceptance.
  */
 export function acceptedAnswer(run: JobRun): Answer {
   return {

@@ -1,13 +1,12 @@
 import { defined } from '../../kernel/defined.ts';
 import { JOB_WORKER_TIMEOUT_SECONDS } from '../contract/runs.ts';
 
-/** `<job id>:<scheduled time>`: the id of one run, the same for every caller and every request. */
+/** Id of one run: `<job id>:<scheduled time>`. It is the same for every caller and every request. */
 export type RunId = `${string}:${string}`;
 
 export const RUN_STATUSES = ['accepted', 'running', 'succeeded', 'failed'] as const;
 type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** The current state of a run. */
 export interface JobRun {
   readonly jobId: string;
   readonly runId: RunId;
@@ -40,7 +39,6 @@ export interface JobRun {
   readonly skipped: readonly string[];
   /** The names of items that failed for other reasons. Absent when there are none. */
   readonly failedItems?: readonly string[];
-  /** The reason why the run failed. */
   readonly reason?: string;
   /** The version, which grows with every write. A write replaces only the version that its worker has read. */
   readonly version: number;
@@ -105,15 +103,15 @@ const SKIP_AFTER_ATTEMPTS = 2;
 const MAX_NAMES = 20;
 const LONGEST_NAME = 200;
 
-/** The method of the next attempt at the page at the cursor. `pass_over` skips one item. */
+/** Method of the next attempt to process the current page. `pass_over` skips one item. */
 export type PageAttempt = 'whole_page' | 'one_item' | 'pass_over' | 'give_up';
 
 export type RunCounts = Pick<JobRun, 'done' | 'left' | 'failed'>;
 
-/** The result of the items before `cursor`. Without a cursor, the run has no further items. */
+/** Result of processing the items before `cursor`. Without a cursor, the run has no further items. */
 export interface PageProgress {
   readonly counts: RunCounts;
-  /** The number of items. */
+  /** Number of items that were processed. */
   readonly items: number;
   /** The names of the failed items. */
   readonly failures?: readonly string[];
@@ -199,9 +197,10 @@ export function withFailure(run: JobRun, reason: string, nowMs: number): JobRun 
 }
 
 /**
- * Returns whether the run takes too long, or has waited too long for a worker.
+ * Reports whether the run takes too long, or has waited too long for a worker.
  *
- * @param maxDurationSeconds counted from the start of the run, or from its acceptance while it has not started
+ * @param maxDurationSeconds maximum duration since the start of the run, or since its acceptance while it has not
+ * started
  */
 export function isOverdue({ startedAtMs, acceptedAtMs }: JobRun, maxDurationSeconds: number, nowMs: number): boolean {
   return nowMs - (startedAtMs ?? acceptedAtMs) > maxDurationSeconds * 1000;

@@ -55,7 +55,7 @@ function readFiring(event: unknown): { readonly entry: JobEntry; readonly schedu
   return { entry, scheduledForMs: Date.parse(scheduledTime) };
 }
 
-/** Maximum length of a value that a message quotes. Characters. */
+/** Maximum length of a value that a message quotes, in characters. */
 const LONGEST_SHOWN = 80;
 
 function shown(given: unknown): string {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { RUN_STATUSES } from '../domain/job-run.ts';
 import { RUN_ID } from './job-schemas.ts';
 
-/** Schemas of the answers about jobs. */
+/** Response schemas of jobs. */
 
 const time = z.int().meta({ description: 'Unix time in seconds.', example: 1_772_366_400 });
 const count = z.int().min(0);

@@ -104,11 +104,6 @@ async function showJob(call: Call): Promise<Handled> {
   return found(jobObject(entry, last, receivedAtMs));
 }
 
-/**
- * Finds a job.
- *
- * @returns undefined when there is no such job
- */
 function entryOf({ tools: { listed }, id }: Call): Entry | undefined {
   return jobEntry(id) ?? listed.find((entry) => entry.id === id);
 }
@@ -307,7 +302,6 @@ function noSuchJob({ request }: Call): Handled {
   return refusal(problem('not_found', 'There is no such job.'), request);
 }
 
-/** The routes of the jobs API. */
 export const JOB_ROUTES: readonly (OperatorEndpoint<Tools, JobsCaller> & JobRoute)[] = [
   getJobs,
   getJob,

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { LAST_SECOND, unixSecond, wholeNumber } from '../../http/validate.ts';
 
-/** The schemas of requests. The API documents are generated from them. */
+/** Request schemas of jobs. The API documents are generated from them. */
 
 const MAX_PAGE = 100;
 export const DEFAULT_RUNS_PAGE = 10;
-/** The form of a run-id: a job's id, a colon and a time. */
+/** Matches a run-id: a job's id, a colon and a time. */
 export const RUN_ID = /^[a-z0-9-]{2,50}:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 export const startRunBody = z

@@ -7,7 +7,7 @@ export interface JobWorkerParts {
   /**
    * Processes one page of the run.
    *
-   * @param receives how often the message was delivered, at least 1
+   * @param receives number of deliveries of the message, at least 1
    * @throws when the message must be delivered again
    */
   readonly work: (message: JobMessage, receives: number) => Promise<string>;
@@ -45,7 +45,8 @@ export function jobWorker({
   };
   return async ({ Records }) => {
     const failed: string[] = [];
-    // In sequence, because each message may take the minute of a page. The batch size of the queue is 1.
+    // Messages are processed in sequence, because each may take the full minute of a page. The batch size of the queue
+    // is 1.
     for (const record of Records) if (!(await settle(record))) failed.push(record.messageId);
     return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
   };

@@ -67,7 +67,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     const existing = itemOf(reason);
     if (existing === undefined) return reasons.slice(0, entries).some(isRefused) ? { kind: 'changed' } : 'run_exists';
     const found = parseEffectRecord(existing);
-    // This call's own record: its first attempt was applied, but the response was lost.
+    // The record is this call's own: its first attempt was applied, but the response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
@@ -165,8 +165,8 @@ export class DynamoDbJobRuns implements JobRunStore {
     ]);
     if (written.kind === 'applied') return true;
     const existing = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
-    // This worker's own write: it was applied, but the response was lost. If a rival has taken over since, the next
-    // write is refused.
+    // The existing row is this worker's own write: it was applied, but the response was lost. If a rival has taken over
+    // since, the next write is refused.
     return existing !== undefined && isWriteOf(existing, run, lock);
   }
 

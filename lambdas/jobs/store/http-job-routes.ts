@@ -12,7 +12,10 @@ interface HttpJobRoutesTools {
   readonly send: SendRequest;
 }
 
-/** Calls the admin routes over HTTP, one call each. Only Lambda's asynchronous invocation of the executor retries. */
+/**
+ * Calls the admin routes over HTTP, with one request each. Only Lambda's asynchronous invocation of the executor
+ * retries.
+ */
 export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }, { timeoutMs }) => {
