@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
+import { wrapMarkdown } from '../docs/generate/wrap.ts';
 import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { startLocalAws } from '../local/local-aws.ts';
 import { measure } from './measure.ts';
@@ -44,5 +45,5 @@ rmSync(directory, { recursive: true, force: true });
 makeDirectory(directory);
 const page = await measureOn(directory, short ? SHORT : FULL);
 rmSync(directory, { recursive: true, force: true });
-if (!short) writeFileSync(PAGE, page);
+if (!short) writeFileSync(PAGE, wrapMarkdown(page));
 console.log(`\n${page}`);

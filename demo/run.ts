@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
+import { wrapMarkdown } from '../docs/generate/wrap.ts';
 import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { type LocalAws, startLocalAws } from '../local/local-aws.ts';
 import { StateFile } from '../local/state-file.ts';
@@ -29,7 +30,7 @@ makeDirectory(directory);
 const findings = await onLocalAws(demonstrate);
 rmSync(directory, { recursive: true, force: true });
 console.log(`\nCounts are charges (or refunds) / postings / events / effects.\n\n${plainTable(findings)}\n`);
-if (write) writeFileSync(PAGE, page(findings));
+if (write) writeFileSync(PAGE, wrapMarkdown(page(findings)));
 process.exitCode = exitCode(findings);
 console.log(process.exitCode === 0 ? 'Payonce: exactly once in every scenario.' : 'Payonce was NOT exactly once.');
 

@@ -18,6 +18,7 @@ import {
   priceText,
   totalOf,
 } from '../../lib/cost/prices.ts';
+import { wrapMarkdown } from './wrap.ts';
 
 /** The templates of a context. */
 export type Synthesize = (context: Readonly<Record<string, string>>) => Promise<readonly StackTemplate[]>;
@@ -107,7 +108,7 @@ export async function costsPage(synthesize: Synthesize): Promise<string> {
   const plain = await synthesize(PLAIN);
   const secretReads = lineOf('secretRead', secretGrants(plain) * 730 * 60);
   const more = (path: Path): string => (perMillion(path) - perMillion(payment)).toFixed(2);
-  return `# Costs
+  return wrapMarkdown(`# Costs
 
 Written by \`npm run docs:tables\` from \`docs/generate/costs.ts\`. Do not edit this page.
 
@@ -170,7 +171,7 @@ ${BY_USE.map(([what, used]) => `| ${what} | | 0.00 | ${used} |`).join('\n')}
 ## Growth of the tables
 
 ${growth()}
-`;
+`);
 }
 
 function growth(): string {
@@ -204,7 +205,7 @@ traffic that is up to ${shown(keyRequests.number)} a month, ${keyRequests.usd.to
 ## Metrics under traffic
 
 A payment, its callback, its event and its webhook write ${TRAFFIC_METRICS} more custom metrics: ${(TRAFFIC_METRICS * PRICES.customMetric.usd).toFixed(2)} USD a month, less with few
-payments. Failures, vendors and processors write others ([metrics](../../generated/docs/metrics.md) (written by \`npm ci\`)).
+payments. Failures, vendors and processors write others: [metrics](../../generated/docs/metrics.md) (written by \`npm ci\`).
 
 ## Starts
 

@@ -53,7 +53,8 @@ const LIMITS: Readonly<Record<typeof TENANT_LIMITED, Meaning>> = {
 };
 
 const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
-  late_success: 'Charges that took or held money for a payment that had ended, or beside the payment’s own charge.',
+  late_success:
+    'Charges that took or held money for a payment that had ended, or in addition to the payment’s own charge.',
   contradiction: 'Facts from a processor that contradict what is known of a payment.',
   undecidable:
     'Changes, returns and holds whose outcome cannot be determined, queue rows that cannot be read, and callbacks of unknown payments or charges that are given up.',
@@ -64,7 +65,7 @@ const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
 
 const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
   event_published: 'Events that the bus accepted.',
-  event_publish_failed: 'Batches of the Stream of which the bus did not accept every event; Lambda retries them.',
+  event_publish_failed: 'Batches of the Stream with an event that the bus refused; Lambda retries them.',
   event_consumed: 'Events that took effect at a consumer.',
   event_consumed_before: 'Redelivered events that had already taken effect.',
   event_consume_failed:
@@ -78,7 +79,7 @@ const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
 
 const ARCHIVE: Readonly<Record<ArchiveMetric, Meaning>> = {
   archive_listed: 'Hours in which a manifest lists everything that arrived in the archive.',
-  archive_stopped: 'Hours of which an outcome was not archived an hour later, nor anything after it.',
+  archive_stopped: 'Hours whose outcomes, and everything after them, were not archived an hour later.',
   archive_differs:
     'Places at which a verification by the auditor found a difference. The log line `audited` names the first.',
 };
@@ -104,7 +105,7 @@ const JOBS: Readonly<Record<CountedMetric, Meaning>> = {
 };
 
 const OVERDUE: Readonly<Record<typeof JobMetric.overdue, Meaning>> = {
-  jobs_overdue: 'Jobs of which no run has succeeded in time. Reported every five minutes.',
+  jobs_overdue: 'Jobs without a successful run in time. Reported every five minutes.',
 };
 
 const FUNCTIONS: Readonly<Record<typeof FUNCTION_FAILED, Meaning>> = {

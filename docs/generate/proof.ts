@@ -5,6 +5,7 @@ import { filesOf, MUTANTS } from '../../test/world/mutants/mutants.ts';
 import { ACTS } from '../../test/world/simulator/acts/all-acts.ts';
 import { type Reached, sorted } from '../../test/world/simulator/coverage.ts';
 import { code, fill, markdownTable } from './state-machine.ts';
+import { wrapMarkdown } from './wrap.ts';
 
 export interface Finding {
   readonly finding: string;
@@ -28,7 +29,7 @@ function read(name: string): unknown {
 
 /** docs/proof/planted-faults.md with its counts made again from the files of docs/proof. */
 export function proofPage(page: string): string {
-  return fill(page, { mutants, oracles, survivors, coverage });
+  return wrapMarkdown(fill(page, { mutants, oracles, survivors, coverage }));
 }
 
 /** Folder of `lambdas/` whose file the mutant changes first. */

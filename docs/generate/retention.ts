@@ -145,7 +145,7 @@ ${COPIES.map(({ where, holds, days }) => `| ${where} | ${holds} | ${days} |`).jo
 ## Records of requests and events
 
 The setting \`retention\` sets the hours of each scope (\`-c payonce:retention='{"payments":336}'\`). A record is kept for up to a tenth longer, so that records made
-together do not expire together. \`events\` must be longer than an event can come again: 14 days in the archive or the Ledger and then 14 days in a queue. A shorter
+together do not expire together. \`events\` must be longer than the time in which an event can be redelivered: 14 days in the archive or the Ledger, and then 14 days in a queue. A shorter
 setting stops the synthesis.
 
 | scope | records of | default in hours | after it |

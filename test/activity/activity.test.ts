@@ -1,4 +1,4 @@
-/** Holds the guarantee "named actors". */
+/** Tests the guarantee "named actors". */
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import {

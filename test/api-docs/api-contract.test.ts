@@ -1,4 +1,4 @@
-/** Holds the guarantee "strict requests". */
+/** Tests the guarantee "strict requests". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CURRENCIES, largestAmountMinor } from '../../lambdas/kernel/currency.ts';
 import { fc } from '../support/properties.ts';

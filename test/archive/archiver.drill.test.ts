@@ -1,4 +1,4 @@
-/** Holds the guarantee "complete archive". */
+/** Tests the guarantee "complete archive". */
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import {
   DeleteObjectCommand,

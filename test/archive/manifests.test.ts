@@ -1,4 +1,4 @@
-/** Holds the guarantee "complete archive". */
+/** Tests the guarantee "complete archive". */
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { archiveObject } from '../../lambdas/archive/domain/archive-object.ts';

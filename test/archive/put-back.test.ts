@@ -1,4 +1,4 @@
-/** Holds the guarantee "tamper evidence". */
+/** Tests the guarantee "tamper evidence". */
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';

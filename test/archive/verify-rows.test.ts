@@ -1,4 +1,4 @@
-/** Holds the guarantee "tamper evidence". */
+/** Tests the guarantee "tamper evidence". */
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { valueText } from '../../lambdas/archive/domain/row-text.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "bounded cost". */
+/** Tests the guarantee "bounded cost". */
 import { expect, test } from '@jest/globals';
 import stored from '../../lib/cost/counted-paths.json' with { type: 'json' };
 import { countPaths } from './bench-counted-paths.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "requested payments". */
+/** Tests the guarantee "requested payments". */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "one callback effect". */
+/** Tests the guarantee "one callback effect". */
 import { describe, expect, test } from '@jest/globals';
 import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
 import { surveyFaults } from '../support/fault-histories.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "one callback effect". */
+/** Tests the guarantee "one callback effect". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';

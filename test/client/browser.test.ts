@@ -1,4 +1,4 @@
-/** Holds the guarantee "safe client". */
+/** Tests the guarantee "safe client". */
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

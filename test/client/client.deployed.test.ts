@@ -1,4 +1,4 @@
-/** Holds the guarantee "safe client". */
+/** Tests the guarantee "safe client". */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "safe client". */
+/** Tests the guarantee "safe client". */
 import { describe, expect, test } from '@jest/globals';
 import type { Client } from '../../client/client.ts';
 import { type KeyStore, memoryKeys } from '../../client/key-store.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "bounded cost". */
+/** Tests the guarantee "bounded cost". */
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { costsPage, type Synthesize } from '../../docs/generate/costs.ts';

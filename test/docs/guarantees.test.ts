@@ -23,7 +23,7 @@ function rowsOf(page: string, column: string) {
 /** Names of the guarantees in the comment at the top of a file. */
 function heldBy(file: string): readonly string[] {
   const [header = ''] = /^\/\*\*[^]*?\*\//.exec(read(file)) ?? [];
-  return [...header.matchAll(/Holds the guarantee "([^"]+)"\./g)].map(([, name = '']) => name);
+  return [...header.matchAll(/Tests the guarantee "([^"]+)"\./g)].map(([, name = '']) => name);
 }
 
 const pairs = (held: Iterable<readonly [string, string]>) => [...held].map(([name, file]) => `${name}: ${file}`).sort();

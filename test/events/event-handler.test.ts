@@ -1,4 +1,4 @@
-/** Holds the guarantee "parked messages". */
+/** Tests the guarantee "parked messages". */
 import { describe, expect, test } from '@jest/globals';
 import type { SQSRecord } from 'aws-lambda';
 import { EventNames } from '../../lambdas/events/contract.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "published outcomes". */
+/** Tests the guarantee "published outcomes". */
 import { describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { detailsOf } from '../../lambdas/payments/domain/transition.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "parked messages". */
+/** Tests the guarantee "parked messages". */
 import { describe, expect, test } from '@jest/globals';
 import { BUS_CALL_INVALID, MAX_BYTES } from '../../lambdas/events/use/event-publisher.ts';
 import type { StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "published outcomes". */
+/** Tests the guarantee "published outcomes". */
 import { describe, expect, test } from '@jest/globals';
 import type { RepublishRequest } from '../../lambdas/events/contract.ts';
 import { readLedgerEvent } from '../../lambdas/events/use/ledger-events.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "exact views". */
+/** Tests the guarantee "exact views". */
 import { describe, expect, test } from '@jest/globals';
 import { csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { ExportWorld, fileOfNumbers, LATER_MS, OWNER, watched } from './export-world.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "one answer". */
+/** Tests the guarantee "one answer". */
 import { beforeAll, beforeEach, expect } from '@jest/globals';
 import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';

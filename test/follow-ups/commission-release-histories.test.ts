@@ -1,4 +1,4 @@
-/** Holds the guarantee "exact commissions". */
+/** Tests the guarantee "exact commissions". */
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';

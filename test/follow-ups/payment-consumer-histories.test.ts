@@ -1,4 +1,4 @@
-/** Holds the guarantee "one consumption". */
+/** Tests the guarantee "one consumption". */
 import { describe, expect, test } from '@jest/globals';
 import { nameOfEvent, orderEventOf } from '../../lambdas/events/domain/event.ts';
 import { type EventOf, type PaymentEventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "goods for money". */
+/** Tests the guarantee "goods for money". */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type PaidEvent, sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
 import type { CallLimit } from '../../lambdas/kernel/world.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "separate tenants". */
+/** Tests the guarantee "separate tenants". */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
 import { ALL_SCOPES, includesRole, ROLES } from '../../lambdas/kernel/contract/api.ts';

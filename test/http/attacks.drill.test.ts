@@ -1,4 +1,4 @@
-/** Holds the guarantee "separate tenants". */
+/** Tests the guarantee "separate tenants". */
 import { expect, test } from '@jest/globals';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "strict requests". */
+/** Tests the guarantee "strict requests". */
 import { describe, expect, test } from '@jest/globals';
 import { operations } from '../api-docs/described-api.ts';
 import { fc } from '../support/properties.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "constant calls". */
+/** Tests the guarantee "constant calls". */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
 import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';

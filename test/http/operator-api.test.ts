@@ -1,4 +1,4 @@
-/** Holds the guarantee "named actors". */
+/** Tests the guarantee "named actors". */
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import type { KeyId } from '../../lambdas/kernel/cause.ts';

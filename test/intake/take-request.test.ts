@@ -1,4 +1,4 @@
-/** Holds the guarantee "requested payments". */
+/** Tests the guarantee "requested payments". */
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "known outcomes". */
+/** Tests the guarantee "known outcomes". */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';

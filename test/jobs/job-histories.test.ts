@@ -1,4 +1,4 @@
-/** Holds the guarantee "one run". */
+/** Tests the guarantee "one run". */
 import { describe, expect, test } from '@jest/globals';
 import { beforeEachCall, type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "raised alarms". */
+/** Tests the guarantee "raised alarms". */
 import { describe, expect, test } from '@jest/globals';
 import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "one run". */
+/** Tests the guarantee "one run". */
 import { expect, test } from '@jest/globals';
 import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../lambdas/jobs/contract/runs.ts';
 import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';

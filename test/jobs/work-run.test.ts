@@ -1,4 +1,4 @@
-/** Holds the guarantee "one run". */
+/** Tests the guarantee "one run". */
 import { describe, expect, test } from '@jest/globals';
 import { acceptedRun, type JobRun, runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
 import { type Job, ONE_DONE, ONE_LEFT } from '../../lambdas/jobs/use/job.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "complete archive". */
+/** Tests the guarantee "complete archive". */
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import { readSettings } from '../../lib/settings.ts';

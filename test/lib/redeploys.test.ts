@@ -1,4 +1,4 @@
-/** Holds the guarantee "safe deploys". */
+/** Tests the guarantee "safe deploys". */
 import { describe, expect, test } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
 import { pairwise } from '../support/pairwise.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "least privilege". */
+/** Tests the guarantee "least privilege". */
 import { describe, expect, test } from '@jest/globals';
 import {
   EmailRow,

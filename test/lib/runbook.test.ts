@@ -1,4 +1,4 @@
-/** Holds the guarantee "raised alarms". */
+/** Tests the guarantee "raised alarms". */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "safe deploys". */
+/** Tests the guarantee "safe deploys". */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "safe deploys". */
+/** Tests the guarantee "safe deploys". */
 import {
   CloudFormationClient,
   CreateStackCommand,

@@ -1,4 +1,4 @@
-/** Holds the guarantee "restored tables". */
+/** Tests the guarantee "restored tables". */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

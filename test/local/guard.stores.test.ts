@@ -1,4 +1,4 @@
-/** Holds the guarantee "guarded local stack". */
+/** Tests the guarantee "guarded local stack". */
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';

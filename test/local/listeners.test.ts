@@ -1,4 +1,4 @@
-/** Holds the guarantee "guarded local stack". */
+/** Tests the guarantee "guarded local stack". */
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';

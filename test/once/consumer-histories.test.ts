@@ -1,4 +1,4 @@
-/** Holds the guarantee "one consumption". */
+/** Tests the guarantee "one consumption". */
 import { describe, expect, test } from '@jest/globals';
 import type { PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "one consumption". */
+/** Tests the guarantee "one consumption". */
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { invariant } from '../../lambdas/kernel/invariant.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "confirmed decisions". */
+/** Tests the guarantee "confirmed decisions". */
 import { describe, expect, test } from '@jest/globals';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';

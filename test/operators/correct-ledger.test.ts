@@ -1,4 +1,4 @@
-/** Holds the guarantee "confirmed decisions". */
+/** Tests the guarantee "confirmed decisions". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { firstBrokenEntry } from '../../lambdas/activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "confirmed decisions". */
+/** Tests the guarantee "confirmed decisions". */
 import { describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';

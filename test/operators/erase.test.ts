@@ -1,4 +1,4 @@
-/** Holds the guarantee "erased data". */
+/** Tests the guarantee "erased data". */
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DynamoDbActivity, eraseDetails } from '../../lambdas/activity/store/dynamodb-activity.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "valid credentials". */
+/** Tests the guarantee "valid credentials". */
 import { expect, test } from '@jest/globals';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "parked messages". */
+/** Tests the guarantee "parked messages". */
 import { beforeEach, expect, test } from '@jest/globals';
 import { Api, dataOf } from '../world/api.ts';
 import { MemoryMessages } from './memory-messages.ts';

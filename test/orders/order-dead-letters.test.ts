@@ -1,4 +1,4 @@
-/** Holds the guarantee "one vendor call". */
+/** Tests the guarantee "one vendor call". */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';

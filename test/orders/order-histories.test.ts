@@ -1,4 +1,4 @@
-/** Holds the guarantee "settled or undone". */
+/** Tests the guarantee "settled or undone". */
 import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "goods for money". */
+/** Tests the guarantee "goods for money". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "one vendor call". */
+/** Tests the guarantee "one vendor call". */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { type OrderId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "goods for money". */
+/** Tests the guarantee "goods for money". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';

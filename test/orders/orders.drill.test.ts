@@ -1,4 +1,4 @@
-/** Holds the guarantee "settled or undone". */
+/** Tests the guarantee "settled or undone". */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';

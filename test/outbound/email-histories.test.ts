@@ -1,4 +1,4 @@
-/** Holds the guarantee "one vendor call". */
+/** Tests the guarantee "one vendor call". */
 import { describe, expect, test } from '@jest/globals';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "checked sends". */
+/** Tests the guarantee "checked sends". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';

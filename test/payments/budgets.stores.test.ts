@@ -1,4 +1,4 @@
-/** Holds the guarantee "bounded cost". */
+/** Tests the guarantee "bounded cost". */
 import { type AttributeValue, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import pMap from 'p-map';

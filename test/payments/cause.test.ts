@@ -1,4 +1,4 @@
-/** Holds the guarantee "named actors". */
+/** Tests the guarantee "named actors". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';

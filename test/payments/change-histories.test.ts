@@ -1,4 +1,4 @@
-/** Holds the guarantee "one change". */
+/** Tests the guarantee "one change". */
 import { describe, expect, test } from '@jest/globals';
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
 import { surveyFaults } from '../support/fault-histories.ts';

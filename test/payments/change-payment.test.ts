@@ -1,4 +1,4 @@
-/** Holds the guarantee "one change". */
+/** Tests the guarantee "one change". */
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';

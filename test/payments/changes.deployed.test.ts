@@ -1,4 +1,4 @@
-/** Holds the guarantee "one change". */
+/** Tests the guarantee "one change". */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import pMap from 'p-map';
 import type { LocalAws } from '../../local/local-aws.ts';

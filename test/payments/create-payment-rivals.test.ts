@@ -1,4 +1,4 @@
-/** Holds the guarantee "one owner". */
+/** Tests the guarantee "one owner". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';

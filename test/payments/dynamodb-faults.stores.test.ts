@@ -1,4 +1,4 @@
-/** Holds the guarantee "one owner". */
+/** Tests the guarantee "one owner". */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "least privilege". */
+/** Tests the guarantee "least privilege". */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "permanent keys". */
+/** Tests the guarantee "permanent keys". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';

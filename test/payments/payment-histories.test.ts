@@ -1,4 +1,4 @@
-/** Holds the guarantee "one charge". */
+/** Tests the guarantee "one charge". */
 import { describe, expect, test } from '@jest/globals';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "one charge". */
+/** Tests the guarantee "one charge". */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { createTables, storesOn } from '../support/local-aws.ts';

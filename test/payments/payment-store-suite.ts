@@ -1,4 +1,4 @@
-/** Holds the guarantee "one answer". */
+/** Tests the guarantee "one answer". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { ownerToken, tenantId } from '../../lambdas/kernel/ids.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "strict requests". */
+/** Tests the guarantee "strict requests". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';

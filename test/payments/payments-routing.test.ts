@@ -1,4 +1,4 @@
-/** Holds the guarantee "separate modes". */
+/** Tests the guarantee "separate modes". */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { RoutingRule } from '../../lambdas/kernel/contract/environment.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';

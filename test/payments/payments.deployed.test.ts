@@ -1,4 +1,4 @@
-/** Holds the guarantee "one charge". */
+/** Tests the guarantee "one charge". */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import pMap from 'p-map';
 import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "balanced postings". */
+/** Tests the guarantee "balanced postings". */
 import { describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "balanced postings". */
+/** Tests the guarantee "balanced postings". */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';

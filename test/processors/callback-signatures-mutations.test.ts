@@ -1,4 +1,4 @@
-/** Holds the guarantee "signed callbacks". */
+/** Tests the guarantee "signed callbacks". */
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { fc } from '../support/properties.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "separate modes". */
+/** Tests the guarantee "separate modes". */
 import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "separate modes". */
+/** Tests the guarantee "separate modes". */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "matching books". */
+/** Tests the guarantee "matching books". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ReconcileHarness } from './reconcile-harness.ts';
 

@@ -1,4 +1,4 @@
-/** Holds the guarantee "returned money". */
+/** Tests the guarantee "returned money". */
 import { describe, expect, test } from '@jest/globals';
 import { beforeEachCall, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';

@@ -1,4 +1,4 @@
-/** A bank, payer or other user acts between two steps of Payonce. Holds the guarantee "returned money". */
+/** A bank, payer or other user acts between two steps of Payonce. Tests the guarantee "returned money". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';

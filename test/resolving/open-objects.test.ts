@@ -1,7 +1,7 @@
 /**
  * An object that a read or a callback shows to be open at the processor stays in a queue until it has a result,
  * whatever the state of its payment. Each case ends the object days later without a callback, and compares the books.
- * Holds the guarantee "known outcomes".
+ * Tests the guarantee "known outcomes".
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "known outcomes". */
+/** Tests the guarantee "known outcomes". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';

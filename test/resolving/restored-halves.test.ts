@@ -1,4 +1,4 @@
-/** Holds the guarantee "restored tables". */
+/** Tests the guarantee "restored tables". */
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import type { OrderId } from '../../lambdas/kernel/ids.ts';

@@ -226,6 +226,16 @@ function findingsInName(piece: Piece): readonly Finding[] {
     .map((word) => ({ line: lineAt(piece, 0), found: piece.text, instead: `"${NAMES[word]}" for "${word}"` }));
 }
 
+/** Finds the rejected words of a Markdown text, except in its code. */
+export function proseFindings(markdown: string): readonly Finding[] {
+  let isCode = false;
+  return markdown.split('\n').flatMap((line, index) => {
+    if (/^\s*```/.test(line)) isCode = !isCode;
+    const text = line.replaceAll(/\]\([^)]*\)/g, (target) => ' '.repeat(target.length));
+    return isCode ? [] : findingsInProse({ kind: 'text', text, lines: [[0, index + 1]] });
+  });
+}
+
 /** Finds the rejected words of a source, in the order of the source. @param file name of the file */
 export function wordFindings(file: string, source: string): readonly Finding[] {
   return [...piecesOf(source, file.endsWith('.tsx'))].flatMap((piece) =>

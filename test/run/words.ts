@@ -1,12 +1,11 @@
-/** Implements `npm run words`: finds words that an engineer would not use, and suggests better words. */
+/** Implements `npm run words`: finds words that an engineer would not use, and documents that are too long. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { PROJECT } from '../../local/directories.ts';
+import { documentFindings } from './document-limits.ts';
 import { wordFindings } from './word-list.ts';
 
-/** Folders that are not checked yet. */
-const UNCLEAN = ['docs'];
 /** Generated files, third-party files, and the samples of the word list. */
 const IGNORED = [
   '.git',
@@ -20,19 +19,26 @@ const IGNORED = [
   'test/run/subject-rules.test.ts',
   'test/run/word-list.ts',
   'test/run/words.test.ts',
+  'test/run/document-limits.test.ts',
 ];
 
 new Command('npm run words')
-  .description('Finds words that an engineer would not use, and suggests better words.')
+  .description('Finds words that an engineer would not use, and documents that are too long.')
   .parse();
 
 const files = globSync('**/*.{ts,tsx,js,cjs,mjs}', {
   cwd: PROJECT,
-  exclude: [...IGNORED, ...UNCLEAN].flatMap((path) => [path, `${path}/**`]),
+  exclude: IGNORED.flatMap((path) => [path, `${path}/**`]),
 });
-const lines = files.toSorted().flatMap((file) => {
-  const findings = wordFindings(file, readFileSync(join(PROJECT, file), 'utf8'));
-  return findings.map(({ line, found, instead }) => `${file}:${line}: "${found}": write ${instead}`);
-});
+const read = (file: string): string => readFileSync(join(PROJECT, file), 'utf8');
+const documents = globSync(['{README,CONTRIBUTING,SECURITY}.md', 'docs/**/*.md'], { cwd: PROJECT });
+const lines = [
+  ...files
+    .toSorted()
+    .flatMap((file) =>
+      wordFindings(file, read(file)).map(({ line, found, instead }) => `${file}:${line}: "${found}": write ${instead}`),
+    ),
+  ...documentFindings(new Map(documents.toSorted().map((file) => [file, read(file)]))),
+];
 for (const line of lines) console.error(line);
 process.exitCode = lines.length === 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-/** Holds the guarantee "team services". */
+/** Tests the guarantee "team services". */
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import {
   CreateQueueCommand,

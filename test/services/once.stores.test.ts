@@ -1,4 +1,4 @@
-/** Holds the guarantee "team services". */
+/** Tests the guarantee "team services". */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetCommand, PutCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "valid credentials". */
+/** Tests the guarantee "valid credentials". */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "fair limits". */
+/** Tests the guarantee "fair limits". */
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MAX_WAITS, type RateLimit } from '../../lambdas/kernel/contract/limits.ts';

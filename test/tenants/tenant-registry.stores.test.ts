@@ -1,4 +1,4 @@
-/** Holds the guarantee "valid credentials". */
+/** Tests the guarantee "valid credentials". */
 import { createHash } from 'node:crypto';
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';

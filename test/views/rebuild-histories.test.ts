@@ -1,4 +1,4 @@
-/** Holds the guarantee "exact views". */
+/** Tests the guarantee "exact views". */
 import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "exact views". */
+/** Tests the guarantee "exact views". */
 import { describe, test } from '@jest/globals';
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "erased data". */
+/** Tests the guarantee "erased data". */
 import { expect, test } from '@jest/globals';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "delivered webhooks". */
+/** Tests the guarantee "delivered webhooks". */
 import { describe, expect, test } from '@jest/globals';
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "fair webhooks". */
+/** Tests the guarantee "fair webhooks". */
 import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { CROWDED_MS, newDelivery, SLOW_MS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "delivered webhooks". */
+/** Tests the guarantee "delivered webhooks". */
 import { describe, expect, test } from '@jest/globals';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';

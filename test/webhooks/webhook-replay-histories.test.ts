@@ -1,4 +1,4 @@
-/** Holds the guarantee "delivered webhooks". */
+/** Tests the guarantee "delivered webhooks". */
 import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';

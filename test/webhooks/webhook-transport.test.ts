@@ -1,4 +1,4 @@
-/** Holds the guarantee "signed webhooks". */
+/** Tests the guarantee "signed webhooks". */
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';

@@ -1,4 +1,4 @@
-/** Holds the guarantee "fair limits". */
+/** Tests the guarantee "fair limits". */
 import { describe, expect, test } from '@jest/globals';
 import { SLOW_MS } from '../../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { sliceOf } from '../../support/slice.ts';

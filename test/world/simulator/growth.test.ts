@@ -1,4 +1,4 @@
-/** Holds the guarantee "constant calls". */
+/** Tests the guarantee "constant calls". */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
