@@ -78,7 +78,7 @@ describe('the relay', () => {
       'dynamodb:ListStreams',
     ];
     const always = ['logs:CreateLogStream', 'logs:PutLogEvents'];
-    const publish = ['dynamodb:GetItem', 'events:PutEvents'];
+    const publish = ['dynamodb:GetItem', 'dynamodb:Query', 'events:PutEvents'];
     expect(new Set(actionsOf('EventsRelay'))).toEqual(
       new Set([...always, ...stream, ...publish, 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage']),
     );
@@ -98,7 +98,7 @@ describe('the relay', () => {
       MetricName: metric,
       Threshold: threshold,
       TreatMissingData: 'notBreaching',
-      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook/README.md'),
+      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook/events.md'),
     });
   });
 
@@ -172,7 +172,7 @@ describe('a consumer', () => {
     });
     template.resourceCountIs('AWS::CloudWatch::Alarm', 2 * consumers.length);
     template.allResourcesProperties('AWS::CloudWatch::Alarm', {
-      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook/README.md'),
+      AlarmDescription: Match.stringLikeRegexp('docs/operate/runbook/events.md'),
     });
   });
 });
