@@ -19,7 +19,10 @@ export interface Measurements {
   readonly weight: Weight;
 }
 
-/** Renders the benchmarks as counts and as ratios within one run, which do not depend on the speed of the machine. */
+/**
+ * Renders the benchmarks. They are counts, and ratios between medians of the same run, because neither depends on the
+ * speed of the machine.
+ */
 export function report({
   engine,
   capacity,

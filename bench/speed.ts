@@ -42,8 +42,8 @@ export interface Size {
   readonly rounds: number;
   readonly paymentsPerRound: number;
   /**
-   * Number of sequential payments, alternately through the skeleton and with direct calls. The first half is only a
-   * warm-up.
+   * Number of pairs of sequential payments: one payment through the skeleton and one with direct calls. The first half
+   * of the pairs is only a warm-up.
    */
   readonly pairs: number;
   /** Number of starts of each function, each in a new process. */

@@ -15,20 +15,20 @@ import { paymentsEnvironment } from '../test/support/payments-environment.ts';
 import { gatewayEvent } from '../test/world/gateway-event.ts';
 import { median } from './median.ts';
 
-/** The CPU time of the payments function, divided by the CPU time of another program. Medians of runs in turns. */
+/** CPU time of the payments function, divided by another program's CPU time in the same round. Median of all rounds. */
 export interface StartRatios {
-  /** The import, compared with a bare DynamoDB client. */
+  /** CPU time of the import, relative to a bare DynamoDB client's. */
   readonly importToBareClient: number;
-  /** The import, compared with a Powertools handler. */
+  /** CPU time of the import, relative to a Powertools handler's. */
   readonly importToPowertools: number;
-  /** Import and first payment, compared with a Powertools handler that takes a payment. */
+  /** CPU time of the import and the first payment, relative to a Powertools handler's. */
   readonly firstToPowertools: number;
 }
 
 export interface WarmRatios {
-  /** A payment of a warm process, compared with a naive handler. */
+  /** CPU time of a payment in a warm process, relative to a naive handler's. */
   readonly toNaive: number;
-  /** A payment of a warm process, compared with a Powertools handler. */
+  /** CPU time of a payment in a warm process, relative to a Powertools handler's. */
   readonly toPowertools: number;
 }
 
@@ -48,8 +48,8 @@ const TOKEN = `sk_test_${'a'.repeat(22)}`;
 const TENANT = `ten_${'a'.repeat(26)}`;
 
 /**
- * Measures the start and the first payment, each in a new process.
- * @param starts the number of processes of each program
+ * Measures the import and the first payment, each time in a new process.
+ * @param starts the number of processes that are started for each program
  */
 export async function measureStart(starts: number): Promise<StartRatios> {
   const runs = await inTurns(['bare-client', 'powertools', 'payments'], { rounds: starts, payments: 1 });
@@ -63,7 +63,7 @@ export async function measureStart(starts: number): Promise<StartRatios> {
 
 /**
  * Measures payments of warm processes.
- * @param payments the number of payments of each process; only the second half counts
+ * @param payments the number of payments of each process; the first half is a warm-up and is not measured
  */
 export async function measureWarm({ rounds, payments }: Turns): Promise<WarmRatios> {
   const runs = await inTurns(['naive', 'powertools', 'payments'], { rounds, payments });
@@ -168,7 +168,7 @@ async function runOnce(file: string, url: string, payments: number): Promise<Tim
     env: { ...paymentsEnvironment(url), POWERTOOLS_SERVICE_NAME: 'bench' },
     maxBuffer: 64 * 1024 * 1024,
   });
-  // The lines before it are the program's log.
+  // The lines before the last one are the program's log.
   return JSON.parse(stdout.slice(stdout.lastIndexOf('\n'))) as Times;
 }
 

@@ -88,8 +88,8 @@ function bundleSdkAlone(outfile: string, alias: Record<string, string>): void {
 }
 
 /**
- * Returns the lowest CPU time to import each file, in milliseconds. It is the lowest because other work on the machine
- * only adds time. The files alternate, and each import runs in a new process.
+ * Returns the lowest CPU time to import each file, in milliseconds: the lowest, because other work on the machine only
+ * adds time. The files alternate, and each import runs in a new process.
  */
 function importCpuMs(
   files: readonly string[],

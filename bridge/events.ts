@@ -68,7 +68,7 @@ export class EventBridge {
     let failures = 0;
     while (!stop.aborted) {
       // Receive events only while connected, because otherwise they cannot be published. A flush cannot detect a lost
-      // connection: it may then never return.
+      // connection, because a flush without a connection may never return.
       if (!this.#health.isConnected) {
         await pause(CONNECTED_POLL_MS, stop);
         continue;

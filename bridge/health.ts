@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { isFromPage } from '../lambdas/kernel/page-request.ts';
 
-/** Message counts of one direction since the start of the process, and whether its last call failed. */
+/** Message counts of one direction since the process started, and whether the direction's last call failed. */
 export class Direction {
   readonly #name: string;
   #carried = 0;

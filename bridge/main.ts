@@ -1,6 +1,7 @@
 /**
  * The bridge between NATS JetStream and Payonce. It is a separate process, because Lambda has no event source for NATS.
- * It is stateless: a record of a sent message and the message in the queue could not commit in one transaction.
+ * It is stateless, because a record of a sent message could not be committed in one transaction with the message in the
+ * queue.
  */
 
 import type { AddressInfo } from 'node:net';

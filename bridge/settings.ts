@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { queueUrl, readVariables, type Variables } from '../lambdas/kernel/platform/variables.ts';
 
-/** The credentials of the bridge at the NATS server. */
+/** Credentials with which the bridge logs in to the NATS server. */
 type NatsLogin =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly token: string }

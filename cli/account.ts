@@ -205,8 +205,8 @@ export function addressesPending(xml: string): readonly string[] {
 }
 
 /**
- * Reports whether an XML response of SNS lists a subscription. SNS deletes unconfirmed subscriptions (Amazon SNS
- * developer guide, "Deleting a subscription").
+ * Reports whether an XML response of SNS lists a subscription. An unconfirmed subscription is missing once SNS has
+ * deleted it (Amazon SNS developer guide, "Deleting a subscription").
  */
 export function hasSubscription(xml: string): boolean {
   return /<member>/.test(xml);

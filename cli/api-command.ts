@@ -41,7 +41,7 @@ export interface ApiCall {
 
 /**
  * Adds a group of commands that call the API.
- * @param commands by the words after the group's name
+ * @param commands the commands, keyed by the words that follow the group's name
  */
 export function addApiGroup(
   program: Command,
@@ -128,7 +128,7 @@ export function fieldOf(name: string): string {
 
 /**
  * Reads a field of an object as text, by its path, for example `processor.charge_id`. In a path, `last` is the last
- * entry of an array. Returns an empty text for null and for fields of null.
+ * entry of an array. Returns an empty text if the field, or the object that contains the field, is null.
  *
  * @throws CliFailure when the field is absent
  */
@@ -160,8 +160,8 @@ function textAt(row: unknown, field: string): string {
 
 /**
  * Formats rows as a table.
- * @param none shown when there are no rows
- * @param columns by heading: the path of a field, or a function that returns the cell's text
+ * @param none the text that is shown when there are no rows
+ * @param columns the columns, keyed by heading: each is the path of a field, or a function that returns the cell's text
  */
 export function listing(none: string, columns: Readonly<Record<string, string | ((row: Row) => string)>>): Lines {
   const cells = Object.values(columns);
@@ -176,7 +176,7 @@ export function listing(none: string, columns: Readonly<Record<string, string | 
 
 /**
  * Formats a field that contains a Unix time in seconds.
- * @param otherwise shown for null
+ * @param otherwise the text for a field that is null
  */
 export const time =
   (field: string, otherwise = '') =>

@@ -63,8 +63,9 @@ export const GROUPS = {
 } as const;
 
 /**
- * The commands that call the API, by group and words. Tests compare them with the API description. It is not loaded
- * here, because that would take as long as loading the whole command line.
+ * The commands that call the API, keyed by group and by the words of the command. Tests compare the commands with the
+ * API description. The description is not loaded here, because loading it would take as long as loading the whole
+ * command line.
  */
 export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<string, ApiCommand>>>> = {
   payments: {

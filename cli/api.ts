@@ -20,7 +20,7 @@ interface Options {
   readonly idempotencyKey?: string;
 }
 
-/** Adds `payonce api`, which sends one request for which there is no command. */
+/** Adds `payonce api`, which sends one request to an operation without a command of its own. */
 export function addApi(program: Command, session: Session): void {
   const command = program
     .command('api')

@@ -17,10 +17,10 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
 
 /**
- * Makes the archiver add the rows of a parked batch that the archive lacks. The rows are read from the Ledger, and only
- * the archiver writes to the archive. A repetition finds no missing rows.
+ * Makes the archiver add those rows of a parked batch that are missing in the archive. This function reads the rows
+ * from the Ledger; only the archiver writes to the archive. A repeated call finds no missing rows.
  *
- * @throws CliFailure when the archive still lacks some of them afterwards
+ * @throws CliFailure when rows are still missing in the archive afterwards
  */
 export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise<void> {
   if (work.kind === 'record')

@@ -17,7 +17,7 @@ export function addCompletion(program: Command, session: Session): void {
     });
 }
 
-/** Returns the possible completions after the typed words: command names first, then options. */
+/** Returns the possible completions, keyed by the words that were typed before: command names first, then options. */
 function wordsOf(program: Command): ReadonlyMap<string, readonly string[]> {
   const options = (command: Command) => command.options.flatMap(({ long }) => long ?? []);
   const follow = (command: Command) => [...command.commands.map((each) => each.name()), ...options(command)];

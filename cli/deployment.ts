@@ -51,7 +51,7 @@ export async function stackOutputs<const Names extends readonly Output[]>(
 
 /**
  * Reads an output that only some deployments have.
- * @returns undefined in the others
+ * @returns undefined for a deployment without this output
  */
 export async function stackOutput(target: AwsTarget, stack: Stack, name: Output): Promise<string | undefined> {
   return (await outputsOf(target, stack)).find(({ OutputKey }) => OutputKey === StackOutput[name])?.OutputValue;

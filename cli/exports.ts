@@ -48,7 +48,7 @@ export async function getExport(call: ApiCall): Promise<void> {
 }
 
 /**
- * Shows an export, immediately or once it has ended.
+ * Shows an export immediately, or after its end with `--wait` or `--output`.
  * @throws CliFailure when the export failed or has no file to save
  */
 async function follow({ session, command, ask }: ApiCall, asked: unknown): Promise<void> {
@@ -57,7 +57,7 @@ async function follow({ session, command, ask }: ApiCall, asked: unknown): Promi
   const isAwaited = wait || output !== undefined;
   const again = () => ask('GET', `/v1/exports/${encodeURIComponent(id)}`);
   const waiting = async (report: (progress: string) => void) =>
-    // The download link is returned only when the export is read.
+    // Only a read of the export returns the download link, so read at least once.
     untilEnded(await again(), again, MAX_EXPORT_MINUTES, (state) => {
       const { status, rows } = readAnswer(exported, state);
       const isRunning = status === 'pending' || status === 'running';

@@ -99,8 +99,8 @@ function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
 }
 
 /**
- * Returns the error's code. `fetch` sets it on the cause, the SDK on the error, and an AggregateError has it on each of
- * its errors.
+ * Returns the error's code. `fetch` sets the code on the error's cause, the SDK sets it on the error itself, and an
+ * AggregateError has a code on each of its errors.
  */
 function causeCode(error: Error): string {
   if ('code' in error && typeof error.code === 'string') return error.code;

@@ -75,7 +75,7 @@ export function addListen(program: Command, session: Session): void {
     );
     for (let polls = 1; ; polls += 1) {
       const failed = await forwardAll(ask, session, forwardTo, state).catch((error: unknown) => {
-        // The first poll fails immediately, so that invalid settings are reported.
+        // An error of the first poll ends the command, so that invalid settings are reported.
         if (once || polls === 1 || !isPassing(error)) throw error;
         const { sentence = '' } = endingOf(error);
         session.writeLine({ failed: sentence }, `${sentence} Retrying.`);
@@ -90,7 +90,7 @@ export function addListen(program: Command, session: Session): void {
   });
 }
 
-/** Reports whether the next poll can succeed: the API is unavailable, busy, or limits the rate. */
+/** Reports whether the error is temporary: the API is unavailable or busy, or limits the rate. */
 function isPassing(error: unknown): boolean {
   if (error instanceof Refusal) return error.status === 429 || error.status >= 500;
   return endingOf(error).exitCode === ExitCode.unreachable;
@@ -110,7 +110,7 @@ async function forwardAll(ask: AskApi, session: Session, to: string, state: Prog
     else left.push(each.created);
     session.writeLine({ event: each.id, type: each.type, accepted, result }, `${each.type}  ${each.id}  ${result}`);
   }
-  // The next poll reads failed events again, and the period in which events may still appear late.
+  // The next poll begins early enough to read failed events again, and all events that may still appear late.
   const [newest] = seen;
   const since = newest === undefined ? state.since : Math.min(newest.created - MAX_EVENT_DELAY_SECONDS, ...left);
   state.since = Math.max(state.since, since);

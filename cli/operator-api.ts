@@ -171,10 +171,10 @@ export function otherAnswer(): CliFailure {
 }
 
 /**
- * Reads an object every second until it has ended, or the time is over.
+ * Reads an object every second until the object has ended, or until the time limit.
  *
  * @param again reads the object again
- * @param hasEnded reports whether the object has ended in this state
+ * @param hasEnded reports whether the object has ended, given its state
  * @returns the last state
  */
 export async function untilEnded(

@@ -21,7 +21,8 @@ else {
 
 function run(node) {
   const child = spawn(node, [MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // Ctrl-C reaches both processes. This process ignores it, waits for the command to end, and returns its exit code.
+  // Ctrl-C reaches both processes. This process ignores the signal, waits for the command to end, and returns the
+  // command's exit code.
   process.on('SIGINT', () => undefined);
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {

@@ -25,7 +25,10 @@ import { addTrigger } from './trigger.ts';
 import { addVerify } from './verify.ts';
 import { addViews } from './views.ts';
 
-/** Creates the command line. Parsing throws a CommanderError for invalid arguments, and the errors of the commands. */
+/**
+ * Creates the command line. Parsing throws a CommanderError for invalid arguments, and passes on the errors that
+ * commands throw.
+ */
 export function payonceProgram(surroundings: Surroundings): Command {
   const program = new Command('payonce')
     .description('Operates a deployed Payonce, with the AWS credentials and the region of the environment.')

@@ -14,8 +14,8 @@ import { isoTime, type Session } from './session.ts';
 const MAX_SHOWN = 50;
 
 /**
- * Safety margin in milliseconds: records are restored to this long before the newest row. The archive may lack older
- * rows of other payments, in a batch that was not written.
+ * Safety margin in milliseconds: records are restored to a moment that is this long before the newest row. The archive
+ * may lack older rows of other payments, namely those of a batch that was not written.
  */
 const RESTORE_MARGIN_MS = 10 * 60_000;
 

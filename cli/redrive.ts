@@ -62,7 +62,8 @@ async function redriveVendors(
   try {
     const deadLetters: DeadLetterReport[] = [];
     const staying = () => deadLetters.filter(({ state }) => state === 'stays');
-    // Each run processes a limited number. Stop when a dead letter remains, because the next run would find it again.
+    // Each run redrives a limited number of dead letters. Stop when a dead letter remains, because the next run would
+    // find it again.
     do deadLetters.push(...(await redriveDeadLetters(session, undefined, redriver)));
     while (deadLetters.length > 0 && deadLetters.length % MAX_DEAD_LETTERS === 0 && staying().length === 0);
     const stay = staying();

@@ -52,7 +52,8 @@ const MAX_POLLS = 8_640;
 /**
  * Restores tables to a moment, each with its margin, and gives the new tables the settings that DynamoDB does not
  * restore (Amazon DynamoDB API reference, RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and
- * deletion protection. An interrupted command can be repeated: it does not restore a table again that already exists.
+ * deletion protection. An interrupted command can be repeated: the repetition skips the restore of each table whose
+ * copy already exists.
  *
  * @throws CliFailure when a table to restore no longer exists, or is itself a copy of this moment
  */

@@ -26,7 +26,7 @@ const MAX_SEGMENTS = 64;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MAX_SHOWN = 50;
 
-/** Actions and losses that remain, because they cannot be derived from the Ledger. */
+/** Actions that the operator must take, and losses that remain, after a recovery from the Ledger. */
 const LEFT = [
   'Webhook deliveries: run "payonce events republish" for the events since a day before the moment, once the functions run.',
   'E-mails that were sent since the moment can be sent again; the mail service has no idempotency keys.',
@@ -125,7 +125,10 @@ async function recover(session: Session, segments: number): Promise<void> {
   if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or are broken.`);
 }
 
-/** Formats a lost operation. The processor may have executed it, which a retried request or the books will show. */
+/**
+ * Formats a lost operation. The processor may have executed the operation; a retried request or the processor's books
+ * will show whether it did.
+ */
 function lineOfLost({ operationId, kind, writtenAtMs }: LostOperation): string {
   return `lost        ${operationId} (${kind} of ${isoTime(writtenAtMs)})`;
 }

@@ -93,7 +93,7 @@ function payments(changes: Operations, reading: ReadClient) {
     retrieve: (id: string, limits?: Limits) => reading.get<Payment>(at(id), limits),
     /**
      * Waits while the payment is `processing`. Does not wait for a payment in `requires_action` or `needs_review`,
-     * because it depends on a person.
+     * because a person must act first.
      *
      * @throws UnfinishedError after `timeoutMs`, by default two minutes
      */

@@ -31,8 +31,8 @@ type Awaitable<Value> = Value | Promise<Value>;
 
 /**
  * Stores operations. A custom store consists of two functions, for example on a column of your own order rows. Both
- * functions may run in a transaction of the caller. An error that one of the functions throws stops the operation and
- * is passed to its caller.
+ * functions may run in a transaction of the caller. If one of the functions throws an error, the operation stops and
+ * throws this error.
  */
 export interface KeyStore {
   /**
@@ -65,9 +65,9 @@ export function memoryKeys(): KeyStore {
 /**
  * Parses a row that was stored as JSON, for custom stores.
  *
- * @param answer as JSON
- * @default no answer
- * @throws PayonceError `invalid_key_store` for anything else
+ * @param answer the stored response, as JSON
+ * @default no response is stored
+ * @throws PayonceError `invalid_key_store` if the row is no operation
  */
 export function storedIn(request: string | null | undefined, answer?: string | null): StoredOperation {
   const row = { ...objectIn(request), ...(answer == null ? {} : { answer: objectIn(answer) }) };

@@ -17,7 +17,7 @@ type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** Default time limit of a wait, in milliseconds. Exceeds the time in which a payer's bank usually decides. */
 const WAIT_MS = 120_000;
-/** Maximum number of polls, more than fit into a wait of some minutes. */
+/** Maximum number of polls of one wait. A wait of some minutes makes fewer polls. */
 const MAX_POLLS = 1_000;
 
 /** Sends requests that are safe to repeat. */

@@ -41,8 +41,8 @@ const TIMEOUT_MS = 60_000;
 /** Time limit of one attempt, in milliseconds. The API's gateway responds within 29 s. */
 const ATTEMPT_MS = 30_000;
 /**
- * Maximum number of attempts, more than fit into a timeout of some minutes. This limit ends the loop even if the clock
- * stops.
+ * Maximum number of attempts. A timeout of some minutes allows fewer attempts; this limit ends the loop even if the
+ * clock stops.
  */
 const MAX_ATTEMPTS = 100;
 /** Retried statuses, which a gateway or proxy in front of the API may return. */

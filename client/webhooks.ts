@@ -4,7 +4,7 @@ import { PayonceError } from './errors.ts';
 export type WebhookEvent = components['schemas']['Event'];
 
 export interface WebhookOptions {
-  /** The endpoint's secrets (`whsec_…`). After a rotation, both the new and the previous secret. */
+  /** The endpoint's secrets (`whsec_…`): after a rotation, both the new and the previous secret. */
   readonly secrets: readonly string[];
   /**
    * Maximum difference between the timestamp of a webhook and this machine's clock, in either direction.
@@ -20,7 +20,7 @@ export interface WebhookOptions {
 
 type HeaderValues = Pick<Headers, 'get'> | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The type of a cryptographic key. It has no name that exists both in Node and in browsers. */
+/** The type of a cryptographic key. It is derived, because no name of this type exists both in Node and in browsers. */
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 const TOLERANCE_SECONDS = 300;

@@ -45,7 +45,7 @@ interface ActProps {
   readonly fixed?: Readonly<Record<string, unknown>>;
   /** Renders fields of the response before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
-  /** Called after the action, with its response. */
+  /** Called with the response after the action. */
   readonly done: (answer: unknown) => void;
   /** Called when the dialog closes after a refusal, because the screen may be outdated. */
   readonly refused?: () => void;
@@ -64,7 +64,7 @@ export function Act(props: ActProps) {
   const { name, role, because } = props;
   const { self } = useApi();
   const [key, setKey] = useState<string>();
-  // The browser reports late that a dialog was closed; the next dialog may be open by then.
+  // The browser may report the closing of a dialog only after the next dialog was opened.
   const closed = (own: string) => () => setKey((now) => (now === own ? undefined : now));
   const why = may(self, role) ? because : `Your role is ${self.role}; this action needs ${role}.`;
   const id = `why-${name.replaceAll(/\W+/g, '-')}`;

@@ -23,10 +23,12 @@ class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** The address of the API, relative to the page, so that it works under every host, stage and prefix. */
+/**
+ * The address of the API, resolved relative to the page, so that the console works under every host, stage and prefix.
+ */
 const ROOT = new URL('../', document.baseURI);
 
-/** Calls the API with the credential of one operator, which is only kept in memory. */
+/** Calls the API with the credential of one operator. The credential is kept in memory only. */
 export interface Api {
   readonly self: Schemas['OperatorSelf'];
   get<Answer>(path: string): Promise<Answer>;
@@ -90,7 +92,7 @@ async function request(address: URL, init: RequestInit) {
 
 /**
  * Parses a response, which may be from a gateway in front of the API.
- * @returns undefined when it is not JSON
+ * @returns undefined when the text is not JSON
  */
 function parsed(text: string): object | undefined {
   try {

@@ -17,7 +17,10 @@ export interface Filter {
   readonly isMoney?: true;
 }
 
-/** Shows a form whose values are stored in the address of the page, so that its results can be shared as a link. */
+/**
+ * Shows a form and stores the form's values in the address of the page, so that a link to this address shows the same
+ * results.
+ */
 export function Filters({
   screen,
   act,

@@ -17,7 +17,7 @@ interface Read<Answer> {
   readonly again: () => void;
 }
 
-/** Returns the API of the signed-in operator; for one tenant and mode, if given (`ten_desk/live`). */
+/** Returns the operator's API, or the API for one tenant and mode if `tenant` is given, for example `ten_desk/live`. */
 export function useApiOf(tenant: string | undefined): Api {
   const api = useApi();
   return useMemo(() => (tenant === undefined ? api : api.of(tenant)), [api, tenant]);
@@ -42,8 +42,8 @@ interface NumberedPage {
 }
 
 /**
- * Reads all pages of a path and combines them into one answer. `has_more` of the result means that there were too many
- * pages.
+ * Reads all pages of a path and combines them into one answer. `has_more` of the result is true if there were more than
+ * MAX_PAGES pages.
  */
 export function useWhole<Answer extends NumberedPage>(path: string): Read<Answer> {
   return useAsked(path, undefined, askWhole<Answer>);
@@ -61,7 +61,7 @@ async function askWhole<Answer extends NumberedPage>(api: Api, path: string): Pr
 
 /**
  * Runs a read and returns its state.
- * @param how the read; must be the same function at each rendering
+ * @param how the function that reads; must be the same function at each rendering
  */
 function useAsked<Answer>(
   path: string,

@@ -63,7 +63,7 @@ export async function leaveFor(provider: Provider): Promise<void> {
 /**
  * Exchanges the code in the provider's redirect for a token.
  *
- * @returns the token for the API: the access token, or the ID token when the API accepts tokens for the console itself
+ * @returns the token for the API: the access token, or the ID token if the API's audience is the console itself
  * @throws Error when the redirect does not belong to a sign-in of this tab
  */
 export async function tokenOf(provider: Provider, answer: URL, asked: Asked): Promise<string> {

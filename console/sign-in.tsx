@@ -7,8 +7,8 @@ import { type Provider, readProvider, redirectUri, takePendingSignIn } from './s
 const protocol = () => import('./provider.ts');
 
 /**
- * The redirect from the provider, if there was one. The code is immediately removed from the address and the browser's
- * history, and is used only once.
+ * The redirect from the provider, if there was one. The code in the redirect is immediately removed from the address
+ * and the browser's history, and is used only once.
  */
 let answer = new URLSearchParams(location.search).has('state') ? new URL(location.href) : undefined;
 const asked = answer === undefined ? undefined : takePendingSignIn();

@@ -28,7 +28,7 @@ export const DemoEnvironment = {
 /** The parameter with the callback address of the naive shop's processor. */
 export const SHOP_CALLBACK_PARAMETER = '/payonce-demo/callback-address';
 
-/** The path of the naive shop for callbacks, below its address. */
+/** Path of the naive shop's callback endpoint, relative to the shop's address. */
 export const SHOP_CALLBACK_PATH = '/callbacks';
 
 /**
@@ -38,11 +38,11 @@ export const SHOP_AT_ONCE = 10;
 
 export const SHOP_EVENT_SOURCE = 'naive-shop';
 
-/** Metadata that makes a function wait before this step of a payment, so that it can be killed there. */
+/** Metadata that makes a function wait before a step of a payment, so that the function can be killed at this step. */
 export const HOLD = { name: 'hold', acknowledgement: 'acknowledgement', publication: 'publication' } as const;
 /**
- * Wait before the acknowledgement, in milliseconds. Long enough for a poll every 100 ms, well below
- * RECEIPTS_TIMEOUT_SECONDS.
+ * Wait before the acknowledgement, in milliseconds. Long enough that a poll every 100 ms notices the wait, and well
+ * below RECEIPTS_TIMEOUT_SECONDS.
  */
 export const ACKNOWLEDGEMENT_HOLD_MS = 3_000;
 /**

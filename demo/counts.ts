@@ -5,26 +5,26 @@ import type { Scenario } from './scenarios.ts';
 import type { Side } from './side.ts';
 import type { Counts } from './verdict.ts';
 
-/** A payment whose results are counted for a scenario. An expected count of 0 cannot be waited for. */
+/** A payment whose results are counted for a scenario. If the expected count is 0, there is no result to wait for. */
 export interface Subject extends Pick<Scenario, 'moves' | 'deliveries' | 'expected'> {
   readonly payment: string;
 }
 
 const POLL_INTERVAL_MS = 250;
-/** Interval of the counts that are only shown, in milliseconds. */
+/** Interval between two counts that are only displayed, in milliseconds. */
 const SHOWN_INTERVAL_MS = 500;
 /** Time in milliseconds after which unchanged counts are final. An event reaches its consumer within a second. */
 const QUIET_MS = 2_500;
 /**
- * Time in milliseconds after which counts that must be 0 are final. It is longer, because an event may still be in
- * transit.
+ * Time in milliseconds after which counts that must be 0 are final. Longer than QUIET_MS, because an event may still be
+ * in transit.
  */
 const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
 
 /**
- * Counts the results at the owners of the data, once all counts are stable.
+ * Waits until all counts are stable, and returns them. Each count is read from the owner of the data.
  *
- * @param endedMs end of the failure, by the clock of `performance`
+ * @param endedMs time at which the failure ended, by the clock of `performance`
  */
 export async function countAtRest(side: Side, subject: Subject, endedMs: number): Promise<Counts> {
   const begunMs = performance.now();
@@ -62,8 +62,8 @@ export async function countRepeatedly(
 }
 
 /**
- * Returns the counts when the wait has ended.
- * @throws Error when the failure did not happen, so that the counts would prove nothing
+ * Returns the counts after the maximum wait.
+ * @throws Error if the event was not delivered again, because the counts would then prove nothing
  */
 function lateCounts({ counts, deliveries }: Found, subject: Subject): Counts {
   if (counts.events > 0 && deliveries < (subject.deliveries ?? 1)) {

@@ -30,7 +30,7 @@ const OUTPUT = resolve(import.meta.dirname, '..', 'dist', `demo-${process.pid}`)
 const FUNCTIONS = ['naive-shop', 'naive-receipts', 'payonce-receipts'] as const;
 type FunctionName = (typeof FUNCTIONS)[number];
 
-/** Timeout of the shop's function, longer than its timeout for the processor. */
+/** Timeout of the shop's function, longer than the shop's timeout for calls to the processor. */
 const SHOP_TIMEOUT = Duration.seconds(20);
 /** Visibility timeout, short to keep the demonstration fast. */
 const REDELIVERED_AFTER = Duration.seconds(RECEIPTS_TIMEOUT_SECONDS + 1);

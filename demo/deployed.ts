@@ -68,7 +68,7 @@ const DELETION_POLL_SECONDS = 0.1;
 export async function removeDemo(aws: LocalAws): Promise<void> {
   const config = accessTo(aws);
   const client = new CloudFormationClient(config);
-  // The processor's stack imports from the other one, so it is deleted first.
+  // The processor's stack imports values from the demonstration's stack, so it is deleted first.
   for (const name of [DemoStackName.processor, DemoStackName.demo]) {
     await client.send(new DeleteStackCommand({ StackName: name }));
     const patience = {

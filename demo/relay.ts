@@ -7,7 +7,7 @@ import { startUnderKeeper, stopKept } from '../local/kept-process.ts';
 
 const PROGRAM = join(import.meta.dirname, 'stopped-relay.ts');
 
-/** Payonce's relay, which can be stopped. It starts again at the latest when this process ends. */
+/** Payonce's relay, which can be stopped. A stopped relay restarts when this process ends, or earlier. */
 export class StoppableRelay {
   readonly #access: EmulatorAccess;
   #start: (() => Promise<void>) | undefined;
@@ -41,7 +41,7 @@ export class StoppableRelay {
   }
 
   /**
-   * Restarts the relay. Does nothing when it is not stopped.
+   * Restarts the relay. Does nothing if the relay is running.
    * @throws Error when the relay could not be restarted
    */
   async start(): Promise<void> {

@@ -32,9 +32,9 @@ export class Runner {
   #running: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param directory of the CDK's files
+   * @param directory the directory for the CDK's files
    * @param demo the naive shop, if it is already deployed
-   * @default it is deployed here, and removed at the end
+   * @default this runner deploys the naive shop, and removes it at the end
    */
   constructor(aws: LocalAws, directory: string, demo?: DeployedDemo) {
     this.#aws = aws;
@@ -44,7 +44,9 @@ export class Runner {
     this.#ended.promise.catch(() => undefined);
   }
 
-  /** Causes each failure on both sides, one after the other. @throws Error when a failure could not be caused */
+  /**
+   * Causes each failure on the naive side and then on Payonce's side. @throws Error when a failure could not be caused
+   */
   run(scenarios: readonly Scenario[], watch: Watch): Promise<readonly Finding[]> {
     const findings = this.#run(scenarios, watch);
     this.#running = findings.catch(() => undefined);
@@ -65,7 +67,7 @@ export class Runner {
     return this.#demo;
   }
 
-  /** Ends the current run, if any, and removes the naive shop if it was deployed here. */
+  /** Ends the current run, if any, and removes the naive shop if this runner deployed it. */
   async end(): Promise<void> {
     this.#ended.reject(new Error('the lab was stopped'));
     await this.#running;
@@ -100,10 +102,10 @@ const SIDES = [
 const LAST_TURN = 3;
 
 /**
- * Runs every scenario on both sides, waits until all counts are stable, and returns them.
+ * Runs every scenario on both sides, waits until all counts are stable, and returns the counts.
  *
  * @param step called with a description of each step
- * @param caused called with the subject to count on a side, once the failure was caused there
+ * @param caused called after the failure was caused on a side, with the subject to count on that side
  */
 export async function sideBySide(
   sides: Sides,
@@ -146,16 +148,16 @@ interface Failure {
 }
 
 /**
- * Maximum attempts to cause a failure in time. A slow charge takes seconds and is polled every 20 ms, so even a busy
- * machine is in time at some attempt.
+ * Maximum number of attempts to cause a failure before the response arrives. A slow charge takes seconds and is polled
+ * every 20 ms, so one of the attempts succeeds even on a busy machine.
  */
 const MAX_ATTEMPTS = 20;
 
 /**
- * Causes a failure on one side. Uses a fresh key for each attempt, until one is in time.
+ * Causes a failure on one side. Retries with a fresh key while the response arrives before the failure.
  *
  * @param name part of the idempotency keys
- * @throws Error when the failure could not be caused, or was always too late
+ * @throws Error when the failure could not be caused, or every response arrived before the failure
  */
 export async function causeFailure(side: Side, scenario: Scenario, name: string): Promise<Failure> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {

@@ -25,8 +25,8 @@ export interface Scenario extends Trouble {
    */
   readonly isOnlyInLab?: true;
   /**
-   * True if a Kafka event requests the payment. Its id replaces the key.
-   * @default an HTTP request
+   * True if a Kafka event requests the payment. The event's id replaces the idempotency key.
+   * @default false: an HTTP request
    */
   readonly isByEvent?: true;
   /**

@@ -114,7 +114,7 @@ export class Side {
     await this.#control('POST', `/control/charges/${charge.id}/dispute`, {});
   }
 
-  /** Makes the next request that charges, or that changes a charge, take effect without a response. */
+  /** Lets the processor execute the next charge, or the next change of a charge, without sending a response. */
   async withSilentProcessor<Result>(
     calls: 'failures' | 'change-failures',
     use: () => Promise<Result>,

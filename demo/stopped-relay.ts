@@ -1,6 +1,6 @@
 /**
- * Stops Payonce's relay, and restarts it when this process is asked to end. The keeper asks it when the parent process
- * ends, even if the parent is killed, so a relay never stays stopped.
+ * Stops Payonce's relay, and restarts it when the keeper asks this process to end. The keeper does so when the parent
+ * process ends, even if the parent is killed, so a relay never stays stopped.
  *
  *   node demo/stopped-relay.ts <function of the relay>
  */

@@ -1,4 +1,7 @@
-/** The counts of one scenario on one side, each from the owner of the data. Exactly once means that all are 1, or 0 where the processor refuses. */
+/**
+ * The counts of one scenario on one side, each from the owner of the data. Exactly once means that all counts are 1, or
+ * all are 0 if the processor must refuse.
+ */
 export interface Counts {
   /** Number of charges or refunds in the processor's list. */
   readonly atProcessor: number;
@@ -34,7 +37,7 @@ export function isExact(counts: Counts, trouble: Pick<Trouble, 'expected'>): boo
   return Object.values(counts).every((count) => count === expected);
 }
 
-/** Returns `once`, `nothing` where the processor refuses, or every count that differs. */
+/** Returns `once`, or `nothing` if the processor must refuse; otherwise every count that is not as expected. */
 export function verdict(counts: Counts, trouble: Pick<Trouble, 'moves' | 'expected'>): string {
   const { moves, expected = 1 } = trouble;
   if (isExact(counts, trouble)) return expected === 1 ? 'once' : 'nothing';

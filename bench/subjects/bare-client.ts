@@ -2,5 +2,5 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 
 const client = new DynamoDBClient({});
 
-/** Keeps the client in the bundle. */
+/** Makes the bundler keep the client. */
 export const handler = () => client;

@@ -3,7 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { ACKNOWLEDGEMENT_HOLD_MS, HOLD, paymentPartition, ReceiptRow } from '../contract.ts';
 
-/** An event as delivered to a consumer. Both consumers are counted by the rows written for it. */
+/**
+ * An event as delivered to a consumer. Each consumer writes rows for the event, and the demonstration counts these
+ * rows.
+ */
 export interface Delivery {
   readonly eventId: string;
   readonly type: string;

@@ -75,7 +75,7 @@ async function makeCharge(key: string, order: Order) {
   return callProcessor('/charges', { ...order, capture: 'automatic', metadata });
 }
 
-/** Charges each record of a batch. The offset records the progress; it is committed when this returns. */
+/** Charges each record of a batch. The offset records the progress, and is committed when this function returns. */
 async function consume({ records }: MSKEvent): Promise<APIGatewayProxyResult> {
   for (const { value } of Object.values(records).flat()) {
     const text = Buffer.from(value, 'base64').toString('utf8');

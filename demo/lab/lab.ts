@@ -40,7 +40,7 @@ export class Lab {
     return this.#runs.find((run) => run.id === id);
   }
 
-  /** Begins a run in the background. If it fails, it is reported as failed, and the next run can begin. */
+  /** Begins a run in the background. A run that fails is reported as failed and does not block the next run. */
   begin(troubleId: string): LabRun | LabRefusal {
     const scenario = this.#options.scenarios.find(({ id }) => id === troubleId);
     if (scenario === undefined) {

@@ -19,7 +19,7 @@ interface LabServerOptions {
   readonly port: number;
   /**
    * The naive shop, if it is already deployed.
-   * @default it is deployed for the first scenario, and removed at the end
+   * @default the lab deploys the naive shop for the first scenario, and removes it at the end
    */
   readonly demo?: DeployedDemo;
 }

@@ -21,11 +21,11 @@ interface Refusal {
  *   POST /lab/runs         { "trouble": "<id>" } → 202 LabRun | 404 unknown_trouble | 409 lab_is_busy
  *   GET  /lab/runs/{id}    LabRun, to be polled while its state is `running`
  *
- * Other pages in the same browser cannot use it: the host must be a loopback host, to prevent DNS rebinding; requests
- * of pages must have the lab's own origin; and other sites can only link to the page.
+ * Other pages in the same browser cannot use the lab: the host must be a loopback host, to prevent DNS rebinding;
+ * requests that a page sends must have the lab's own origin; and other sites can only link to the lab's page.
  *
- * @param folder of the built page
- * @param port on which it is served
+ * @param folder the folder of the built page
+ * @param port the port on which the lab is served
  */
 export function labServer(lab: Lab, folder: string, port: number): (request: Request) => Promise<Response> {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];

@@ -14,7 +14,7 @@ new Command('npm run generate')
   .parse();
 mkdirSync(FOLDER, { recursive: true });
 writePages(new URL('docs/', FOLDER));
-// The file must exist: the captured handlers are checked against the documents, which contain the examples.
+// Capturing the examples loads the API documents, which import this file, so the file must exist.
 if (!existsSync(EXAMPLES)) writeFileSync(EXAMPLES, '{ "operations": {}, "problems": {} }\n');
 const { captureExamples } = await import('../../test/api-docs/capture-examples.ts');
 writeFileSync(EXAMPLES, await captureExamples());

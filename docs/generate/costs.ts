@@ -29,7 +29,7 @@ const PLAIN = { 'payonce:sandbox': 'false' };
 interface Option {
   readonly what: string;
   readonly context: Readonly<Record<string, string>>;
-  /** Further charges by use. */
+  /** Text about usage-based costs. */
   readonly used: string;
 }
 
@@ -196,7 +196,7 @@ Standard-IA costs less than half for storage and a quarter more for requests: it
 more than half of its requests.`;
 }
 
-/** Requests to KMS, metrics and process starts. */
+/** Costs by use: KMS requests, metrics and process starts. */
 function byUse(templates: readonly StackTemplate[]): string {
   const keyRequests = lineOf('keyRequest', tableGrants(templates, false) * KEY_READS);
   return `Tables use the AWS managed key of DynamoDB: about one request in five minutes for each table that a function uses. Under

@@ -20,14 +20,14 @@ export interface Finding {
 export const FINDINGS = read('findings') as readonly Finding[];
 const REACHED = read('reached') as Reached;
 const ROWS: ReadonlyMap<string, HuntRow> = new Map(readHuntRows().map((row) => [row.mutant, row]));
-/** Oracles that found fewer faults are counted together. */
+/** Oracles that found fewer faults than this share one line. */
 const FAULTS_OF_A_ROW = 3;
 
 function read(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../proof/${name}.json`, import.meta.url), 'utf8'));
 }
 
-/** docs/proof/planted-faults.md with its counts made again from the files of docs/proof. */
+/** Returns docs/proof/planted-faults.md with the counts regenerated from the files of docs/proof. */
 export function proofPage(page: string): string {
   return wrapMarkdown(fill(page, { mutants, oracles, survivors, coverage }));
 }
@@ -44,7 +44,10 @@ function resultOf(mutant: Mutant): Result {
   return ROWS.get(mutant.name)?.story === undefined ? 'not found' : 'a story only';
 }
 
-/** Median of the series of histories. Undefined unless more than half of the series found the fault. */
+/**
+ * Median number of histories until a series found the fault. Undefined unless more than half of the series found the
+ * fault.
+ */
 function histories({ name }: Mutant): number | undefined {
   const { histories: counts = [] } = ROWS.get(name)?.random ?? {};
   return counts[Math.floor(counts.length / 2)] ?? undefined;
@@ -124,7 +127,7 @@ function share(kind: 'cell' | 'fault' | 'act'): readonly [string, string] {
   return [String(all.length), String(reached.length)];
 }
 
-/** A row for each reason, and one for each item that can be reached but was not. */
+/** Returns a row per reason for unreachable items, and a row per reachable item that was missed. */
 function missed(kind: 'cell' | 'fault'): readonly (readonly [string, string])[] {
   const { unreachable, never } = sorted(kind, REACHED);
   const reasons = [...Map.groupBy(unreachable, ({ why }) => why)];

@@ -17,7 +17,7 @@ writeFileSync(PROTOCOL, processorProtocol());
 writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));
 const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');
 writeFileSync(COUNTED, `${JSON.stringify(await countPaths(), null, 2)}\n`);
-// Imported only now, because the module reads the counts.
+// Imported after the counts are written, because this module reads them.
 const { costsPage } = await import('./costs.ts');
 const synthesize = async (context: Readonly<Record<string, string>>) => [...synthesizedStacks(context).values()];
 writeFileSync(COSTS, await costsPage(synthesize));

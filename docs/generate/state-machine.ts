@@ -53,8 +53,8 @@ function disputes(): string {
 }
 
 /**
- * One row for all states in which a fact has the same effect, in the order of the states. States in which a fact has no
- * effect have no row, except for a fact without any effect.
+ * Renders a table in which all states with the same effect of a fact share one row, in the order of the states. A state
+ * in which the fact has no effect has no row, unless the fact has no effect in any state.
  */
 function stateTable(head: readonly string[], table: Table, labelOf: (factKind: string) => string): string {
   const rows = Object.entries(table).flatMap(([factKind, cells]) => {

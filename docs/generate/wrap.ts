@@ -1,7 +1,7 @@
 /** Maximum length of a line of prose in a document, in characters. Tables, code and images may be longer. */
 const MAX_LINE = 120;
 
-/** Wraps the paragraphs and list items of a Markdown text that have too long lines. Other parts stay unchanged. */
+/** Wraps those paragraphs and list items of a Markdown text that contain too long lines. Other parts stay unchanged. */
 export function wrapMarkdown(text: string): string {
   return partsOf(text).map(wrapped).join('\n').replaceAll(CODE, '');
 }

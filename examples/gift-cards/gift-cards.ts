@@ -11,9 +11,9 @@ import { Webhook } from 'standardwebhooks';
 
 export interface GiftCardsOptions {
   readonly database: DatabaseSync;
-  /** `whsec_` and the value of the secret `ProcessorSigningKey`, which authenticates callers. */
+  /** `whsec_` followed by the value of the secret `ProcessorSigningKey`, which authenticates callers. */
   readonly signingKey: string;
-  /** Payonce's address for callbacks, and `whsec_` with a value of the secret `ProcessorCallbackSecret`. */
+  /** Payonce's address for callbacks, and `whsec_` followed by a value of the secret `ProcessorCallbackSecret`. */
   readonly callbacks: { readonly url: string; readonly secret: string };
   readonly livemode: boolean;
 }
@@ -92,7 +92,7 @@ function rowsIn(database: DatabaseSync) {
         .run(amount, card, currency).changes === 1,
     /**
      * Returns an amount to a card.
-     * @throws Error when the card no longer exists, so that the change is not made
+     * @throws Error when the card no longer exists, which rolls back the change
      */
     giveBack: (card: string, amount: number) => {
       const { changes } = database.prepare('UPDATE cards SET balance = balance + ? WHERE id = ?').run(amount, card);

@@ -53,8 +53,8 @@ function purchasesIn(database: DatabaseSync) {
       return storedIn(stored, answer);
     },
     /**
-     * Writes the response together with its status, and only once, because a webhook may have reported a newer status
-     * since.
+     * Writes the response and the status only if no response is stored, because a webhook may have reported a newer
+     * status since the first response.
      */
     keepAnswer: ({ operation }: StoredRequest, answer: StoredAnswer) => {
       const value = JSON.parse(answer.body) as Partial<Order> & { readonly order?: Order };
@@ -119,11 +119,12 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
     // `order.completed` and `order.canceled` end a purchase. Before that, the order may be in review or reopened.
     const order = event.data.object as Order;
     if (order.object !== 'order') return c.body(null, 204);
-    // Events can arrive more than once, and in any order; only a newer one counts.
+    // Events can arrive more than once, and in any order; only a higher sequence changes the purchase.
     database
       .prepare('UPDATE purchases SET status = ?, sequence = ? WHERE order_id = ? AND sequence < ?')
       .run(STATUS[order.status] ?? 'pending', event.sequence, order.id, event.sequence);
-    // Until the response of a purchase is stored, its order is unknown. Payonce redelivers the event.
+    // Until the response is stored, the shop does not know the purchase's order, so 503 makes Payonce redeliver the
+    // event.
     const known = database.prepare('SELECT 1 FROM purchases WHERE order_id = ?').get(order.id);
     return known === undefined ? c.text('not known yet', 503) : c.body(null, 204);
   });

@@ -9,7 +9,7 @@ const HASHED = /^[\w-]+\.(?<ending>js|css)$/;
 const TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
 
 /**
- * Returns the headers of the page and of the files that it reads first. The page may load only files of this origin,
+ * Returns the headers of the console's page and of the sign-in settings. The page may load only files of this origin,
  * and call only the API at this origin and the identity provider, if there is one.
  */
 export function headersOfConsole(signIn: ConsoleSignIn | undefined) {

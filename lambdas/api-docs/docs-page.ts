@@ -1,8 +1,8 @@
 /**
- * The page that renders the API's description. All of its files are served by this function, and all addresses are
- * relative, so that it works under every host, stage and prefix.
+ * The page that renders the API's description. This function serves all files of the page, and all addresses are
+ * relative, so that the page works under every host, stage and prefix.
  *
- * @param base from the page's own address to its assets: `docs/` for `/docs`, empty for `/docs/`
+ * @param base relative path from the page's own address to the assets: `docs/` for `/docs`, empty for `/docs/`
  */
 export function docsPage(base: 'docs/' | ''): string {
   return `<!doctype html>

@@ -27,11 +27,11 @@ const CACHED = { 'cache-control': 'public, max-age=3600', vary: 'Accept-Encoding
 const PAGE_HEADERS = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
 
 /**
- * Serves the API's description, the page that shows it, and the console for operators. It needs no key, knows no secret
- * and reads no table.
+ * Serves the API's description, the page that shows it, and the console for operators. The handler needs no key, knows
+ * no secret and reads no table.
  *
  * @param listAssets lists the names of the files in `console/assets`
- * @param signIn the sign-in of operators to the console with a provider; absent when they use keys
+ * @param signIn the identity provider with which operators sign in to the console; absent when operators use keys
  */
 export function documentsApi(
   readAsset: ReadAsset,
@@ -80,7 +80,7 @@ export function documentsApi(
     const asked = findRoute(request.path[0] === 'console' ? await allDocuments() : documents, request);
     if (asked.kind === 'refused') return gatewayResult(asked.handled.answer, request);
     const document = asked.route;
-    // The addresses in the page are relative to its folder.
+    // Relative addresses in the page need a path that ends with a slash.
     if (document.path === '/console' && !event.path.endsWith('/')) {
       return gatewayResult({ status: 308, headers: { location: 'console/' }, body: '' }, request);
     }

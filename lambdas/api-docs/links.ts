@@ -13,7 +13,7 @@ interface Placed {
   readonly operation: Described;
 }
 
-/** Collections of the ids that these operations return, where the path names a different collection. */
+/** Collections of the ids that operations return, for those operations whose path names a different collection. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',
   testWebhook: 'deliveries',
@@ -23,9 +23,9 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 const WITHOUT_LINK = ['redriveQueue'];
 
 /**
- * Adds a link (OpenAPI 3.1, "Link Object") from each response that contains an id to the operations that accept it, for
- * example from a new refund or a list of refunds to `GET /v1/refunds/{id}`. Operations are linked only if they need the
- * same kind of key.
+ * Adds a link (OpenAPI 3.1, "Link Object") from each response that contains an id to the operations that accept the id,
+ * for example from a new refund or a list of refunds to `GET /v1/refunds/{id}`. Two operations are linked only if they
+ * need the same kind of key.
  */
 export function withLinks(paths: ZodOpenApiPathsObject): ZodOpenApiPathsObject {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
@@ -71,8 +71,8 @@ function idOf({ method, operation }: Placed): string | undefined {
 }
 
 /**
- * Reports whether the response's id is the last id in the path of the other operation, and the ids before it are those
- * of its own path.
+ * Reports whether the id in the response of `from` is the last id in the path of `to`, and all earlier ids in the path
+ * of `to` are in the path of `from`.
  */
 function leadsTo(from: Placed, to: Placed): boolean {
   const { operationId } = to.operation;

@@ -32,7 +32,7 @@ export const openApiDocument = createDocument(
         'problem details (RFC 9457) with a stable `code`. Clients must ignore unknown fields.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Relative to the address of this document, so that it holds for every host and stage.
+    // Relative to the address of this document, so that the description is correct for every host and stage.
     servers: [{ url: '..' }],
     security: [{ apiKey: [] }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),

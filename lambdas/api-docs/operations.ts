@@ -85,8 +85,8 @@ function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
 }
 
 /**
- * Returns the schema of the key header. It is optional if there are dry runs, because a schema cannot make a header
- * depend on the body.
+ * Returns the schema of the key header. The header is optional if the operation has dry runs, because a schema cannot
+ * make a header depend on the body.
  */
 function keyOf({ key: [thing, promise, more = ''], dryRuns }: KeyedOperation): z.ZodType {
   if (!dryRuns) return idempotencyKey(thing, promise, more);
@@ -124,7 +124,7 @@ function signed(operation: SignedDocs): ZodOpenApiOperationObject {
 
 /**
  * Describes the parameters of an operation.
- * @param headers in addition to the header of operators
+ * @param headers headers in addition to the tenant header of operators
  */
 function params(operation: Operation, headers: z.ZodRawShape = {}): Pick<ZodOpenApiOperationObject, 'requestParams'> {
   const ofTenant = isForTenant(operation) ? { 'Payonce-Tenant': payonceTenant } : {};

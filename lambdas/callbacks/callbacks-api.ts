@@ -22,7 +22,10 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly telemetry: Telemetry;
 }
 
-/** Receives an event of a processor. The caller is a processor that this deployment calls, in one mode. */
+/**
+ * Receives an event of a processor. The route identifies the caller: a processor that this deployment calls, and the
+ * mode.
+ */
 export const postCallback = signed({
   path: '/callbacks/{processor}/{mode}',
   handle: async (call: SignedCall<CallbacksApiTools, ConfiguredSource>) => {

@@ -3,8 +3,8 @@ import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
 /**
- * Derives the id of the operation that records a processor's event. Every delivery of the event, at any address, has
- * the same id.
+ * Derives the id of the operation that records a processor's event. All deliveries of the event, to any address, have
+ * the same operation id.
  */
 export function callbackOperation(digest: Digest, source: string, eventId: string): OperationId {
   return `${OperationPrefix.callback}${derivedCharacters(digest, ['callback', source, eventId])}` as OperationId;

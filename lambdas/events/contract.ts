@@ -78,7 +78,7 @@ export const RELAY_ATTEMPTS = 20;
 /**
  * Age, in seconds, after which events that the bus does not accept are left to the job `republish-events`. Longer than
  * most outages, because the relay catches up faster than the job. Half of the total duration of the relay's attempts,
- * so that no event is parked.
+ * so that no event is parked merely because it waited.
  */
 export const RELAY_MAX_AGE_SECONDS = 90 * 60;
 
@@ -97,7 +97,7 @@ export interface RepublishAnswer {
   readonly published: number;
   /** The number of events that cannot be read or that the bus refuses permanently. The log names them. Absent when 0. */
   readonly unpublishable?: number;
-  /** The start of the next request. Absent when the range is complete. */
+  /** Start of the next request's range. Absent when the range is complete. */
   readonly nextMs?: number;
 }
 
@@ -116,7 +116,10 @@ export interface RedriveAnswer {
 /** Time budget of the function for one request, in seconds. After this time, the response says where to continue. */
 export const REPUBLISH_RUN_SECONDS = 45;
 
-/** Time budget of the function for one parked message, in seconds. The rest of the range is parked again. */
+/**
+ * Time budget of the function for one parked message, in seconds. After this time, the rest of the message's range is
+ * parked again.
+ */
 export const REDRIVE_PARKED_SECONDS = 9 * 60;
 
 /** The function's timeout in seconds. It leaves time to finish the publication in progress. */

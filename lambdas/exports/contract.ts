@@ -16,7 +16,7 @@ export const FILE_DAYS = 7;
 /** Time limit of one execution of the writer, in seconds. */
 export const EXPORT_WRITER_TIMEOUT_SECONDS = 300;
 /**
- * Time after which the writer begins no further part of the file and starts the next execution, in seconds. It
- * continues reading for up to a minute to fill the current part.
+ * Time after which the writer begins no further part of the file and starts the next execution, in seconds. The writer
+ * may read for up to another minute to fill the current part.
  */
 export const EXPORT_WRITER_BEGINS_SECONDS = 120;

@@ -24,10 +24,10 @@ export type CommissionEvent =
   | (OrderEvent & { readonly event: { readonly data: { readonly object: CommissionedOrder } } });
 
 /**
- * Updates the affiliate's commission. It is `pending` when an order is placed, and `locked` when its payment is paid. A
- * partial refund reduces it. A canceled order, a full refund or a lost dispute makes it `canceled`. A failed refund
- * locks it again. An order has one commission, for the first payment whose event is processed. (An order that Payonce
- * processes has only one payment.)
+ * Updates the affiliate's commission. The commission is `pending` when an order is placed, and `locked` when the
+ * order's payment is paid. A partial refund reduces the commission. A canceled order, a full refund or a lost dispute
+ * makes it `canceled`. If a refund fails, the commission is `locked` again. An order has one commission, for the first
+ * payment whose event is processed. (An order that Payonce processes has only one payment.)
  *
  * @throws RetryableError, AmbiguousError from the store: the event must be delivered again
  */
@@ -86,8 +86,8 @@ export function writesOfDecision(decided: Commission, read: Pick<Commission, 'se
 }
 
 /**
- * Lists the writes of a commission after an event. Every event queues the commission, even a canceled one, until it is
- * decided from the Ledger, because after an erasure no later event names the commission.
+ * Lists the writes of a commission after an event. Every event keeps the commission in the queue, even a canceled one,
+ * until the commission is decided from the Ledger, because no event after an erasure names the commission.
  */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;

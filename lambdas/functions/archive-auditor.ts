@@ -33,8 +33,8 @@ import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
 
 /**
- * Lists the new objects of the archive each hour, verifies a part of it, and records the findings. A failed run is
- * retried: it finds its existing manifest and verifies again.
+ * Lists the new objects of the archive each hour, verifies a part of the archive, and records the findings. The retry
+ * of a failed run finds the manifest that the run wrote, and verifies again.
  */
 export const handler = idempotently(
   { unit: 'the manifest of an hour', record: 'its object in the archive, which is named after its number' },

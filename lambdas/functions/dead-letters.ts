@@ -55,8 +55,8 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
     if (delayed !== undefined) {
       const deadLetter = readDeadLetter(delayed.body);
       if (deadLetter === undefined) {
-        // An operator redrove a dead letter that has another version or was not written by Payonce. It waits for
-        // another action.
+        // An operator redrove a dead letter that has another version or was not written by Payonce. Park the dead
+        // letter until an operator acts again.
         await unreadable.park({ body: delayed.body, reason: UNREADABLE, detail: delayed.messageId });
         telemetry.run('last rung', {}, { result: UNREADABLE });
         return { batchItemFailures: [] };

@@ -77,7 +77,10 @@ async function paymentJobs(
   const partiesConfig = readPartiesConfig(platform.variables);
   const pacing = { clock, entropy, retention };
   const telemetry = standardTelemetry(NAME, instruments);
-  /** A row that this code cannot parse stays in its queue and is reported at every read, for an operator. */
+  /**
+   * Reports a row that this code cannot parse. The row stays in its queue, so every read reports it to the operator
+   * again.
+   */
   const unreadable = (error: unknown): void => {
     telemetry.fault(NAME, error);
     telemetry.run('resolve unreadable', {}, { unreadable: 1 });

@@ -88,10 +88,10 @@ type Admission<AnyCaller> =
   | { readonly kind: 'authenticated'; readonly caller: AnyCaller };
 
 /**
- * Identifies the caller of a route and checks its rights.
+ * Identifies the caller of a route and checks the caller's rights.
  *
  * @param authorization values of the `Authorization` header
- * @param request for credentials that are valid at one path, or for one tenant
+ * @param request the request, for credentials that are valid only at one path or for one tenant
  */
 export type Admit<AnyCaller, Entry> = (
   authorization: readonly string[],
@@ -125,8 +125,9 @@ export type RoutePath = Pick<RouteBy<never, never>, 'method' | 'path'>;
 /**
  * Creates an API with these routes for callers with an API key.
  *
- * @param paths the routes of all functions at the same paths, in the order in which `Allow` lists their methods
- * @default these routes
+ * @param paths the routes at the same paths, including routes of other functions, in the order in which `Allow` lists
+ * their methods
+ * @default `routes`
  */
 export function authenticatedApi<Tools>(
   routes: readonly Route<Tools>[],
@@ -171,7 +172,7 @@ export function apiFor<Tools, AnyCaller extends Limited, Entry extends RouteBy<T
  * Responds to every request and writes one log line for each. It catches all faults and bugs: the caller gets a problem
  * without internals, and the log gets the error.
  *
- * @param route logged until a route is matched
+ * @param route the route name that is logged until a route is matched
  */
 export function answering(
   { clock, telemetry }: Pick<ApiTools, 'clock' | 'telemetry'>,
@@ -283,8 +284,9 @@ async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<
 }
 
 /**
- * Counts the request against the limit of its tenant, before anything is claimed or stored for it. Operators have no
- * limit. If the limits cannot be read, requests are not refused, because the tables that they need may be available.
+ * Counts the request against the limit of its tenant, before anything is claimed or stored for the request. Operators
+ * have no limit. If the limits cannot be read, requests are not refused, because the tables that the requests need may
+ * be available.
  */
 async function refuseOverLimit(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },

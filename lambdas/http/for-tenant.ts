@@ -43,7 +43,7 @@ export async function forTenant(
     tenant,
   }: {
     readonly operators: OperatorsForTenants | undefined;
-    /** The minimum role for the route. Without one, the route refuses operators. */
+    /** The minimum role for the route. Undefined if the route refuses operators. */
     readonly role: Role | undefined;
     /** Values of the header `payonce-tenant`. */
     readonly tenant: readonly string[];

@@ -2,7 +2,7 @@ import type { APIGatewayProxyResult } from 'aws-lambda';
 
 /** A request from a REST API, with its single-value and multi-value maps merged. */
 export interface GatewayRequest {
-  /** The gateway's request id, which its access log also has. */
+  /** The gateway's request id, which is also in the gateway's access log. */
   readonly requestId: string;
   readonly method: string;
   /** Relative reference from the request's address to the root of the API, for example `../` for `/v1/payments`. */
@@ -11,9 +11,9 @@ export interface GatewayRequest {
   readonly path: readonly string[];
   /** Returns all distinct values of a header. The name must be in lower case. */
   readonly header: (name: string) => readonly string[];
-  /** All distinct values of each header, by its name in lower case. */
+  /** All distinct values of each header, keyed by the header's name in lower case. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** All distinct values of each query parameter, by its name as sent. */
+  /** All distinct values of each query parameter, keyed by the parameter's name as sent. */
   readonly query: ReadonlyMap<string, readonly string[]>;
   readonly body: string;
   readonly isBase64Encoded: boolean;

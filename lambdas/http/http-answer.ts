@@ -41,10 +41,10 @@ export function faultAnswer(error: unknown, requestId: string): Answer {
 }
 
 /**
- * The answer in the gateway's format, with the headers of every answer. Answers name an object by its path from the
- * root of the API. The caller receives it relative to the address of its request, because only the caller knows the
- * host, the stage and the base path. An absolute address would be wrong behind another domain, and a stored answer would
- * keep it.
+ * Converts an answer to the gateway's format and adds the headers that every answer has. An answer refers to an object
+ * by the object's path from the root of the API. The caller receives this path relative to the address of the request,
+ * because only the caller knows the host, the stage and the base path. An absolute address would be wrong behind
+ * another domain, and would remain in stored answers.
  */
 export function gatewayResult(
   answer: Answer,

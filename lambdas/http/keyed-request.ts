@@ -64,8 +64,8 @@ export function fingerprintOfSent(
 }
 
 /**
- * Reads the body of a request with `"dry_run": true`. Nothing is stored for it, so it needs no key and does not use one
- * up: the same key can be sent with the request that takes effect.
+ * Reads the body of a request with `"dry_run": true`. Nothing is stored for a dry run, so the request needs no key. A
+ * key that it contains is not used up: the request that takes effect can contain the same key.
  *
  * @returns undefined when the request is not a dry run
  */

@@ -3,8 +3,8 @@ import type { Parsed } from './problems.ts';
 import { refused, valid } from './problems.ts';
 
 /**
- * Maximum nesting depth of a body. Valid bodies have three levels. The margin lets a mistake reach the schema's more
- * specific message.
+ * Maximum nesting depth of a body. Valid bodies have three levels. The margin lets the schema report slightly deeper
+ * bodies, with a more specific message.
  */
 const MAX_DEPTH = 16;
 
@@ -68,7 +68,7 @@ function stringFault(literal: string, siblings: Set<string> | undefined): string
   if (!text.isWellFormed()) return 'A string has a lone surrogate, which is no Unicode character.';
   if (text.includes('\0')) return 'A string has a NUL character.';
   if (siblings === undefined) return undefined;
-  // JavaScript can interpret it as the prototype instead of a key.
+  // JavaScript can interpret `__proto__` as the prototype instead of a key.
   if (text === '__proto__') return 'The key __proto__ is not allowed.';
   if (siblings.has(text)) return 'An object has the same key twice.';
   siblings.add(text);

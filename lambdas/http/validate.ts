@@ -96,8 +96,8 @@ function validate<Value>(
 }
 
 /**
- * Reports whether the field is inside an object, where the caller can choose the names, as in metadata. Only `param`
- * repeats such names.
+ * Reports whether the field is inside an object in which the caller chooses the field names, as in metadata. Only
+ * `param` repeats names that the caller chose.
  */
 function isOwnName([field]: readonly PropertyKey[], input: JsonObject): boolean {
   const value = typeof field === 'string' && Object.hasOwn(input, field) ? input[field] : undefined;

@@ -54,7 +54,7 @@ export interface IntakeSettings {
 }
 
 /**
- * Maximum number of requests of one execution. They are processed concurrently, each within the time limit of one
- * request.
+ * Maximum number of requests that one execution of the function receives. It processes them concurrently, each within
+ * the time limit of one request.
  */
 export const REQUESTS_AT_ONCE = 10;

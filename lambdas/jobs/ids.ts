@@ -4,7 +4,7 @@ import { type OperatorKeyScope, operatorParts } from '../kernel/idempotency-key.
 import type { OperationId } from '../kernel/ids.ts';
 
 /**
- * Returns the id of the operation that accepts a scheduled run. All invocations of the schedule for this run have the
+ * Returns the id of the operation that accepts a scheduled run. All invocations of the schedule for this run derive the
  * same id.
  */
 export function clockedRunOperation(digest: Digest, runId: string): OperationId {

@@ -5,8 +5,8 @@ import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Clock } from '../kernel/world.ts';
 
 /**
- * The executor's token for one run at one path: a compact JWS (RFC 7515) with claims (RFC 7519). An API key would have
- * all rights of its scope permanently, and would belong to a tenant.
+ * The executor's token for one run at one path: a compact JWS (RFC 7515) with claims (RFC 7519). The executor has no
+ * API key, because an API key would permanently have all rights of its scope and would belong to a tenant.
  */
 export interface JobCredentialClaims {
   /** The exact path. */
@@ -38,10 +38,11 @@ const TYPE = 'payonce-job+jwt';
 const LIFETIME_SECONDS = 60;
 /**
  * Accepted difference between two clocks, in seconds, in either direction: each clock may be wrong by five minutes. A
- * refused job would not run, while a credential that is valid for longer can only request the same run again.
+ * job whose credential is refused does not run, whereas a credential that is valid for too long can only request the
+ * same run again.
  */
 const CLOCK_TOLERANCE_SECONDS = 600;
-/** Matches three segments of base64url, with at most 2,000 characters. */
+/** Matches three segments of base64url, at most 2,000 characters in total. */
 const COMPACT_JWS = /^(?=.{1,2000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
 const claimsOf = z.object({ sub: z.string().min(1), iat: z.int(), exp: z.int(), scope: z.string() });

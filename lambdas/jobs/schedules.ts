@@ -132,8 +132,8 @@ export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number
     const nextMs = next.getTime();
     // For a skipped local time, the library returns a time that the pattern does not match.
     if (nextMs > nowMs && schedule.cron.match(next) && !isSecondStrike(schedule.cron, nextMs)) return nextMs;
-    // Within the repeated hour, the library returns the first occurrence a second time. Then the search advances by
-    // minutes.
+    // Within the repeated hour, the library returns the first occurrence a second time. In that case, the search
+    // advances by one minute.
     afterMs = nextMs > afterMs ? nextMs : (Math.floor((afterMs + 1) / MINUTE_MS) + 1) * MINUTE_MS - 1;
   }
   return undefined;

@@ -2,7 +2,7 @@ import { base32 } from './digest.ts';
 
 declare const brand: unique symbol;
 
-/** `key_…`: names an API key in records without revealing it. */
+/** `key_…`: identifies an API key in records without revealing the key. */
 export type KeyId = string & { readonly [brand]: 'KeyId' };
 
 export const KEY_ID = /^key_[a-z2-7]{16}$/;
@@ -53,7 +53,7 @@ export interface EventCause {
 export interface OperatorCause extends Pick<RequestCause, 'requestId'> {
   readonly by: 'operator';
   readonly operator: string;
-  /** The id of the operator's key, or the subject at the identity provider. */
+  /** The id of the operator's key, or the operator's subject at the identity provider. */
   readonly identity: string;
 }
 

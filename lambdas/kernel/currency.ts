@@ -1,6 +1,6 @@
 /**
  * Active currencies of ISO 4217 and the number of decimals of their minor unit. Amounts are integers of minor units
- * everywhere, so the decimals serve only limits and display.
+ * everywhere, so the decimals are needed only for limits and display.
  */
 const DECIMALS_BY_CURRENCIES: readonly (readonly [decimals: number, codes: string])[] = [
   [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'],

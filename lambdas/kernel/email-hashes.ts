@@ -19,8 +19,8 @@ export interface EmailHashes {
 }
 
 /**
- * Returns the hash for a new row, or no hash if the keys cannot be read and the request has already begun. The retry of
- * such a request does not need the hash, so it is answered anyway.
+ * Returns the hash for a new row, or no hash if the keys cannot be read and the request has already begun. Such a
+ * request is answered anyway, because its retry does not need the hash.
  *
  * @throws as {@link EmailHashes.of}, when the request has not begun
  */

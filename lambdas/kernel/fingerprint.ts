@@ -34,8 +34,8 @@ export function fingerprintOf(digest: Digest, request: FingerprintedRequest): Fi
 }
 
 /**
- * Compares two fingerprints. An unknown version means that newer code claimed the idempotency key during a deploy; the
- * newer code must then decide about the request.
+ * Compares two fingerprints. An unknown version means that newer code claimed the idempotency key during a deploy, so
+ * only the newer code may decide about the request.
  */
 export function compareFingerprints(stored: Fingerprint, mine: Fingerprint): FingerprintComparison {
   if (stored.version !== mine.version) return 'unknown_version';

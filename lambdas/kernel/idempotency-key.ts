@@ -16,7 +16,7 @@ const QUOTED_KEY = /^"(?:[^"\\]|\\["\\])*"$/;
 
 /**
  * Parses the values of the header. `k` and `"k"` are the same key (draft-ietf-httpapi-idempotency-key-header, section
- * 2.1). Identical values count as one; two different values are an error.
+ * 2.1). Identical values are treated as one value; two different values are an error.
  */
 export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotencyKey {
   const keys = new Set<string>();

@@ -1,18 +1,21 @@
 /**
- * The schedule of look-ups for queue entries. Each entry stores the time of its next look-up, and its queue is read in
- * that order.
+ * The schedule of look-ups for queue entries. Each entry stores the time of its next look-up, and each queue is read in
+ * the order of these times.
  */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Look-ups become rarer with age. Each step applies to ages below its limit; the last step has no limit. */
+/**
+ * The interval between look-ups grows with the age of the entry. Each step applies to ages below its limit; the last
+ * step has no limit.
+ */
 type Steps = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
 
 /**
- * Looks up an unknown outcome at every run in the first hour, while a client may be waiting, then rarely, because such
- * outcomes take days.
+ * Looks up an unknown outcome at every run in the first hour, while a client may be waiting. Later look-ups are rare,
+ * because an outcome that is still unknown takes days.
  */
 const OUTCOME: Steps = [
   [HOUR_MS, 1],
@@ -66,7 +69,7 @@ export interface LookUpSchedule {
   readonly kind: keyof typeof STEPS;
   /** Spreads entries of the same age over the minutes of their interval. */
   readonly name: string;
-  /** Time from which the age counts, in Unix milliseconds. */
+  /** The entry's age is counted from this time, in Unix milliseconds. */
   readonly sinceMs: number;
 }
 
@@ -76,8 +79,8 @@ export function firstLookUpMs(schedule: LookUpSchedule): number {
 }
 
 /**
- * Returns the time of the look-up that follows a run begun at `lookedAtMs`, in Unix milliseconds. It is within the
- * interval for the entry's age.
+ * Returns the time of the look-up that follows a run begun at `lookedAtMs`, in Unix milliseconds. The returned time is
+ * within the interval for the entry's age.
  */
 export function nextLookUpMs(schedule: LookUpSchedule, lookedAtMs: number): number {
   return lookFrom(schedule, lookedAtMs + MINUTE_MS);

@@ -9,7 +9,7 @@ const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
 
 /**
  * Converts a merchant's text to one line of an e-mail to a payer, without line breaks and without text that a mail
- * program would show as a link. Any Unicode dot counts as a dot.
+ * program would show as a link. Any Unicode dot is treated as a dot.
  *
  * @returns undefined for a text with a link, or without content
  */

@@ -2,8 +2,9 @@ import type { Digest } from './digest.ts';
 import { hex } from './hash-chain.ts';
 
 /**
- * Seals personal data that is stored in a separate row. The chain holds only a salted commitment to the data, so that
- * it still verifies after the row is deleted. Without the salt, the commitment cannot confirm a guess of the data.
+ * Seals personal data that is stored in a separate row. The chain contains only a salted commitment to the data, so
+ * that the chain still verifies after the row is deleted. Without the salt, the commitment cannot confirm a guess of
+ * the data.
  */
 export interface Seal {
   /** SHA-256 over the salt and the canonical form of the data. Stored in the chain. */

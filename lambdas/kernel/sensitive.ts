@@ -75,8 +75,8 @@ const SECRET_FORMS = [
   'access_token\\$\\w{7,10}\\$\\w{16}\\$\\w{32}', // PayPal Braintree
   'dop_v1_\\w{64}', // DigitalOcean
   'sk-[\\w-]{32,}', // OpenAI and others
-  // A JSON Web Token. Only the beginning of a segment is tried, and only if the next segment has the form, so no text
-  // is read twice.
+  // A JSON Web Token. A match may start only at the beginning of a segment, and only if the next segment begins with
+  // `eyJ`, so no text is read twice.
   '(?<![\\w-])(?=[\\w-]+\\.eyJ[\\w-]{8,}\\.[\\w-]{8})(?:[\\w-]*[_-])?eyJ[\\w-]{8,}\\.[\\w-]+\\.[\\w-]+',
 ].join('|');
 const SECRET_PATTERN = `(?<![A-Za-z0-9])(?:${SECRET_FORMS})|-----BEGIN [A-Z ]*PRIVATE KEY-----`;
@@ -138,7 +138,7 @@ const EXPIRY = /^(?:0[1-9]|1[0-2])(?:20)?[2-4]\d(?:\d{3,4})?$/;
 function groupsHoldCardNumber(groups: readonly string[], gaps: readonly string[]): boolean {
   for (let first = 0; first < groups.length; first += 1) {
     let digits = groups[first]?.replace(LEADING_ZEROS, '') ?? '';
-    // Groups of zeros before a number are skipped: the number is found from its own first group.
+    // Groups of zeros before a number are skipped, because the loop also starts at the number's own first group.
     if (digits === '') continue;
     for (let last = first + 1; last < groups.length; last += 1) {
       digits += groups[last] ?? '';

@@ -95,7 +95,7 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
     if (step.kind === 'refused') throw new ClaimRefused();
     throw new IdempotencyItemAlreadyExistsError(
       'the operation already has an answer',
-      // No expiry, because the claim has checked it with the injected clock.
+      // No expiry: the claim has checked the expiry with the injected clock.
       new IdempotencyRecord({
         idempotencyKey: this.#operationId,
         status: IdempotencyRecordStatus.COMPLETED,

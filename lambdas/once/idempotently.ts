@@ -32,7 +32,9 @@ export function idempotently<Handler>(_work: UnitOfWork, build: (runner: Operati
   return watched(build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced));
 }
 
-/** Wraps the handler, so that messages of an event that have waited too long are counted before it runs. */
+/**
+ * Wraps the handler. Before the handler runs, the wrapper counts the messages of the event that have waited too long.
+ */
 function watched<Handler>(handler: Handler): Handler {
   if (handler instanceof Promise) return handler.then(watched) as Handler;
   if (typeof handler !== 'function') return handler;

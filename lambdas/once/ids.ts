@@ -5,15 +5,15 @@ import type { OperationId } from '../kernel/ids.ts';
 
 /**
  * Returns the id of the operation by which one consumer processes one event. Every delivery of the event, by any route,
- * has the same id.
+ * yields the same id.
  */
 export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
   return `${OperationPrefix.businessKey}${derivedCharacters(digest, ['consumer', handler, eventId])}` as OperationId;
 }
 
 /**
- * Returns the id of the operation for one business key at one consumer. Every event that requests the operation has the
- * same id, permanently.
+ * Returns the id of the operation for one business key at one consumer. Every event that requests the operation yields
+ * the same id, permanently.
  */
 export function businessOperation(
   digest: Digest,

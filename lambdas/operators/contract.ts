@@ -10,8 +10,8 @@ export const PurgeMetric = {
 } as const;
 
 /**
- * Queues that no function reads, each with the queue or function to which its messages are redriven. Every other such
- * queue is the dead-letter queue of the task queue with the same prefix.
+ * Queues that no function reads, each with the queue or function to which its messages are redriven. A queue that no
+ * function reads and that has no entry here is the dead-letter queue of the task queue with the same prefix.
  */
 export const REDRIVE_TARGETS: Readonly<Record<string, string>> = {
   'Events-Parked': 'Events-Republisher',

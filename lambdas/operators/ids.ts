@@ -25,8 +25,8 @@ export const deriveLimitRequestId = fromRequest(OperationPrefix.limitRequest);
 export const deriveRedriveId = fromRequest(OperationPrefix.redrive);
 
 /**
- * The form of the id of a correction, a decision or an annotation. The id does not contain the payment's id, but the
- * idempotency record with this id does.
+ * The form of the id of a correction, a decision or an annotation. The id does not contain the payment's id; the
+ * idempotency record of the operation contains it.
  */
 const OPERATOR_EFFECT_ID = /^(?:cor|dec|ann)_[a-z2-7]{32}$/;
 

@@ -12,8 +12,8 @@ export const PartiesEnvironment = {
   /** The secret in Secrets Manager with the key that signs requests to the shop. Not set for the sandbox. */
   shopSigningKeySecretId: 'SHOP_SIGNING_KEY_SECRET_ID',
   /**
-   * The secret in Secrets Manager with the token of the BigCommerce store. Set if the shop is a BigCommerce store;
-   * `shopUrl` is then the store's address.
+   * The secret in Secrets Manager with the token of the BigCommerce store. Set if the shop is a BigCommerce store; in
+   * this case, `shopUrl` is the store's address.
    */
   bigcommerceTokenSecretId: 'BIGCOMMERCE_TOKEN_SECRET_ID',
   /** The BigCommerce location whose inventory is adjusted. */

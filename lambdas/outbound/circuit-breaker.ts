@@ -19,7 +19,7 @@ export interface CallGuard {
   /** Returns the fault with which an open breaker refuses a call. */
   refusal(): RetryableError;
   /**
-   * Returns immediately while the breaker is closed. Runs the probe while it is half-open.
+   * Returns immediately while the breaker is closed. While the breaker is half-open, runs the probe.
    *
    * @throws RetryableError `<party>_circuit_open` while the breaker is open
    */

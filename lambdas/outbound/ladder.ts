@@ -135,8 +135,8 @@ async function send<T>(
 
 /**
  * Calls the vendor once. Returns undefined if the deadline or the retry budget does not allow the call. Every call
- * after the first rung uses the budget, even if nothing was sent before, so that calls that waited for an open breaker
- * do not form a burst when it closes.
+ * after the first rung uses the budget, even if nothing was sent before, so that the calls that waited for an open
+ * breaker do not form a burst when the breaker closes.
  */
 async function reach<R>(
   { vendor, clock, guard, budget, observer, timeoutMs, probeTimeoutMs }: LadderTools,
@@ -161,7 +161,10 @@ async function reach<R>(
   });
 }
 
-/** Records the fault of a rung. @throws any error that is not a fault */
+/**
+ * Records why this rung of the ladder failed.
+ * @throws every error that is not a `Fault`
+ */
 function learn({ vendor }: LadderTools, progress: Progress, error: unknown): AttemptStep<never> {
   if (error instanceof TerminalError) {
     progress.fault = error;

@@ -35,7 +35,7 @@ interface OutboundStep<T> {
   readonly operation: string;
   /** Subject of the call in dead letters, such as the id of an order. @default none */
   readonly about?: string | undefined;
-  /** Deadline of the call, in Unix milliseconds. No attempt begins that could end later. */
+  /** Deadline of the call, in Unix milliseconds. An attempt that could end after the deadline is not begun. */
   readonly deadlineMs: number;
   /** Whether an earlier process may have sent the call; a dead letter records this. @default false */
   readonly mayBeSent?: boolean;

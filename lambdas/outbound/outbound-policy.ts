@@ -117,7 +117,8 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       try {
         await deadLetters.put(deadLetter, isDelayed ? 'delayed' : 'dead');
       } catch {
-        // The fault of the call shows what may have happened. The caller's transport must redeliver.
+        // The call's own fault is thrown, because it states what may have happened. The caller's transport must
+        // redeliver.
         observer.count(vendor, 'outbound_dead_letter_failed');
         throw fault;
       }

@@ -117,7 +117,7 @@ export async function sendOnce(tools: SendOnceTools, request: SendOnceRequest): 
   return sendOwned(tools, { ...request, mayBeSent }, ours);
 }
 
-/** Returns the outcome of an earlier owner's send. Undefined if nothing was sent; this owner may then send. */
+/** Returns the outcome of an earlier owner's send. Undefined if nothing was sent, so that this owner may send. */
 async function findBefore(
   { policy, claims, clock }: SendOnceTools,
   { key, operation, deadlineMs, lookUp }: SendOnceRequest,
@@ -147,8 +147,9 @@ async function findBefore(
 }
 
 /**
- * Returns the error to throw after a fault, because a fault proves nothing about an earlier send. Only a fault that
- * names a time for the next call is thrown unchanged: the next call may determine the outcome.
+ * Returns the error to throw after a fault of this owner's send. The fault proves nothing about an earlier send, so it
+ * becomes an AmbiguousError. Only a fault that names a time for the next call is thrown unchanged, because the next
+ * call may determine the outcome.
  */
 function afterSend(fault: Fault): Fault {
   const isLater = !(fault instanceof TerminalError) && fault.retryAfterSeconds !== undefined;
@@ -201,8 +202,8 @@ function isKept(outcome: { readonly kind: string }): outcome is DeadLettered {
 }
 
 /**
- * Makes the call, and releases the claim if the call faults. Only errors of the vendor's call determine the outcome;
- * faults of the claim store do not.
+ * Makes the call, and releases the claim if the call throws a fault. Only errors of the vendor's call determine the
+ * outcome; faults of the claim store do not.
  */
 async function settle<T>(
   claims: SendingClaims,

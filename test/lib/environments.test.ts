@@ -19,7 +19,7 @@ interface Resource {
 
 type Resources = Readonly<Record<string, Resource>>;
 
-/** Property with the fixed name, by resource type. CloudFormation generates all other names. */
+/** Property that sets a fixed physical name, keyed by resource type. CloudFormation generates all other names. */
 const FIXED: Readonly<Record<string, string>> = {
   'AWS::ApiGateway::RestApi': 'Name',
   'AWS::CloudWatch::Dashboard': 'DashboardName',

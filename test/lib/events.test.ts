@@ -31,7 +31,7 @@ describe('the event bus', () => {
 });
 
 describe('the relay', () => {
-  test('reads outcomes of payments and orders and all records that are not inserts, from the start of the Stream, past bad records', () => {
+  test('reads the outcomes of payments and orders and every record that is not an insert, from the start of the Stream, and is not blocked by bad records', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       StartingPosition: 'TRIM_HORIZON',
       BatchSize: 100,
@@ -103,7 +103,7 @@ describe('the relay', () => {
   });
 
   test.each(['event_publish_failed', 'event_age', 'IteratorAge'])(
-    'raises an alarm on %s despite minutes without data between its retries',
+    'raises an alarm on %s even if some minutes between the retries have no data',
     (MetricName) => {
       const patience = { EvaluationPeriods: 15, DatapointsToAlarm: 3, Period: 60 };
       service.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName, ...patience });
@@ -129,7 +129,7 @@ describe('a consumer', () => {
   ];
   const template = Template.fromStack(stack);
 
-  test('receives the events that it names through its own queue', () => {
+  test('receives its declared events through its own queue', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
       EventPattern: { source: ['payonce'], 'detail-type': ['payment.completed.v1'] },
       Targets: [
@@ -188,11 +188,11 @@ describe('the rules of the consumers', () => {
   test.each([
     ['ViewsEvents', ALL_EVENTS],
     ['WebhooksEvents', PUBLIC_EVENTS],
-  ])('%s selects exactly its events, of all payments', (name, events) => {
+  ])('%s selects exactly its event types, for all payments', (name, events) => {
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': [...events] }]);
   });
 
-  // Most payments lack this metadata, and the rule does not match them.
+  // Each rule matches only payments with this metadata, which most payments lack.
   test.each([
     ['ReceiptEvents', 'receipt_email', ['payment.completed.v1']],
     [
@@ -200,7 +200,7 @@ describe('the rules of the consumers', () => {
       'affiliate',
       ['payment.completed.v1', 'refund.completed.v1', 'refund.failed.v1', 'dispute.closed.v1'],
     ],
-  ])('%s selects exactly its events, of payments with metadata.%s', (name, metadata, events) => {
+  ])('%s selects exactly its event types, for payments with metadata.%s', (name, metadata, events) => {
     const detail = { payment: { metadata: { [metadata]: [{ exists: true }] } } };
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': events, detail }]);
   });

@@ -22,7 +22,7 @@ describe('the job registry', () => {
   });
 
   test.each<JobEntry>(JOBS)(
-    '$schedule fires $id every $every seconds, the base of its alarm windows',
+    '$schedule fires $id at intervals of at most $every seconds, the base of its alarm windows',
     ({ schedule: text, timeZone, every }) => {
       const read = readSchedule(text, timeZone);
       if (read.kind !== 'read') throw new Error(read.reason);

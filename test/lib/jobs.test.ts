@@ -72,7 +72,7 @@ const scheduleOf = (id: string) =>
   schedules.find(({ Properties }) => (JSON.parse(Properties.Target.Input) as JobFiring).job === id);
 
 describe('the schedules', () => {
-  test('fire once for each job, as declared, and pass its id and the scheduled time', () => {
+  test('correspond one-to-one to the declared jobs, and pass the job id and the scheduled time', () => {
     expect(schedules).toHaveLength(JOBS.length);
     for (const { id, schedule } of JOBS) {
       const { ScheduleExpression, ScheduleExpressionTimezone, Target } = scheduleOf(id)?.Properties ?? {};
@@ -81,7 +81,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('retry until the next firing, for at most an hour, and dead-letter a firing that was not delivered', () => {
+  test('retry an undelivered firing until the next firing, for at most an hour, and then dead-letter it', () => {
     const policy = (id: string) => scheduleOf(id)?.Properties.Target.RetryPolicy;
     expect(policy('resolve')).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 20 });
     expect(policy('republish-events')).toEqual({ MaximumEventAgeInSeconds: 300, MaximumRetryAttempts: 20 });
@@ -91,7 +91,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('let Lambda retry a failed invocation and dead-letter it in the same queue', () => {
+  test('let Lambda retry a failed invocation and then dead-letter it like an undelivered firing', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 2,
       MaximumEventAgeInSeconds: 3600,

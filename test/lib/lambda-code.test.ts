@@ -70,7 +70,7 @@ describe('the bundles', () => {
     for (const directory of directories) rmSync(directory, { recursive: true, force: true });
   });
 
-  test('have one folder for each function, with its module and only the files that it reads', () => {
+  test('have one folder per function, with the function’s module and only the files that the function reads', () => {
     expect(readdirSync(first).sort()).toEqual(FUNCTIONS);
     expect(readdirSync(join(first, 'webhooks')).sort()).toEqual(['index.mjs', 'index.mjs.map']);
     for (const file of readdirSync(join(first, 'payments')))
@@ -127,7 +127,8 @@ describe('the bundles', () => {
 
     const names = files.map((file) => file.replace(/-[0-9A-Z]{8}/, '')).toSorted();
     expect(names).toEqual(['index.mjs', 'sandbox-client.mjs', 'shared.mjs']);
-    // About 20 of these are for other requests. A schema of rows or answers is built when it is first used.
+    // About 20 of these schemas are for requests other than a first payment. Schemas of rows and answers are built on
+    // first use.
     expect(schemas).toBeGreaterThan(100);
     expect(schemas).toBeLessThanOrEqual(220);
   });
@@ -175,7 +176,7 @@ describe('the bundles', () => {
 
     const later = ownSources(folder, (file) => !atStart.has(file));
     expect(later.filter((source) => !/^lambdas\/(?:processors|outbound)\//.test(source))).toEqual([
-      // These two load the package for Secrets Manager.
+      // The next two files load the package for Secrets Manager.
       'lambdas/kernel/platform/active-secrets.ts',
       'lambdas/kernel/platform/secrets-manager.ts',
       'lambdas/kernel/platform/x-ray.ts',
@@ -184,7 +185,7 @@ describe('the bundles', () => {
   });
 
   test.each(['payments', 'reads', 'callbacks', 'ledger', 'orders', 'payment-jobs', 'upkeep-jobs'])(
-    'contain Stripe’s package for the function %s, which does not load it at its start',
+    'contain Stripe’s package for the function %s, which does not load the package at start',
     (name) => {
       const folder = join(first, name);
       const holdsStripe = (file: string) => readFileSync(join(folder, file), 'utf8').includes('api.stripe.com');

@@ -220,14 +220,14 @@ const SERVICE_WITH_ARCHIVE = [
 ];
 
 describe('the logical ids and names of deployed resources, which no deploy may replace', () => {
-  test('do not change with the sandbox', async () => {
+  test('stay the same with the sandbox', async () => {
     const { data, service, sandbox } = await synthesize();
     expect(kept(data)).toEqual([...DATA, ...DATA_WITH_SANDBOX].sort());
     expect(kept(service)).toEqual([...SERVICE, ...SERVICE_WITH_SANDBOX].sort());
     expect(kept(sandbox)).toEqual(SANDBOX);
   });
 
-  test('do not change with every resource that settings can add', async () => {
+  test('stay the same when all optional resources are enabled', async () => {
     const { archive, data, service } = await synthesize(EVERYTHING);
     expect(kept(archive)).toEqual(['S3::Bucket Bucket83908E77']);
     expect(kept(data)).toEqual([...DATA, ...DATA_OF_PROCESSORS_AND_POSTMARK].sort());

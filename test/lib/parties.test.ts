@@ -39,7 +39,7 @@ const ofData = (name: string) => ({
 });
 
 describe('the external services of orders', () => {
-  test('are the sandbox where it is deployed, with its secret and a search delay of 30 seconds', () => {
+  test('are the sandbox if it is deployed, with the sandbox secret and a search delay of 30 seconds', () => {
     const variables = variablesOf(present(withSandbox.service), 'OutboundRedrive');
     expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);

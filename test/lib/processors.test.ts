@@ -51,7 +51,7 @@ describe('a processor that a deployment selects from the registry', () => {
       .Variables;
   };
 
-  test('has secrets in the data stack that the operator sets', () => {
+  test('gets secrets in the data stack, whose values the operator sets', () => {
     const callbacks = { construct: tillhouse.callbacks.secret, description: 'Signs the callbacks of tillhouse.' };
     for (const { construct, description } of [tillhouse.secrets['key'], callbacks].flatMap((each) => each ?? [])) {
       const found = data.findResources('AWS::SecretsManager::Secret', {
@@ -140,7 +140,7 @@ test('secrets that processors issue are empty until the operator sets them, and 
   const empty = secrets.filter(([, { Properties }]) => Properties['GenerateSecretString'] === undefined);
   expect(empty.map(([id]) => id.slice(0, -8)).sort()).toEqual(['PostmarkToken', 'StripeCallbackSecret', 'StripeKey']);
   expect(secrets.length).toBeGreaterThan(empty.length);
-  // Another rule would generate new values in every deployment.
+  // With any other generation rule, every deployment would generate new values.
   for (const [, { Properties }] of secrets)
     expect([undefined, FROZEN]).toContainEqual(Properties['GenerateSecretString']);
 });

@@ -22,8 +22,8 @@ interface Queue {
 }
 
 /**
- * Time that a message may wait for a throttled function, in seconds. Lambda returns a throttled message to the queue,
- * which counts as a receive.
+ * Time, in seconds, that a message may wait for a throttled function. Lambda returns the message of a throttled
+ * invocation to the queue, and each return counts as one receive.
  */
 const LONGEST_WAIT_SECONDS = 6 * 60 * 60;
 /**
@@ -50,7 +50,7 @@ function sourcesOf(template: Template) {
 const all = [service, sandbox, everything].flatMap((template) => sourcesOf(present(template)));
 const sources = [...new Map(all.map((source) => [source.id, source])).values()];
 
-test('this list contains every queue with a consumer function', () => {
+test('the tested list contains every queue with a consumer function', () => {
   expect(sources.map(({ id }) => id.replace(/Queue[0-9A-F]{8}$/, '')).toSorted()).toEqual([
     'CommissionEventsTasks',
     'IntakeQueueshop',
@@ -69,13 +69,13 @@ test('this list contains every queue with a consumer function', () => {
 });
 
 /**
- * Minimum visibility timeout as a multiple of the function's timeout. During it, Lambda retries a throttled batch (AWS
- * Lambda developer guide, "Using Lambda with Amazon SQS", queue configuration).
+ * Minimum visibility timeout as a multiple of the function's timeout. During the visibility timeout, Lambda retries a
+ * throttled batch (AWS Lambda developer guide, "Using Lambda with Amazon SQS", queue configuration).
  */
 const TIMES_OF_TIMEOUT = 6;
 /**
  * Queues with a shorter visibility timeout: for pages of job runs (docs/design/decisions/0040-job-runs.md) and for
- * delayed vendor calls (lib/parties.ts). A message that is redelivered early finds a lock or a claim.
+ * delayed vendor calls (lib/parties.ts). If their message is redelivered early, the consumer finds a lock or a claim.
  */
 const SOONER = /^(?:PaymentRuns|UpkeepRuns|PartiesDelayed)/;
 
@@ -105,7 +105,7 @@ describe.each(sources)('the queue $id', ({ id, mapping, queue, timeout }) => {
 test.each([
   ['with the sandbox', service],
   ['with everything', everything],
-])('each queue without a consumer can be redriven, or names the alternative: %s', (_which, template) => {
+])('each queue without a consumer can be redriven or declares an alternative: %s', (_which, template) => {
   const functions = present(template).findResources('AWS::Lambda::Function') as Record<
     string,
     Made<{ readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> } }>

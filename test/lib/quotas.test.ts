@@ -10,7 +10,9 @@ const senders = (many: number, of: (index: number) => object) =>
   JSON.stringify({ senders: Array.from({ length: many }, (_, index) => ({ ...of(index), ...OWNER })) });
 const account = (index: number): string => String(444_455_550_000 + index);
 
-/** Serializes a policy at its length on AWS or longer: a reference counts as the longest resource name. */
+/**
+ * Serializes a policy to a text at least as long as on AWS: each reference has the length of the longest resource name.
+ */
 function written(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) => {
     const isReference =
@@ -46,7 +48,7 @@ describe('the maximum senders on the bus', () => {
     expect(bytes).toBeLessThanOrEqual(8_192);
   });
 
-  test('keep the bus policy within its quota if they are other accounts, each with a statement for its own source', async () => {
+  test('keep the bus policy within its quota if each sender is another account with a statement for its own source', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const policies = Object.values(service.findResources('AWS::Events::EventBusPolicy')) as {
       readonly Properties: { readonly StatementId: string; readonly Statement: unknown };
@@ -57,7 +59,7 @@ describe('the maximum senders on the bus', () => {
     for (let index = 15; index < 30; index += 1) expect(text).toContain(account(index));
   });
 
-  test('have separate statements even if their long sources start alike', async () => {
+  test('have separate statements even if their long sources begin with the same text', async () => {
     const source = 'com.shop.payments.checkout.of-the-international-department.';
     const two = senders(2, (index) => ({ source: `${source}${index}`, account: account(0) }));
     const service = present((await synthesize({ 'payonce:paymentRequests': two })).service);
@@ -67,7 +69,7 @@ describe('the maximum senders on the bus', () => {
     expect(new Set(policies.map(({ Properties }) => Properties.StatementId)).size).toBe(2);
   });
 
-  test('are refused if they are other accounts and their sources exceed the size of the bus policy', async () => {
+  test('are refused if other accounts send from so many sources that the bus policy exceeds its maximum size', async () => {
     const many = senders(50, (index) => ({ source: `shop-${index}`, account: account(index) }));
     await expect(synthesize({ 'payonce:paymentRequests': many })).rejects.toThrow(
       /payonce:paymentRequests has 50 sources of other accounts.*10240/,

@@ -103,7 +103,7 @@ describe('a deploy that changes any settings', () => {
     expect([...new Set(faults)].filter((fault) => !known.test(fault))).toEqual([]);
   });
 
-  test('gives every stateful resource the same logical id with all settings', async () => {
+  test('keeps the logical id of every stateful resource the same under all settings', async () => {
     // test/lib/logical-ids.test.ts fixes the ids of these two deployments.
     const frozen = await Promise.all([synthesize(), synthesize(EVERYTHING)]);
     const known = new Set(frozen.flatMap(heldBy));

@@ -20,7 +20,7 @@ const FINAL: Readonly<Record<string, readonly string[]>> = {
   'AWS::ApiGateway::RestApi': ['Mode', 'CloneFrom'],
   'AWS::ApiGateway::Stage': ['StageName', 'RestApiId'],
   'AWS::CloudWatch::Dashboard': ['DashboardName'],
-  // One update may create or delete only one global index.
+  // One update may create or delete at most one global index.
   'AWS::DynamoDB::Table': [
     'TableName',
     'KeySchema',
@@ -42,8 +42,8 @@ const FINAL: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Lists the faults of a deploy of `after` over `before`. The CDK deploys the stacks in order of their references, the
- * referenced ones first.
+ * Lists the faults of a deploy of `after` over `before`. The CDK deploys a referenced stack before the stack that
+ * references it.
  */
 export function faultsOf(before: Stacks, after: Stacks): readonly string[] {
   return (['data', 'sandbox', 'service'] as const).flatMap((stack) => {
@@ -78,12 +78,15 @@ export function heldBy(stacks: Stacks): readonly string[] {
   );
 }
 
-/** Serializes a property, without the warm throughput, which changes in place. */
+/** Serializes a property without its warm throughput, which changes without a replacement. */
 function textOf(value: unknown): string | undefined {
   return JSON.stringify(value, (name, part: unknown) => (name === 'WarmThroughput' ? undefined : part));
 }
 
-/** Lists removed outputs that a stack still reads. A rollback of the reading stack would read the output. */
+/**
+ * Lists removed outputs that a stack still reads. If the reading stack were rolled back, it would read the removed
+ * output.
+ */
 function outputsRemoved(
   stack: keyof typeof StackName,
   before: Stacks,

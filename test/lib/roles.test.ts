@@ -326,7 +326,7 @@ describe('all other roles', () => {
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
   });
 
-  test('access only the sandbox’s table, its signing secret and its callers’ secret in the sandbox stack', () => {
+  test('access, in the sandbox stack, only the table, the signing secret and the callers’ secret of the sandbox', () => {
     const reached = [...sandboxRoles.values()].flat().map(describeStatement);
     expect(reached.filter((line) => /dynamodb:|secretsmanager:/.test(line)).sort()).toEqual([
       'dynamodb:BatchGetItem, dynamodb:ConditionCheckItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem on Books',
@@ -343,7 +343,7 @@ test('only the worker of the purge job may scan a table of the service', () => {
   ]);
 });
 
-/** Statements about tables that are not limited to some kinds of rows, each with its reason. */
+/** Table statements that are not limited to certain kinds of rows, each with the reason. */
 const ALL_KINDS: Readonly<Record<string, string>> = {
   'JobsUpkeep Purge': 'A scan takes no key, and it deletes expired records of all kinds.',
   'JobsUpkeep TimeToLive': 'It describes the table and reads no row.',
@@ -376,7 +376,7 @@ test('no role may create an operator key, and only functions that operators call
   ]);
 });
 
-test('operators read and remove no message of a queue that has a consumer', () => {
+test('operators may neither read nor remove messages of a queue that has a consumer', () => {
   const reading = roles.get('OperatorsApi')?.filter(({ Action }) => JSON.stringify(Action).includes('sqs:'));
   expect(reading?.map(({ Action }) => [Action].flat().sort())).toEqual([
     ['sqs:GetQueueAttributes', 'sqs:SendMessage'],
@@ -400,7 +400,7 @@ describe('access to tables', () => {
     return keys === undefined ? undefined : listOf(keys);
   };
 
-  test('is limited to some kinds of rows, with the listed exceptions', () => {
+  test('is limited to certain kinds of rows, except for the listed statements', () => {
     const unlimited = onTables.filter(({ statement }) => keysOf(statement) === undefined);
     expect(unlimited.map(({ name }) => name).sort()).toEqual(Object.keys(ALL_KINDS).sort());
   });

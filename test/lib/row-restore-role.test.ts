@@ -11,7 +11,7 @@ test('exactly one role of the data stack may restore rows of the Ledger, and no 
   const trust = JSON.stringify(roles);
   expect(trust).toContain(':root');
   expect(trust).not.toContain('"Service"');
-  // Within one account, the assuming role also needs a statement. No function has one.
+  // Within one account, the assuming role also needs a statement, and no function's role has such a statement.
   for (const stack of [stacks.service, stacks.sandbox])
     expect(JSON.stringify([...statementsByOwner(present(stack)).values()])).not.toContain('sts:AssumeRole');
   const statements = [...statementsByOwner(template)]

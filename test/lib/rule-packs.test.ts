@@ -16,7 +16,10 @@ describe('the rule packs', () => {
     expect(() => app.synth()).toThrow(new RegExp(`${planted.node.path}[\\s\\S]*AwsSolutions-S10`));
   });
 
-  /** The event bus with its archive, which the assembly that the suites check lacks: the local AWS has no event archive. */
+  /**
+   * Builds the event bus with its archive. The assembly that the suites check has no event archive, because the local
+   * AWS has none.
+   */
   function archivedBus(context: Record<string, unknown> = {}): App {
     const app = testApp(context);
     const bus = new EventBus(new Stack(app, 'Stack'), 'Events', { retain: true, archive: true });
@@ -44,7 +47,7 @@ describe('the rule packs', () => {
   );
 });
 
-test('the assembly that the rule packs check lacks only the event archive of a deployment', async () => {
+test('the assembly that the rule packs check contains every resource of a deployment except the event archive', async () => {
   const [deployed, local] = await Promise.all([synthesize({ 'payonce:archive': 'true' }), synthesize(PAYONCE.context)]);
   const resources = (stacks: typeof deployed): ReadonlyMap<string, string> =>
     new Map(

@@ -5,7 +5,7 @@ import { synthesize } from '../support/synth.ts';
 import { EVERYTHING } from './templates.ts';
 
 const RUNBOOK = new URL('../../docs/operate/runbook/', import.meta.url);
-/** The text of each entry, by page and anchor. */
+/** Text of each runbook entry, keyed by page and anchor. */
 const entries = new Map(
   readdirSync(RUNBOOK)
     .filter((page) => page !== 'README.md')
@@ -41,7 +41,7 @@ test('every alarm names an existing runbook entry', () => {
   expect(named).not.toContain(undefined);
 });
 
-test('every runbook entry belongs to an alarm or says that it has none', () => {
+test('every runbook entry belongs to an alarm or states that it has no alarm', () => {
   const withoutAlarm = [...entries].filter(([, text]) => text.startsWith('No alarm.')).map(([entry]) => entry);
   expect(new Set([...named, ...withoutAlarm])).toEqual(new Set(entries.keys()));
   expect(withoutAlarm.filter((entry) => named.includes(entry))).toEqual([]);

@@ -8,7 +8,7 @@ const service = present(stacks.service);
 const sandbox = present(stacks.sandbox);
 
 describe('the sandbox', () => {
-  test('receives the charges where it is deployed', async () => {
+  test('receives the charges if it is deployed', async () => {
     expect(JSON.stringify(service.findResources('AWS::Lambda::Function'))).toContain('PayonceSandbox');
     const without = await synthesize({
       'payonce:sandbox': 'false',
@@ -20,7 +20,7 @@ describe('the sandbox', () => {
     });
   });
 
-  test('is not deployed when disabled, and the output then reports the missing processor', async () => {
+  test('is not deployed when the setting disables it, and an output reports that no processor is configured', async () => {
     const none = await synthesize({ 'payonce:sandbox': 'false' });
     expect(none.sandbox).toBeUndefined();
     const text = 'NONE: payments are answered 503 no_processor_configured.';

@@ -12,7 +12,7 @@ const BIGCOMMERCE = {
 const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(context).node);
 
 describe('settings', () => {
-  test('default to keeping data and calling no processor', () => {
+  test('retain data and call no processor by default', () => {
     expect(settingsOf({ 'payonce:sandbox': undefined })).toEqual({
       sandbox: false,
       allowLoopbackWebhooks: false,
@@ -83,7 +83,7 @@ describe('settings', () => {
     ]);
   });
 
-  test('apply a rule to the modes of its processor and add no default route to them', () => {
+  test('apply a rule to the modes of its processor, and add no default route for these modes', () => {
     const routes = JSON.stringify([{ currency: 'USD', processor: 'stripe' }]);
     expect(routesOf({ ...LIVE, 'payonce:routes': routes })).toEqual([
       { mode: 'live', currency: 'USD', processor: 'stripe' },

@@ -51,7 +51,7 @@ describe('the tables', () => {
     });
   });
 
-  test('Idempotency expires records only by the attribute set on completion, and has a sparse open-claims index', () => {
+  test('Idempotency expires a record only by the attribute that its completion sets, and has a sparse index of open claims', () => {
     data.hasResourceProperties('AWS::DynamoDB::Table', {
       KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
       TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
@@ -84,7 +84,7 @@ describe('the tables', () => {
     expect(protectedBy(false)).toBe(false);
   });
 
-  test('have a configurable warm write throughput, including their indexes', async () => {
+  test('have a configurable warm write throughput, which also applies to their indexes', async () => {
     data.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
     const tables = Object.values(
       present((await synthesize({ 'payonce:warmWriteUnits': '8000' })).data).findResources('AWS::DynamoDB::Table'),
@@ -104,7 +104,7 @@ describe('the tables', () => {
   });
 });
 
-test('buckets outlive their stack, and the export bucket empties itself', async () => {
+test('buckets outlive their stack, and objects in the export bucket expire', async () => {
   const thrownAway = await synthesize({ 'payonce:retainData': 'false', 'payonce:archive': 'true' });
   const buckets = Object.values(thrownAway).flatMap((template) =>
     Object.values(template?.findResources('AWS::S3::Bucket') ?? {}),
@@ -280,7 +280,7 @@ describe('the API', () => {
     });
   });
 
-  test('supports a custom domain that outlives the service, and keeps its default AWS address', async () => {
+  test('supports a custom domain that outlives the service, and remains available at its default AWS address', async () => {
     data.resourceCountIs('AWS::ApiGateway::DomainName', 0);
     service.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
     const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
@@ -427,7 +427,7 @@ describe('every function', () => {
     service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
   });
 
-  test('shares the account’s concurrency, unless some is reserved for payments', async () => {
+  test('uses the account’s shared concurrency, unless a setting reserves concurrency for payments', async () => {
     service.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
     const reserved = present((await synthesize({ 'payonce:reservedConcurrency': '50' })).service);
     reserved.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, ReservedConcurrentExecutions: 50 });

@@ -39,7 +39,7 @@ function watched(metricName: string, dimension: string): readonly string[] {
 }
 
 describe('alarms', () => {
-  test('watch every function for failed executions, as its Lambda log reports them', () => {
+  test('watch every function for the failed executions that Lambda writes to its log', () => {
     const functions = Object.values(present(service).findResources('AWS::Lambda::Function')) as {
       readonly Properties: { readonly LoggingConfig: { readonly LogGroup: unknown; readonly LogFormat: string } };
     }[];
@@ -220,7 +220,7 @@ describe('fault alarms', () => {
     expect(alarms.some((alarm) => isOf(alarm, fault))).toBe(true);
   });
 
-  test('cover no other faults', () => {
+  test('cover only listed faults', () => {
     expect(alarms.filter((alarm) => !FAULTS.some((fault) => isOf(alarm, fault)))).toEqual([]);
   });
 

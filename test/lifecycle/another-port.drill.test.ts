@@ -30,14 +30,14 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Expects a payment, a job run, and a payment that only a callback completes to succeed. */
+/** Expects three successes: a payment, a job run, and a payment that only a callback completes. */
 async function expectWork(aws: LocalAws): Promise<void> {
   await expectSucceeded(aws, 'tok_ok', [201, 202]);
   expect(await runJob(aws, 'resolve')).toMatchObject({ status: 'succeeded' });
   await expectSucceeded(aws, 'tok_async', [202]);
 }
 
-/** Expects a refund of a payment from an earlier start to succeed, because the processor is the same. */
+/** Expects a refund of a payment from an earlier start to succeed, because both starts use the same processor. */
 async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
   const refunded = await new ApiClient(aws, aws.apiKey).send('POST', `/v1/payments/${String(payment)}/refunds`, {
     headers: { 'idempotency-key': crypto.randomUUID(), 'content-type': 'application/json' },

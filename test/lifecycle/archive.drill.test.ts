@@ -30,7 +30,7 @@ const target = {
   credentials: CREDENTIALS,
 };
 let directory: string;
-// A hook, so that a skipped test creates no directory.
+// Runs in a hook, so that a skipped test creates no directory.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-drill-'));
 });
@@ -57,8 +57,8 @@ async function stopArchiver(): Promise<void> {
 }
 
 /**
- * Drills the runbook for a Ledger without a backup that is lost while payments run: only its archive remains. Two
- * deploys take minutes, so only `npm run prove` runs this test.
+ * Drills the runbook for the loss of a Ledger without a backup while payments run: only the archive of the Ledger
+ * remains. Two deploys take minutes, so only `npm run prove` runs this test.
  */
 whole(test, { slice: test.skip })(
   'rebuilds a lost Ledger from the archive and verifies it; the processor’s books show the missing rest',

@@ -29,8 +29,8 @@ const CHANGED = {
 /** Files and directories that a copy of the app needs. */
 const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'console', 'package.json', 'tsconfig.json'];
 /**
- * Code changes of the next version. They add a field that the first version does not know to each transition and to
- * each response to a new payment.
+ * Code changes of the next version. They add one field to each transition and to each response to a new payment. The
+ * first version does not know this field.
  */
 const NEXT_CODE = [
   {
@@ -69,7 +69,7 @@ for (const each of service.node.findAll()) if (each instanceof CfnFunction) refu
 const { awsEndpoint: endpoint, region } = localAws();
 const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 let directory: string;
-// A hook, so that a skipped test creates no directory.
+// Runs in a hook, so that a skipped test creates no directory.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-deploys-'));
 });
@@ -98,8 +98,8 @@ async function deployWith(
 }
 
 /**
- * Pause between one payer's payments, in milliseconds. It limits their number, because checking a payment after the
- * deploys takes longer than creating it.
+ * Pause between one payer's payments, in milliseconds. The pause limits the number of payments, because checking a
+ * payment after the deploys takes longer than creating it.
  */
 const BETWEEN_PAYMENTS_MS = 2_000;
 /** Maximum retries per request of a payer, one per second. */

@@ -140,7 +140,7 @@ describe('payonce doctor', () => {
     const { output } = await doctor('doctor', '--probe', '--url', aws.apiUrl, '--key', aws.apiKey);
     expect(output.deployed).toBe(true);
     expect(output.probes?.map(({ id }) => id)).toEqual(PROBES.map(({ id }) => id));
-    // The emulator's CloudFormation ignores both settings, and the probes detect that.
+    // The emulator's CloudFormation ignores two of the probed settings, and the probes detect that.
     expect(output.probes?.filter(({ result }) => result !== 'passed')).toEqual([
       { id: 'recursive-loops', result: 'failed', seen: 'Terminate,Terminate,Terminate' },
       { id: 'point-in-time-recovery', result: 'failed', seen: 'DISABLED,DISABLED,DISABLED,DISABLED' },

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 const ENVIRONMENT = 'restored';
 const local = localAws();
 let directory: string;
-// A hook, so that a skipped test creates no directory.
+// Runs in a hook, so that a skipped test creates no directory.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-restore-'));
 });
@@ -85,7 +85,7 @@ whole(test, { slice: test.skip })(
     // The archive has rows that the restored Ledger lacks, and newer rows reuse the keys of lost rows. No chain is
     // broken.
     const verified = await payonce(local, 'verify', '--environment', ENVIRONMENT, '--json');
-    // Drops the sentence about the findings, which follows on standard error.
+    // Drops the findings sentence from standard error, which follows the document.
     const document = verified.said.slice(0, verified.said.lastIndexOf('}') + 1);
     const { findings } = JSON.parse(document) as {
       readonly findings: readonly { kind: string; chain: string }[];
@@ -104,7 +104,7 @@ whole(test, { slice: test.skip })(
     expect(await charges(retried.json['id'])).toHaveLength(1);
     expect((await api.send('GET', `/v1/payments/${String(forgotten.json['id'])}`)).status).toBe(404);
     const refunded = await api.send('POST', refunds, refund);
-    // A resolver run may have recorded the refund from the processor's books first. The key is then already used.
+    // If a resolver run has already recorded the refund from the processor's books, the key of the refund is used.
     if (refunded.status !== 201) expect(refunded.json).toMatchObject({ code: 'idempotency_key_expired' });
     const [charge] = await charges(kept.json['id']);
     expect(charge).toMatchObject({ amount_refunded: 400 });

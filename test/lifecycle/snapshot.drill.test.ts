@@ -40,7 +40,7 @@ async function expectPayment(aws: LocalAws): Promise<void> {
   expect(paid.headers.get('idempotency-replayed')).toBeNull();
 }
 
-test('a start replaces an unusable snapshot by deploying, and the next start uses the new snapshot', async () => {
+test('a start that finds an unusable snapshot deploys and creates a new snapshot, which the next start uses', async () => {
   // This snapshot is complete according to its manifest, but has no stacks.
   const empty = join(directory, 'empty');
   mkdirSync(empty);

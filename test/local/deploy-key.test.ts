@@ -105,7 +105,7 @@ describe('the deploy key', () => {
   });
 
   test.each(['lib/linked.ts', 'linked', 'node_modules/linked', 'node_modules/hono/linked'])(
-    'is undefined when %s is a link, because its target can change',
+    'is undefined when %s is a link, because the target of a link can change',
     (path) => {
       symlinkSync(join(project, 'test'), join(project, path));
       expect(deployKey(project)).toBeUndefined();

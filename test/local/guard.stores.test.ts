@@ -87,7 +87,7 @@ describe('the local AWS', () => {
     expect([status, names.filter((name) => name.startsWith('access-control-'))]).toEqual([200, []]);
   });
 
-  test('accepts a session key, as export links contain it, for services only', async () => {
+  test('accepts a session key, as contained in export links, only for requests to services', async () => {
     const sts = credential(accessKeyId).replace('/lambda/', '/sts/');
     const { body } = await ask({
       path: '/?Action=GetSessionToken&Version=2011-06-15',

@@ -67,7 +67,7 @@ describe('a failing program of the project', () => {
 });
 
 describe('the port', () => {
-  test('equals the preferred port if that is free, otherwise another port', async () => {
+  test('is the preferred port if that port is free, and another port otherwise', async () => {
     const taken = createServer();
     const port = await new Promise<number>((resolve) => {
       taken.listen(0, '127.0.0.1', () => {

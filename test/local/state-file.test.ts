@@ -148,7 +148,7 @@ describe('a start', () => {
   });
 });
 
-test('a start that cannot create its directory reports that, and does not retry forever', async () => {
+test('a start that cannot create its directory reports the failure, and does not retry forever', async () => {
   const launch = join(import.meta.dirname, '..', '..', 'local', 'launch.mjs');
   const ended = await promisify(execFile)(
     process.execPath,

@@ -92,7 +92,7 @@ async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePayment
 }
 
 describe('a duplicate that prefers to wait', () => {
-  test('receives the response to the first request as soon as it exists', async () => {
+  test('receives the response to the first request as soon as the response exists', async () => {
     const first = await firstAtProcessor();
     let firstOutcome: CreatePaymentOutcome | undefined;
     whileWaiting = async () => {
@@ -107,7 +107,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.sends(OPERATION)).toBe(1);
   });
 
-  test('reports the first request as in progress exactly when its wait time ends', async () => {
+  test('is answered, exactly at the end of its wait time, that the first request is in progress', async () => {
     const first = await firstAtProcessor();
 
     const outcome = await waiting(8);
@@ -154,7 +154,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('waits only if it names a maximum time', async () => {
+  test('waits only if it specifies a maximum wait time', async () => {
     const first = await firstAtProcessor();
 
     expect((await waiting(0)).kind).toBe('in_progress');

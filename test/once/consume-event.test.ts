@@ -80,7 +80,7 @@ describe('a business key', () => {
   const key = ({ payment }: PaymentEvent) => `commission:${payment.id}`;
   const authorized = { ...EVENT, event: { ...EVENT.event, id: 'evt_another' } };
 
-  test('gives two events one effect, and still prevents a second effect a year later', async () => {
+  test('lets two events cause one effect, and still prevents a second effect a year later', async () => {
     const harness = new Harness();
     const consumer = counting('commission', { key });
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
@@ -90,7 +90,7 @@ describe('a business key', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('protects beyond the retention of an event id, after which an event without a business key is refused', async () => {
+  test('prevents a second effect even beyond the retention of an event id, when an event without a business key is refused', async () => {
     const harness = new Harness();
     const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
     const consumer = counting('commission');
@@ -153,7 +153,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
   });
 
-  test('is not computed if it is already done, and counts as done if a rival is faster', async () => {
+  test('is not computed if it was already applied, and is reported as done if a rival applies it first', async () => {
     const harness = new Harness();
     const rival = counting('entries');
     let asked = 0;
@@ -223,7 +223,7 @@ describe('an effect outside Payonce', () => {
     return { calls, consumer: { handler: 'letters', handle } };
   };
 
-  test('is retried by the next delivery after a failure, with the same key', async () => {
+  test('is retried with the same key by the next delivery after a failure', async () => {
     const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       if (attempt === 1) throw new Error('the vendor is down');

@@ -60,7 +60,7 @@ function survey(how: Consume, faults: number, oneOf = 1) {
 describe.each([
   ['in our tables', tableEffect],
   ['outside', outsideEffect],
-] as const)('an event with an effect %s, redeliveries and a rival', (_where, how) => {
+] as const)('an event that is redelivered and has a rival, with an effect %s', (_where, how) => {
   test('takes effect once despite any single fault at any call', async () => {
     const { histories, findings } = await survey(how, 1);
     expect(findings.slice(0, 3)).toEqual([]);

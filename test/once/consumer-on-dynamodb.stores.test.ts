@@ -99,7 +99,7 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
 describe.each([
   ['in our tables', tableEffect],
   ['outside', outsideEffect],
-] as const)('an event with an effect %s and redeliveries, on the DynamoDB API', (_where, how) => {
+] as const)('an event that is redelivered, with an effect %s, on the DynamoDB API', (_where, how) => {
   test('takes effect once despite any two faults at any two calls of the SDK and the vendor', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), {
       faults: 2,

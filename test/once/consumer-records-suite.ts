@@ -163,7 +163,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(late, pending())).toEqual({ kind: 'refused', found: takeover });
     });
 
-    test('are completed only by their owner, with the same record as an effect in our tables', async () => {
+    test('are completed only by their owner, which stores the same record as an effect in our tables', async () => {
       await records.claim(pending());
       expect(await records.complete(record({ owner: BERT }))).toBe(false);
       expect(await records.complete(record())).toBe(true);

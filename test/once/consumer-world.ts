@@ -33,7 +33,9 @@ const VISIBILITY_MS = 180_000;
 
 /** Simulates consumers, their records, and an external system that counts its calls. */
 export class ConsumerWorld extends World {
-  /** Effects in the external system, by idempotency key. A call with a known key has no second effect. */
+  /**
+   * Effects in the external system, keyed by idempotency key. A repeated call with a known key causes no second effect.
+   */
   readonly outside = new Map<string, string>();
   readonly #stored: StoredRecords | undefined;
   #written = 0;

@@ -186,7 +186,7 @@ test('a claim lists its five most recent earlier owners', () => {
 });
 
 describe('a claim whose record is lost', () => {
-  test('stores no refusal if the record is lost during the work, because a rival may have sent since', async () => {
+  test('stores no refusal if the record is lost during the work, because a rival may have sent a call since the loss', async () => {
     const commits: string[] = [];
     const refused = (isRefusal: boolean) =>
       world.run({
@@ -291,7 +291,7 @@ describe('a call that fails', () => {
     expect(world.calls).toMatchObject([{ sent: 'nothing', subject: 'read' }]);
   });
 
-  test('throws its own error even if the release also fails', async () => {
+  test('throws its own error even if the release of the claim also fails', async () => {
     const store = { ...world.tools.store, release: () => Promise.reject(new Error('the store is unavailable')) };
     await expect(world.run({ call: () => Promise.reject(unready) }, { store })).rejects.toBe(unready);
   });
@@ -299,7 +299,7 @@ describe('a call that fails', () => {
   test.each([
     ['proves that nothing was sent', unready, true],
     ['does not prove that', undefined, false],
-  ])('is classified by its operation, which %s', async (_case, proof, released) => {
+  ])('is classified by whether its operation %s', async (_case, proof, released) => {
     const error = proof === undefined ? unready : new AmbiguousError('timeout', 'no answer');
     const failing = world.run({ call: () => Promise.reject(error), unsent: () => proof });
     await expect(failing).rejects.toBe(proof ?? error);
@@ -308,7 +308,7 @@ describe('a call that fails', () => {
 });
 
 describe('a stored response', () => {
-  test('is replayed from the store and then from the process cache, which both refuse a different request', async () => {
+  test('is replayed from the store and then from the process cache, and both refuse a different request', async () => {
     await world.run();
     const replays = new ProcessReplayCache();
     const other = { key: { ...key, fingerprint: fingerprintOf('other') } };
@@ -320,7 +320,7 @@ describe('a stored response', () => {
     expect(world.reads).toBe(0);
   });
 
-  test('is retained for as many hours as its scope configures', async () => {
+  test('is retained for the number of hours that is configured for its scope', async () => {
     const random = { ...countingEntropy(), fraction: () => 0.5 };
     await world.run({}, { entropy: random, retention: { payments: 24, events: 700 } });
     const { expiresAtSeconds } = world.record as CompletedRecord;
@@ -365,7 +365,7 @@ describe('an open breaker', () => {
     expect(await world.run({ breaker }, { replays })).toMatchObject({ kind: 'replay' });
   });
 
-  test('throws its own error unchanged', async () => {
+  test('throws errors of its check unchanged', async () => {
     await world.run();
     const broken = new TypeError('a bug');
     const breaker = { check: () => Promise.reject(broken) };
@@ -387,14 +387,14 @@ describe('an effect with a commit but no claim', () => {
   test.each([
     ['again', 7],
     ['part', 19],
-  ] as const)('is written after the result "%s" %d times', async (kind, times) => {
+  ] as const)('is written after its commit returned "%s" %d times', async (kind, times) => {
     expect(await commit(after(times, kind))).toBe(`after ${times}`);
   });
 
   test.each([
     ['again', 8],
     ['part', 20],
-  ] as const)('fails with contention after the result "%s" %d times', async (kind, times) => {
+  ] as const)('fails with contention after its commit returned "%s" %d times', async (kind, times) => {
     await expect(commit(after(times, kind))).rejects.toMatchObject({ code: 'contention' });
   });
 });
@@ -434,7 +434,7 @@ describe('a consumer’s call to an external system', () => {
     expect([outcome, calls]).toEqual([{ kind }, []]);
   });
 
-  test('throws its own error if its failure cannot be recorded', async () => {
+  test('throws the error of the vendor if the failure cannot be recorded', async () => {
     const error = new Error('the vendor is down');
     const fail = () => Promise.reject(new Error('the store is unavailable'));
     await expect(complete({ fail }, () => Promise.reject(error))).rejects.toBe(error);

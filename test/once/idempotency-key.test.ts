@@ -52,7 +52,7 @@ describe('the Idempotency-Key header', () => {
     ['a\u0000b', 'its character 2 is U+0000'],
     [`${LONGEST}k`, 'it has 129'],
   ])(
-    'is refused, naming the allowed characters, and the first forbidden character or the length: %j',
+    'is refused with a reason that states the allowed characters, and the first forbidden character or the length: %j',
     (value, which) => {
       const reason = `a key is 1 to 128 visible ASCII characters, ! to ~ without spaces, and ${which}`;
       expect(parseIdempotencyKey([value])).toEqual({ kind: 'invalid', reason });
@@ -68,7 +68,7 @@ describe('the Idempotency-Key header', () => {
     );
   });
 
-  test('is the same key raw and quoted, for any characters', () => {
+  test('yields the same key whether raw or quoted, for any characters', () => {
     const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
     const raw = fc.string({ unit: visible, minLength: 1, maxLength: 128 }).filter((key) => !key.startsWith('"'));
     fc.assert(
@@ -79,7 +79,7 @@ describe('the Idempotency-Key header', () => {
     );
   });
 
-  test('is never quoted in the error about an invalid key', () => {
+  test('is not repeated in the error about an invalid key', () => {
     const parsed = parseIdempotencyKey(['my secret order']);
 
     expect(JSON.stringify(parsed)).not.toContain('secret');

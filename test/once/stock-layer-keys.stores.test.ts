@@ -162,7 +162,7 @@ describe('a handler that changes its event', () => {
 });
 
 describe('two operations with different settings', () => {
-  test('share the settings of the first if they share a stock layer, so that a payment is lost', async () => {
+  test('both use the settings of the first operation if they share a stock layer, and a payment is lost', async () => {
     const layer = stockLayer(dynamoDbClient(), tables);
     const context = lambdaContext(30_000);
     const quote = makeIdempotent(async (_event: HttpEvent, _context: unknown) => 'a quote', {

@@ -42,7 +42,7 @@ afterAll(() => {
 
 beforeEach(() => {
   datagrams.splice(0);
-  // Restores the variable even if the previous test failed before doing so.
+  // Restores the variable even if the previous test failed before it restored the variable.
   process.env[DAEMON] = `127.0.0.1:${daemon.address().port}`;
   process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=1;Lineage=1:2`;
 });

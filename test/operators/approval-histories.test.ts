@@ -100,7 +100,8 @@ class History {
 const LIMIT = { aboveMinor: { '*': 0 }, lifetimeMs: LIFETIME_MS };
 
 /**
- * Runs a request and its retry, a verdict with a rival, the verdict's retry, and a request and verdict without faults.
+ * Runs, in this order: a request and its retry, a verdict with a rival, the retry of the verdict, and finally a request
+ * and a verdict without faults.
  */
 async function runHistory(
   faults: readonly PlannedFault[],
@@ -148,7 +149,7 @@ describe('a request that waits for a second person', () => {
   );
 
   test.each(Object.entries(RIVALS))(
-    'takes effect at most once when approved, despite %s before any call and any single fault',
+    'takes effect at most once when approved, despite any single fault combined with %s before any call',
     async (_name, rival) => {
       const { calls } = await runHistory([], approve);
       const { histories, findings } = await surveyFaults(

@@ -215,7 +215,7 @@ describe('a correction above the limit', () => {
 });
 
 describe('the approval limit', () => {
-  test('applies to larger amounts, and to the sum of all corrections of a payment', async () => {
+  test('applies to amounts above the limit, and to the sum of all corrections of a payment', async () => {
     const needsApproval = async (body: ReturnType<typeof added>) =>
       (await ask('dry', { ...body, dry_run: true })).body['needs_approval'];
     expect([await needsApproval(added(1000)), await needsApproval(added(1001))]).toEqual([false, true]);

@@ -170,7 +170,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is refused, and its correction is not repeated, if its record is lost', async () => {
+  test('is refused if its record is lost, and its correction is not repeated', async () => {
     await run('a');
     harness.store.deleteRecord(storedOperationId('cor_a'));
     expect(await run('a')).toEqual({ kind: 'key_expired', paymentId: payment });
@@ -204,7 +204,7 @@ describe('the activity log', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
   });
 
-  test('causes a new decision if a concurrent write is first, and contains the correction once', async () => {
+  test('contains the correction once, and the correction is decided again if a concurrent write is first', async () => {
     const other = await harness.paid('k-2');
     const change = { kind: 'post' as const, legs: [] };
     const rival = () => run('rival', { payment: other, change });

@@ -188,7 +188,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 const step = fc.oneof({ arbitrary: fact, weight: 3 }, { arbitrary: change, weight: 2 });
 
 describe('any sequence of facts and corrections', () => {
-  test('debits equal credits over all accounts, and balances are the sums of the entries', async () => {
+  test('keeps debits equal to credits over all accounts, and balances equal to the sums of the entries', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
         let chain: readonly Transition[] = [pendingTransition(paymentIdFor('any'))];
@@ -219,7 +219,7 @@ describe('any sequence of facts and corrections', () => {
     );
   });
 
-  test('no correction changes the payment, and no set is reversed twice', () => {
+  test('never changes the payment through a correction, and reverses no set twice', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         let chain: readonly Transition[] = [pendingTransition(paymentIdFor('any'))];

@@ -60,7 +60,7 @@ describe('an operator’s decision', () => {
     });
   });
 
-  test('is refused after its retention or the loss of its record, because the chain contains it', async () => {
+  test('is refused if retried after the retention or loss of its record, because the chain contains the decision', async () => {
     await decide('a');
     const before = await harness.chain(request);
     harness.clock.advance(34 * 24 * 60 * 60 * 1000);

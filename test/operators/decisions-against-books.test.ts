@@ -46,7 +46,7 @@ describe('a decision that a payment succeeded', () => {
     expect((await decide(payment.ledger, payment, { outcome: 'succeeded', amount: 600 })).status).toBe(200);
   });
 
-  test('is refused with a charge that is unknown to the processor', async () => {
+  test('is refused if it names a charge that is unknown to the processor', async () => {
     const payment = await paymentInReview();
     const asked = { outcome: 'succeeded', amount: 600, charge_id: 'ch_nowhere' };
     await isRefused(payment, asked, { status: 409, code: 'charge_unknown_at_processor', param: 'charge_id' });
@@ -55,7 +55,7 @@ describe('a decision that a payment succeeded', () => {
   test.each([
     ['names another payment', (other: string) => ({ payment: other })],
     ['names no payment', () => ({})],
-  ])('is refused with a charge whose metadata %s', async (_which, metadata) => {
+  ])('is refused if it names a charge whose metadata %s', async (_which, metadata) => {
     const payment = await paymentInReview();
     const other = await payment.ledger.paid('other');
     const { chargeId } = await payment.inside.charge({ amountMinor: 1000 });
@@ -64,7 +64,7 @@ describe('a decision that a payment succeeded', () => {
     await isRefused(payment, asked, { code: 'charge_unknown_at_processor' });
   });
 
-  test('is accepted with another charge of the payment that the processor captured', async () => {
+  test('is accepted if it names another charge of the payment, which the processor captured', async () => {
     const payment = await paymentInReview();
     const named = { paymentId: payment.id, operationId: storedOperationId('by-hand') };
     const { chargeId } = await payment.inside.charge({ ...named, amountMinor: 1000 });
@@ -87,7 +87,7 @@ describe('a decision that a payment succeeded', () => {
 });
 
 describe('a decision that a payment failed', () => {
-  test('must not name a charge or an amount, and needs no books', async () => {
+  test('must not name a charge or an amount, and needs no read of the books', async () => {
     const payment = await paymentInReview();
     const named = await decide(payment.ledger, payment, { outcome: 'failed', charge_id: payment.chargeId });
     expect(named.body).toMatchObject({ status: 400, param: 'charge_id' });
@@ -194,7 +194,7 @@ describe('books that cannot be read', () => {
     ['of another account', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, account: 'other' }] })],
     ['of the other mode', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, mode: 'live' }] })],
   ])(
-    '%s make a decision fail unless it has an override, which the chain, the log and the timeline show',
+    '%s make a decision fail unless it has an override, and the chain, the log and the timeline show the override',
     async (_which, blind) => {
       const payment = await paymentInReview();
       const desk = blind(payment);
@@ -211,13 +211,13 @@ describe('books that cannot be read', () => {
     },
   );
 
-  test('are required for an override', async () => {
+  test('are a condition of every override', async () => {
     const payment = await paymentInReview();
     const asked = { outcome: 'succeeded', amount: 600, override: true };
     await isRefused(payment, asked, { status: 409, code: 'override_not_allowed', param: 'override' });
   });
 
-  test('allow deciding a change with an override, which the timeline shows once', async () => {
+  test('allow deciding a change with an override, and the timeline shows the override once', async () => {
     const { payment, change } = await undecided(REFUND);
     const asked = { outcome: 'failed', change };
     await isRefused(payment, asked, { code: 'processor_books_unreadable' }, away(payment));
@@ -251,7 +251,7 @@ describe('a decision above the limit', () => {
     expect((await approve()).body).toMatchObject({ status: 'approved' });
   });
 
-  test('waits even with an override, and its approval is refused once the books are readable again', async () => {
+  test('waits for approval even with an override, and the approval is refused once the books are readable again', async () => {
     const payment = await paymentInReview();
     const { processor } = payment.ledger;
     const blind = apiOf(payment, { books: [{ ...processor, readCharge: refuse }] });

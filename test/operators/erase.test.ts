@@ -241,7 +241,7 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
-  test('leaves nothing that confirms a guess of its text once it is erased and its stored responses have expired', async () => {
+  test('after its erasure and the expiry of its stored responses, leaves nothing that confirms a guess of its text', async () => {
     const { tools, clock, database, everything } = world;
     await createPayment(tools, request);
     const reason = `Returned by ${TEXT}`;
@@ -249,7 +249,7 @@ describe('a payment', () => {
     await changePayment(tools, refund);
     await world.publish(request.paymentId);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
-    // The chain has the amount and the token, so that an attacker would have to guess only the text.
+    // The chain has the amount and the token, so an attacker would have to guess only the text.
     const guesses = [request.fingerprint, refund.fingerprint].map(({ sha256 }) => hex(sha256));
     const { Items: ledger } = await world.client.send(new ScanCommand({ TableName: TABLES.ledger }));
     const inLedger = JSON.stringify(ledger, (_key, each: unknown) => (each instanceof Uint8Array ? hex(each) : each));
@@ -291,7 +291,7 @@ describe('a payment', () => {
     ['it failed, and money arrived late', {}, [DECLINED, PAID], { kind: 'erased' }],
     ['it succeeded, unpublished', {}, [PAID], { kind: 'unpublished' }],
     ['it was refunded, unpublished', {}, [PAID, REFUNDED], { kind: 'unpublished' }],
-  ])('is erased or refused correctly when %s', async (_moment, changes, facts, outcome) => {
+  ])('is erased, or its erasure is refused, when %s', async (_moment, changes, facts, outcome) => {
     await createPayment(world.tools, { ...request, source: 'tok_async', ...changes });
     await world.learn(request.paymentId, facts);
     expect(await erasePayment(world, request.paymentId)).toEqual(outcome);
@@ -400,7 +400,7 @@ describe('a payment', () => {
   });
 });
 
-test('an order is not erased before its response, which contains its address, is stored', async () => {
+test('an order is not erased before the response with its address is stored', async () => {
   const { orders, tools, erase, everything } = world;
   const request = orderRequest('unanswered', { email: 'ada.lovelace@example.com' });
   await createOrder(tools, request);

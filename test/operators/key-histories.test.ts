@@ -28,7 +28,7 @@ class History {
   readonly clock = new SimulatedClock();
   readonly database = emptyTables(this.clock);
   readonly answers: { readonly request: string; readonly body: Readonly<Record<string, unknown>> }[] = [];
-  /** Whether the record is written together with the key. */
+  /** Whether the request's record is written together with the key. */
   isRecorded = true;
   #tenant = '' as TenantId;
   #old = '';
@@ -43,7 +43,10 @@ class History {
     this.#old = await administration.createApiKey({ ...RIGHTS, tenantId: this.#tenant });
   }
 
-  /** Sends a request of an operator in a separate process. @param key its idempotency key */
+  /**
+   * Sends a request of an operator in a separate process.
+   * @param key idempotency key of the request
+   */
   request(process: string, kind: Kind, key: string): Promise<unknown> {
     return this.#during(process, async (client) => {
       const pacing = { clock: this.clock, entropy: countingEntropy(process) };
@@ -112,7 +115,7 @@ class History {
 
 type Rival = (history: History, kind: Kind) => Promise<unknown>;
 
-/** Runs a request with a rival, its retry, and a request without faults. */
+/** Runs a request with a rival, retries the request, and runs one without faults. */
 async function runHistory(
   kind: Kind,
   faults: readonly PlannedFault[],
@@ -150,7 +153,7 @@ test.each(['make', 'roll'] as const)(
 );
 
 test.each(Object.entries(RIVALS))(
-  'an API key is replaced once despite %s before any call and any single fault',
+  'an API key is replaced once despite any single fault combined with %s before any call',
   async (_name, rival) => {
     const { calls } = await runHistory('roll', []);
     const { histories, findings } = await surveyFaults(

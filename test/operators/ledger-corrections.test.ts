@@ -53,7 +53,7 @@ describe('a correction over HTTP', () => {
     expect(balances.map(({ balance }) => balance)).toEqual([0, 0]);
   });
 
-  test('shows postings and balances as a dry run, but writes nothing and consumes no key', async () => {
+  test('as a dry run, shows its postings and balances, but writes nothing and consumes no key', async () => {
     const key = { headers: { 'Idempotency-Key': '' } };
     for (const asked of [{}, key]) {
       const shown = await harness.correct('c-1', { payment, reverses: 2, dry_run: true }, asked);
@@ -116,7 +116,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('stores nothing that confirms a guess of its reason, and returns 422 for a different reason', async () => {
+  test('stores nothing that confirms a guess of its reason, and returns 422 if the reason text differs', async () => {
     const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
     const { body: made } = await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
@@ -255,7 +255,7 @@ describe('a correction over HTTP', () => {
 });
 
 describe('the example of a correction in docs/guides/books.md', () => {
-  /** Matches `curl` with a JSON body, in the form of that page. */
+  /** Matches a `curl` call with a JSON body, as that page writes it. */
   const CURL = /^curl -X POST "\$API(\/v1\/admin\/corrections)" ((?:-H (?:"[^"]*"|'[^']*') ?)+)\\\n {2}-d '([^']+)'/gm;
 
   test('creates a difference, shows its reversal in a dry run, and reverses it', async () => {

@@ -59,13 +59,13 @@ describe('the payment search', () => {
     expect([dataOf(first).length, first.body['has_more'], rest.length]).toEqual([2, true, 1]);
   });
 
-  test('are not read if they are in another currency', async () => {
+  test('does not read payments in another currency', async () => {
     for (let count = 0; count < 30; count += 1) await api.paid(`k-${count}`);
     const { found, reads } = await countedSearch({ ...today(), currency: 'JPY' });
     expect([dataOf(found), found.body['has_more'], reads]).toEqual([[], false, 0]);
   });
 
-  test('match a currency although older code wrote their rows without one, in pages with few reads', async () => {
+  test('matches payments by currency although older code wrote their rows without one, in pages with few reads', async () => {
     const yen = [await api.paid('a', { currency: 'JPY' }), await api.paid('b', { currency: 'JPY' })];
     for (let count = 0; count < 30; count += 1) await api.paid(`k-${count}`);
     await withoutCurrencies();
@@ -73,7 +73,7 @@ describe('the payment search', () => {
     let after: Readonly<Record<string, string>> = {};
     for (let page = 0; page < 10; page += 1) {
       const { found: shown, reads } = await countedSearch({ ...today(), currency: 'JPY', ...after });
-      // Ten payments and three more, each with its first transition.
+      // Reads of ten payments and three more, each with its first transition.
       expect(reads).toBeLessThanOrEqual(26);
       found.push(...dataOf(shown).map(({ id }) => id));
       if (shown.body['has_more'] !== true) break;
@@ -99,7 +99,7 @@ async function countedSearch(asked: Readonly<Record<string, string>>) {
   return { found, reads };
 }
 
-/** Removes the currency from the rows of the list, which older code did not write. */
+/** Removes the currency, which older code did not write, from the rows of the list. */
 async function withoutCurrencies(): Promise<void> {
   await search(today());
   const rows = api.views.all().filter(({ partition }) => partition.startsWith(ViewsRow.payment));

@@ -38,12 +38,13 @@ test('a retry completes a request that was killed between two dead letters', asy
   messages.onSent = () => undefined;
   expect((await api.write(PATH, 'k')).status).toBe(202);
   expect(messages.ids(DEAD_LETTERS)).toEqual([]);
-  // A crash between the two writes leaves the dead letter in both queues. Its effect is still applied once.
+  // A crash between the two writes leaves the dead letter in both queues. The effect of the dead letter is still
+  // applied once.
   expect(messages.ids(QUEUE)).toEqual(['a', 'b', 'b', 'c']);
   expect(await acts()).toHaveLength(1);
 });
 
-test('a dead letter that fails again stays in the dead-letter queue when its request is retried', async () => {
+test('a dead letter that fails again stays in the dead-letter queue when the redrive request is retried', async () => {
   await api.write(PATH, 'k');
   api.clock.advance(1_000);
   messages.failAll(QUEUE, DEAD_LETTERS);
@@ -70,14 +71,14 @@ test.each([
   expect(await acts()).toMatchObject([{ about: [from], details: { to, waiting: '2' } }]);
 });
 
-test('each queue shows whether it can be redriven, or why not', async () => {
+test('each queue shows its redrive target, or the reason that it has none', async () => {
   const rows = dataOf(await api.get('/v1/admin/queues'));
   expect(rows.filter((row) => (row['redrive_to'] === null) === (row['no_redrive_because'] === null))).toEqual([]);
   const targets = rows.filter((row) => row['redrive_to'] !== null).map(({ id }) => id);
   expect(targets).toEqual(['Events-Parked', 'Vendors-DeadLetters', DEAD_LETTERS]);
 });
 
-test('a queue that cannot be redriven is refused with the reason, and nothing is recorded', async () => {
+test('the redrive of a queue that cannot be redriven is refused with the reason, and nothing is recorded', async () => {
   const redrive = (queue: string) => api.write(`/v1/admin/queues/${queue}/redrive`, 'k');
   const refused = { status: 400, body: { code: 'invalid_request', param: 'id' } };
   expect(await redrive('claims')).toMatchObject(refused);

@@ -101,7 +101,7 @@ test('dead letters are put back unchanged, once per request, and newer dead lett
   await until(async () => Date.now() > beforeMs || undefined);
   await send('newer');
   expect((await queues.peek('letters', 20)).length).toBeGreaterThan(10);
-  // The earlier read did not hide the messages. Only one of two concurrent calls moves each message.
+  // The earlier read did not hide the messages. Each message is moved by only one of two concurrent calls.
   const stopAtMs = Date.now() + LONG_MS;
   const moved = await Promise.all([1, 2].map(() => queues.putBack('letters', { beforeMs, stopAtMs })));
   expect((moved[0] ?? 0) + (moved[1] ?? 0)).toBe(bodies.length);

@@ -23,7 +23,7 @@ const kinds = (entries: readonly Record<string, unknown>[]) =>
   entries.map(({ kind, type = '', result = '' }) => `${String(kind)} ${String(type)}${String(result)}`.trim());
 
 describe('the timeline of a payment', () => {
-  test('shows takeover, look-up and a single send after a process was killed after its charge', async () => {
+  test('shows a takeover, a look-up and a single send if a process was killed after its charge', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     const before = await timelineOf(request.paymentId);
@@ -115,7 +115,7 @@ describe('the timeline of a payment', () => {
     expect(kinds(entries).filter((kind) => kind.startsWith('transition payment.annotated'))).toHaveLength(1);
   });
 
-  test('has pages of transitions, each with all related entries', async () => {
+  test('has pages of transitions, each page with all its related entries', async () => {
     const payment = await api.paid('k');
     for (let count = 0; count < 4; count += 1) await api.annotate(payment, `a-${count}`);
     const pages: Record<string, unknown>[][] = [];

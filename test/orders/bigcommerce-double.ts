@@ -14,8 +14,8 @@ const adjustment = z.strictObject({
 });
 
 /**
- * Simulates a store without idempotency keys. It applies every inventory adjustment completely or not at all, and every
- * change of an order.
+ * Simulates a store without idempotency keys. It applies each inventory adjustment completely or not at all. It applies
+ * every change of an order.
  */
 export class BigCommerceDouble extends TroubledServer {
   /** The inventory adjustments, oldest first. */

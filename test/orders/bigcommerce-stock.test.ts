@@ -77,7 +77,7 @@ describe('the inventory of a BigCommerce store', () => {
     stock.release({ reservationId, orderId: ORDER, items: ITEMS }, { timeoutMs: 20_000 });
   const tea = () => server.stock.get('sku_tea');
 
-  test('is reserved once for each order, with the order in its history, even if requested repeatedly', async () => {
+  test('is reserved once per order, with the order id in the reason of the adjustment, even if requested repeatedly', async () => {
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(server.adjustments).toEqual([

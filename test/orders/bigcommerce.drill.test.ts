@@ -47,7 +47,7 @@ const lambda = new LambdaClient(target);
 const manager = new SecretsManagerClient(target);
 const sqs = new SQSClient(target);
 let directory: string;
-// A hook, so that a skipped test creates no directory.
+// Runs in a hook, so that a skipped test creates no directory.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-bigcommerce-'));
 });

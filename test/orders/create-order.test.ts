@@ -129,14 +129,14 @@ describe('an order', () => {
     expect(answerOf(await harness.order(request)).status).toBe(201);
   });
 
-  test('is released while its processor is unavailable, and continues immediately with the same key', async () => {
+  test('releases its claim while its processor is unavailable, and a retry with the same key continues immediately', async () => {
     const request = orderRequest('limited', { source: 'tok_rate_limited' });
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_rate_limited' });
     expect(answerOf(await harness.order(request)).status).toBe(201);
     expect(harness.charges(request)).toBe(1);
   });
 
-  test('is not released if another owner may have sent its payment', async () => {
+  test('does not release its claim if another owner may have sent its payment', async () => {
     const refuse = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
     const store = { ...harness.storeMethods(), release: refuse };
     const request = orderRequest('held');
@@ -144,7 +144,7 @@ describe('an order', () => {
     expect(answerOf(outcome).status).toBe(202);
   });
 
-  test('is canceled without a payment only once no owner may begin a payment', async () => {
+  test('is canceled without a payment only after no owner can begin a payment', async () => {
     const request = orderRequest('none');
     const unread = {
       ...harness.storeMethods(),
@@ -273,7 +273,7 @@ describe('late failures never undo an order', () => {
     },
   );
 
-  test('a referrer at a shop without a referral program is not credited, and the order shows it', async () => {
+  test('a referrer at a shop without a referral program is not credited, and the order shows the reason', async () => {
     const request = orderRequest('none');
     expect(answerOf(await harness.order(request, { referrals: NO_REFERRALS }))).toMatchObject({
       status: 201,
@@ -405,7 +405,7 @@ describe('late effects', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('an order without a record is taken over if it has no response, but its key is refused if it has one', async () => {
+  test('an order whose record is lost is taken over if it has no response, and its key is refused if it has a response', async () => {
     const request = orderRequest('lost');
     const { store } = harness;
     const dying: OrderStore = {

@@ -15,7 +15,7 @@ import { World } from '../world/world.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
 import { orderRequest } from './order-fixtures.ts';
 
-/** The staff of a BigCommerce store ship orders by their staff notes. */
+/** A BigCommerce store's staff decide by an order's staff note whether to ship the order. */
 
 let world: World;
 let server: BigCommerceDouble;
@@ -59,7 +59,7 @@ test('an order is not noted as paid if the stock service did not respond in time
   expect(world.keptMinor(request)).toBe(0);
   await world.resolveFor(30, { stock: bigCommerce() });
   expect(await world.read(request)).toMatchObject({ status: 'canceled', reservation: { status: 'released' } });
-  // The retried reservation under the same key may find an existing one, which is then released.
+  // The retry under the same key may find an existing reservation, which is then released.
   expect(taken()).toEqual([-2, 2]);
   expect(server.notes.get(118)).toBe('Gift wrap');
 });

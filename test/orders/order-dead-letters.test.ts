@@ -253,19 +253,19 @@ async function unreachableParties(givenUp: 'throw' | 'delay') {
   return connectParties({ clock: harness.clock, url, deadLetters }, givenUp, claims);
 }
 
-test('a delayed message makes the last attempt at an e-mail and a credit that their process abandoned', async () => {
+test('a delayed message attempts an e-mail and a credit one last time after their process abandoned them', async () => {
   const request = orderRequest('delayed');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
   expect(await harness.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
-  // The driver leaves the calls to the delayed message.
+  // The driver makes no call that a delayed message will make.
   await harness.resolveFor(3, { mailer: refusing, referrals: refusing });
   expect(await lastRung()).toEqual(['applied', 'applied']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
   expect([await sent(request), await deadLetters.take(10)]).toMatchObject([[{}], []]);
 });
 
-test('a delayed call that also fails is dead-lettered with its order, and the order shows a redrive', async () => {
+test('a delayed call that also fails is dead-lettered with its order, and the order shows the result of a redrive', async () => {
   const request = orderRequest('dead');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -292,7 +292,7 @@ async function putIntoDelayed({ twice = false } = {}): Promise<void> {
   }
 }
 
-test('dead letters that an operator moves to the delayed calls appear on the order once, and return if they fail again', async () => {
+test('dead letters that an operator moves to the delayed calls take effect on the order once, and become dead letters again if they fail', async () => {
   const request = orderRequest('put-back');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -341,7 +341,7 @@ test.each([
 test.each([
   ['stays unknown after an earlier delivery that may have made it', true, 'unknown'],
   ['fails without an earlier delivery', false, 'failed'],
-])('a delayed call that is skipped because its order was refunded %s', async (_what, isRepeated, status) => {
+])('a delayed call of a refunded order is skipped and %s', async (_what, isRepeated, status) => {
   const request = orderRequest('gone');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });

@@ -19,7 +19,7 @@ import { engine, type Mutant, naiveSaga, paidOrderSubject, unansweredOrderSubjec
 const SINGLES = 37;
 /** `npm test` runs one of every `PAIRS` histories with a fault and a rival, or with two faults. */
 const PAIRS = 307;
-/** `npm test` runs a rival before one in this many calls. */
+/** `npm test` runs one of every `RACES` races of a rival. */
 const RACES = 5;
 
 const KEPT = orderRequest('kept');
@@ -32,7 +32,7 @@ describe('order histories', () => {
     ['a fulfilled order', KEPT, 'fulfilled', 2_000],
     ['a declined order', POOR, 'undone', 800],
   ])(
-    '%s ends consistently despite any single fault at any call, alone and with a rival before any call',
+    '%s ends consistently despite any single fault at any call, both without a rival and with a rival before any call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
       const alone = await surveyFaults(orderStory(make), { faults: 1, races: RACES_WITHOUT_RIVAL, oneOf: SINGLES });

@@ -334,7 +334,7 @@ describe('an order whose payment is refunded or disputed after the order was pai
     ['before the e-mail', 1, { emails: 0, credits: 0 }],
     ['before the credit', 2, { emails: 1, credits: 0 }],
     ['before the completion', 3, { emails: 1, credits: 1 }],
-  ])('is canceled if disputed within one request, %s', async (_when, after, { emails, credits }) => {
+  ])('is canceled if its payment is disputed in one request, %s', async (_when, after, { emails, credits }) => {
     const request = orderRequest('in_between');
     let effects = 0;
     /** Disputes the payment after `after` effects. */

@@ -123,13 +123,13 @@ describe('the referral program', () => {
     });
   });
 
-  test('leaves the credit unknown while it is unavailable, and a delayed message retries the call', async () => {
+  test('leaves the outcome of a credit unknown while the program is unavailable, and a delayed message retries the call', async () => {
     expect(await parties.referrals.credit(credit('ref_down'), LIMIT)).toEqual({ kind: 'queued' });
     expect([await booked(), await deadLetters.take(10)]).toEqual([[], []]);
     expect(deadLetters.delayed).toMatchObject([{ operation: 'credit.give', mayBeApplied: true }]);
   });
 
-  test('dead-letters a credit whose key was used for a different credit, which is a bug', async () => {
+  test('treats a key that was used for a different credit as a bug, and dead-letters the credit', async () => {
     // This process has no access to the claims.
     await connect('delay').referrals.credit(credit(), LIMIT);
     expect(await parties.referrals.credit(credit('ref_friend', { amountMinor: 501 }), LIMIT)).toEqual({

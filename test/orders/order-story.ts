@@ -11,7 +11,7 @@ import {
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import type { World } from '../world/world.ts';
 
-/** Implementation that executes and finishes orders: the engine, or one to compare it with. */
+/** Implementation that executes and finishes orders: the engine, or a variant to compare the engine with. */
 export interface OrderSubject {
   readonly harness: World;
   readonly request: CreateOrder;
@@ -149,8 +149,8 @@ class OrderHistory {
 export const RACES_WITHOUT_RIVAL: readonly Race[] = [{}, { clientLeaves: true }];
 
 /**
- * Returns races with a rival before each of the first `calls` calls: the resolver after the lease expired, which takes
- * over like a client's retry, or a client during the lease.
+ * Returns two races for each of the first `calls` calls. The rival acts before the call: the resolver after the lease
+ * expired, which takes over like a client's retry, or a client during the lease.
  */
 export function racesBeforeEachCall(calls: number): readonly Race[] {
   return beforeEachCall(calls, [

@@ -13,7 +13,7 @@ import type { Actor, FaultErrors } from '../support/fault-plan.ts';
 import { World, type WorldTools } from '../world/world.ts';
 import type { OrderSubject } from './order-story.ts';
 
-/** Breaks the engine on purpose, to check that the histories detect it. */
+/** Breaks the engine on purpose, to check that the histories detect the fault. */
 export type Mutant = (tools: WorldTools) => WorldTools;
 
 export function engine(

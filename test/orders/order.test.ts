@@ -242,12 +242,12 @@ describe('a late reservation', () => {
     expect(step).toEqual({ do: 'call', call: 'release' });
   });
 
-  test('is released only once', () => {
+  test('is not released again', () => {
     const released: Order = { ...canceled, reservation: { status: 'released', sinceMs: T0, reservationId: 'rsv_9' } };
     expect(decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, released, T0)).toBeUndefined();
   });
 
-  test('is released even if a retry of its request was refused, unless it has no id', () => {
+  test('if it has an id, is released even if a retry of its request was refused', () => {
     const releasing = (more: object): Order => ({
       ...canceled,
       reservation: { status: 'releasing', sinceMs: T0, ...more },
@@ -294,7 +294,7 @@ describe('a reversal that fails later', () => {
     expect(later).toMatchObject({ do: 'append', draft: { order: { charge: { status: 'reversing', attempt: 3 } } } });
   });
 
-  test('is checked for before an order is canceled, even days later', () => {
+  test('is detected by a check before an order is canceled, even days later', () => {
     const open: Order = { ...canceled({ attempt: 2, by: 'refund' }), status: 'processing' };
     const turn = { tried: new Set<OrderCall>(), timeLeft: true, nowMs: T0 + WEEK_MS };
     expect(nextOrderStep(open, turn)).toEqual({ do: 'call', call: 'reverse' });

@@ -23,7 +23,7 @@ import { until } from '../support/until.ts';
 
 let aws: LocalAws;
 let api: ApiClient;
-/** Time of the earliest possible takeover, in Unix milliseconds. Other tests run before it. */
+/** Time of the earliest possible takeover, in Unix milliseconds. Other tests run before this time. */
 let leaseEndsAtMs: number;
 /** The idempotency key of the order whose process crashed. */
 let killed: string;
@@ -136,7 +136,7 @@ describe('personal data', () => {
       body: JSON.stringify({ amount: 300, reason: `Returned by ${name}` }),
     });
     expect([paid.status, refunded.status]).toEqual([201, 201]);
-    // The relay also reads the reason, from its own row.
+    // The relay also reads the reason, which has its own row.
     await until(async () => {
       const { text } = await api.send('GET', '/v1/events?limit=100&type=refund.completed');
       return text.includes(`Returned by ${name}`) ? true : undefined;
@@ -147,7 +147,7 @@ describe('personal data', () => {
     const byEmail = async () => (await api.send('GET', `/v1/orders?email=${recipient('erased')}`)).json['data'];
     expect(await byEmail()).toMatchObject([{ id: bought.json['id'] }]);
 
-    // The API refuses the refund until the projector has processed payment.completed.
+    // The command refuses the erasure until the projector has processed payment.completed.
     await until(async () => {
       const { code } = await payonce(aws, '--operator', run, 'erase', 'payment', id);
       return code === 0 ? true : undefined;
@@ -201,7 +201,7 @@ describe('personal data', () => {
 });
 
 describe('an order whose process crashed after the charge', () => {
-  test('is completed by a sweep, without its client', async () => {
+  test('is completed by a sweep without a client retry', async () => {
     await sleep(Math.max(0, leaseEndsAtMs - Date.now()));
     await resolve();
     const replay = await until(async () => {

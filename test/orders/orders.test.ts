@@ -86,7 +86,7 @@ describe('POST /v1/orders', () => {
     expect(late).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired', order_id: first.body['id'] } });
   });
 
-  test('returns 409 while another process executes the order, and can then be retried', async () => {
+  test('returns 409 while another process executes the order, and accepts a retry afterwards', async () => {
     const { stock } = api.world.shop;
     const other = new Api({}, api.world);
     const concurrent: unknown[] = [];
@@ -103,7 +103,7 @@ describe('POST /v1/orders', () => {
     ]);
   });
 
-  test('waits for another process with Prefer: wait, and replays its response', async () => {
+  test('with Prefer: wait, waits for another process and replays the response of that process', async () => {
     const { stock } = api.world.shop;
     const reached = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();

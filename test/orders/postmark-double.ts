@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-/** The fault of one request, before or after it has taken effect. */
+/** The fault of one request, before or after the request has taken effect. */
 export type Trouble =
   | 'silent_before'
   | 'silent_after'
@@ -123,7 +123,9 @@ const emailBody = z.object({
 
 export type ArrivedEmail = z.infer<typeof emailBody> & { readonly MessageID: string; readonly sentAtMs: number };
 
-/** Sends every e-mail that it receives, including duplicates, and lists it in its search after `lagMs`. */
+/**
+ * Sends every e-mail that it receives, including duplicates, and lists each sent e-mail in its search after `lagMs`.
+ */
 export class PostmarkDouble extends TroubledServer {
   readonly emails: ArrivedEmail[] = [];
   /** Delay until a sent e-mail appears in the search, in milliseconds. */

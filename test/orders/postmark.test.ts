@@ -143,7 +143,7 @@ describe('Postmark', () => {
     expect(clock.nowMs() - begunAtMs).toBe(7_000);
   });
 
-  test('a second delivery is answered from the claim', async () => {
+  test('a second delivery is answered with the claim’s outcome', async () => {
     const first = await send();
     expect(await send()).toEqual(first);
     expect(server.requests).toHaveLength(1);

@@ -65,8 +65,8 @@ export function crashAfterClaim(claims: SendingClaims): SendingClaims {
 }
 
 /**
- * Crashes the process after the send and before it records the send, `times` times. @param error what the caller
- * receives
+ * Crashes the process `times` times, each time after the send and before the process records the send.
+ * @param error error that the caller receives
  */
 export function crashBeforeSendIsRecorded(
   claims: SendingClaims,

@@ -53,7 +53,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), opened]).toEqual([false, 1]);
   });
 
-  test('counts from the last success, and does not count errors unrelated to availability', async () => {
+  test('counts failures since the last success, but not errors unrelated to availability', async () => {
     await fail(4);
     await guard.write(answer);
     await fail(4);
@@ -84,7 +84,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), probes]).toEqual([true, 0]);
   });
 
-  test('neither closes nor prolongs its pause for a call that was in flight when it opened', async () => {
+  test('neither closes nor prolongs its pause because of a call that was in flight when the breaker opened', async () => {
     const [good, bad] = [inFlight('write'), inFlight('write')];
     await fail(5);
     clock.advance(9_000);
@@ -166,7 +166,7 @@ describe('the circuit breaker of a vendor', () => {
   });
 
   test.each(Array.from({ length: 12 }, (_, later) => later))(
-    'sends no write if other calls open it %i microtasks after the probe',
+    'sends no write if other calls open the breaker %i microtasks after the probe',
     async (later) => {
       const others = Array.from({ length: 5 }, () => inFlight('write'));
       await fail(5);

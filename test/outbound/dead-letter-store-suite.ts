@@ -71,7 +71,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       expect((await takeAll()).map(({ id }) => id)).toEqual([other.id]);
     });
 
-    test('stores a dead letter as often as it is put', async () => {
+    test('stores one copy of a dead letter for each put', async () => {
       await box.put(deadLetterTo('ada@example.com'));
       await box.put(deadLetterTo('ada@example.com'));
       expect(await takeAll()).toHaveLength(2);

@@ -27,7 +27,7 @@ export interface EmailWorld {
 /** Sends the e-mail: `sendOnce` or a mutant. */
 export type Sender = (world: EmailWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
 
-/** A vendor that applies every request but shows it in its search only after the lag. */
+/** A vendor that applies every request, but lists the e-mail in its search only after the lag. */
 class ForgetfulVendor {
   readonly sent: number[] = [];
   readonly #clock: SimulatedClock;

@@ -152,7 +152,7 @@ describe.each(sliceOf(CALLERS, 2))('a ten-minute outage at fifty calls per secon
     expect(reached.filter(({ atMs, by }) => atMs > 1_000 && isDead(atMs) && by === 'write')).toEqual([]);
   });
 
-  test('recovery causes no burst: no second exceeds 1.2 × the load plus the reserve of ten', () => {
+  test('recovery causes no burst: the calls of no second exceed 1.2 × the load plus the reserve of ten', () => {
     const { reached } = history;
     const perSecond = new Map<number, number>();
     for (const { atMs } of reached) {

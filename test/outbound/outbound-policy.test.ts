@@ -187,7 +187,7 @@ describe('the outbound policy', () => {
         ...changes,
       });
 
-    test('is not retried if the look-up finds it', async () => {
+    test('is not retried if the look-up finds the send', async () => {
       script = times(1, 'timeout');
       found = true;
       expect(await policy.call(looked())).toBe('found');
@@ -291,7 +291,7 @@ describe('the outbound policy', () => {
   });
 
   describe('an open breaker', () => {
-    test('blocks calls and probes with a read', async () => {
+    test('blocks calls, and uses a read as its probe', async () => {
       await openBreaker();
       isWell = false;
       await expect(policy.call(call({ deadlineMs: clock.nowMs() + 9_000 }))).rejects.toMatchObject({
@@ -391,14 +391,14 @@ describe('the outbound policy', () => {
       expect(deadLetters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
     });
 
-    test('is not created if the call succeeds or the caller requests none', async () => {
+    test('is not created if the call succeeds or the caller does not request a dead letter', async () => {
       await policy.callOrDeadLetter(call(), payload);
       script = times(9, 'unreachable');
       await policy.call(call()).catch(() => {});
       expect(deadLetters).toEqual([]);
     });
 
-    test('does not replace the error of the call if it cannot be stored', async () => {
+    test('if it cannot be stored, does not replace the error of the call', async () => {
       storesDeadLetters = false;
       script = times(1, 'timeout');
       await expect(policy.callOrDeadLetter(call({ idempotent: 'never' }), payload)).rejects.toMatchObject({

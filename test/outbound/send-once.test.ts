@@ -107,7 +107,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     });
   });
 
-  test('do not wait if the first has recorded the end of its send and the search is strongly consistent', async () => {
+  test('do not wait if the first worker has recorded the end of its send and the search is strongly consistent', async () => {
     const silent = attempt({ worker: slow, vendor: 'is_silent', search: 'is_strong' });
     await expect(silent).rejects.toThrow('no answer');
     taken = []; // the vendor never received it

@@ -48,7 +48,7 @@ describe('the read of the processor’s books before each send', () => {
     await expectBooksToAgree(request);
   });
 
-  test('prevents a retry of a crashed owner’s refund of disputed money even if the dispute callback is lost', async () => {
+  test('prevents the retry of a crashed owner’s refund if the money is disputed, even if the dispute callback is lost', async () => {
     const { request, charge } = await paid('retried');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await harness.dieBeforeChange(refund);

@@ -112,7 +112,7 @@ describe('a refund', () => {
     await harness.pay(taken);
   });
 
-  test('takes effect once, and the payment shows it', async () => {
+  test('takes effect once, and the payment shows the refund', async () => {
     const first = await harness.change(refund('k', 300));
     expect([statusOf(first), bodyOf(first)]).toMatchObject([201, { amount: 300, status: 'succeeded' }]);
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'replay' });
@@ -198,7 +198,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is posted once if its callback arrives before its owner commits, and the owner then only responds', async () => {
+  test('is posted once if its callback arrives before its owner commits; the owner then only sends the response', async () => {
     const early = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
         const outcome = await harness.processor.change(...call);
@@ -230,7 +230,7 @@ describe('a refund', () => {
     expect((await harness.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
   });
 
-  test('is resumed only by the same request if its record is lost', async () => {
+  test('if its record is lost, is resumed only by the same request', async () => {
     await harness.dieAfterChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     const reasoned = change(taken, 'k', { kind: 'refund', amountMinor: 300, reason: 'another' });
@@ -301,7 +301,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).at(-1)).toBe('payment.completed');
   });
 
-  test('stays pending in a deployment that does not call the payment’s processor, if it may have been sent', async () => {
+  test('stays pending if it may have been sent and the deployment does not call the payment’s processor', async () => {
     await harness.dieAfterChange(refund('k', 300));
     harness.clock.advance(16 * 60_000);
     const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
@@ -309,7 +309,7 @@ describe('a refund', () => {
     expect([statusOf(outcome), bodyOf(outcome)]).toMatchObject([202, { status: 'pending' }]);
   });
 
-  test('fails in a deployment that does not call the payment’s processor, if it was never sent and the send window has closed', async () => {
+  test('fails if it was never sent, the send window has closed, and the deployment does not call the payment’s processor', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_unauthorized');
     await expect(harness.change(refund('k', 300))).rejects.toBeInstanceOf(RetryableError);
     const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };

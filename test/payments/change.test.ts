@@ -112,7 +112,7 @@ describe('the check right before the send', () => {
     ['succeeded', false],
     ['voided', false],
     ['declined', false],
-  ] as const)('lets a void of a charge that is %s be sent: %s', (status, isSent) => {
+  ] as const)('decides whether a void of a charge that is %s is sent: %s', (status, isSent) => {
     expect(may('can_1', { kind: 'void' }, given(), { ...shown, status })).toBe(isSent);
   });
 });

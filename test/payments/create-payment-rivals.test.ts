@@ -163,7 +163,7 @@ describe('a released claim', () => {
 });
 
 describe('the owner of a claim with rivals', () => {
-  test('only stores the response if a callback arrived first', async () => {
+  test('does nothing but store the response if a callback arrived first', async () => {
     const request = paymentRequest('callback-first');
     const callback = harness.storeWithRival(async () => {
       const history = await harness.store.readPayment(request.paymentId);
@@ -241,7 +241,7 @@ describe('the owner of a claim with rivals', () => {
     expect(await harness.store.chargesToReturn(ALL_DUE)).toMatchObject([{ chargeId: 'ch_1', by: 'refund' }]);
   });
 
-  test('determines the outcome after a callback without one', async () => {
+  test('determines the outcome after a callback without an outcome', async () => {
     const request = paymentRequest('callback-pending');
     const store = outcomeOfCallback(request, { kind: 'pending', chargeId: 'ch_1' });
     expect((await harness.answered(request, { store })).status).toBe(201);
@@ -345,11 +345,11 @@ describe('a hold that only its owner knows', () => {
   });
 });
 
-describe('a charge without a result that only its owner knows', () => {
+describe('a charge that has no result and that only its owner knows', () => {
   const HOUR = 60 * MINUTE;
   /**
-   * Records another charge of the same operation first. @returns the id of the owner's charge, which never gets a
-   * callback
+   * Lets a rival record its charge of the same operation before the owner does.
+   * @returns the id of the owner's charge, which never gets a callback
    */
   const withAnotherCharge = async (source: string) => {
     const request = paymentRequest(`other-${source}`, { source });
@@ -412,7 +412,7 @@ describe('a reference', () => {
       ...harness.storeMethods(),
       claim: async (claim: Parameters<typeof harness.store.claim>[0]) => {
         claims += 1;
-        // The rival's transaction still locks the record, but its reference is readable.
+        // The rival's transaction still locks the record, but the rival's reference is readable.
         if (claims === 1) return { kind: 'reference_taken' as const, paymentId: request.paymentId };
         return harness.store.claim(claim);
       },

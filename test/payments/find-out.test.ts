@@ -39,7 +39,7 @@ test('a slow read of the chain before a send shortens the send timeout to leave 
   expect(await sendsAfterSlowRead({ readMs: 4_000, leftMs: 10_000 })).toEqual([3_000]);
 });
 
-test('nothing is sent if a slow read of the chain leaves no time for it', async () => {
+test('nothing is sent if a slow read of the chain leaves no time for the send', async () => {
   expect(await sendsAfterSlowRead({ readMs: 6_500, leftMs: 10_000 })).toEqual([]);
 });
 

@@ -39,7 +39,7 @@ describe('a page of transitions with many reasons', () => {
     );
     expect(calls).toBe(2);
     expect(reasonsOf(result)).toEqual(REASONS);
-    // The same as one by one.
+    // Equals the single reads.
     const single = await Promise.all(
       result.map(({ sequence }) => store.ledger.readTransition({ paymentId: payment, sequence })),
     );

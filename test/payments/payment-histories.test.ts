@@ -76,7 +76,7 @@ const KEPT_A_DAY = 24 * 60 * 60_000;
 
 describe('the guarantees of a payment, its retry and a rival', () => {
   // The histories with pairs of faults include every single fault with a processor that accepts the charge.
-  test('with every single fault at every call, for every other behavior of the processor', async () => {
+  test('hold under every single fault at every call, for every other behavior of the processor', async () => {
     for (const source of ['tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
       const { histories, findings } = await survey(engine({ source }), { faults: 1, oneOf: 13 });
       expect(findings.slice(0, 3)).toEqual([]);

@@ -42,7 +42,7 @@ describe('the guarantees of a payment, its retry and a rival on DynamoDB', () =>
   });
 
   // Every pair with every rival runs on the in-memory store, which passes the same store tests.
-  test('hold under pairs of faults at any two calls of the store and the processor, alone and with a takeover', async () => {
+  test('hold under pairs of faults at any two calls of the store and the processor, without a rival and with a takeover', async () => {
     const { store } = storesOn(tables);
     const make = worldOn({ store });
     const races = [{}, { rivalAt: 2, leaseEnded: true }, { rivalAt: 3, leaseEnded: true }];

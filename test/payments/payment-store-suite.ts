@@ -53,7 +53,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readPayment(id)).toEqual({ first: pendingTransition(id), newest: pendingTransition(id) });
     });
 
-    test('is refused if a rival has the claim, and returns its record', async () => {
+    test('is refused if a rival has the claim, and returns the rival’s record', async () => {
       await claimed();
       const outcome = await store.claim({
         record: openRecord(id, { owner: OWNER_B }),
@@ -85,7 +85,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(id))).toEqual(record);
     });
 
-    test('is refused if the reference is in use, returns its holder and writes nothing', async () => {
+    test('is refused if the reference is in use, returns the holder of the reference and writes nothing', async () => {
       const reference = `order-${made}-${process.pid}`;
       await claimed(reference);
       const other = paymentIdFor(`suite-other-${process.pid}-${made}`);
@@ -141,7 +141,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(outcome).toEqual({ kind: 'changed', record: completedRecord(id) });
     });
 
-    test('removes the release of a released claim, so that the new owner may send', async () => {
+    test('removes the release mark of a released claim, so that the new owner may send', async () => {
       await claimed();
       await store.release(chargeOperation(id), openRecord(id).owner);
       const stale = openRecord(id, { released: true, leaseExpiresAtMs: 0 });
@@ -193,7 +193,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       });
     });
 
-    test('leaves the claim open if its sequence number is occupied', async () => {
+    test('leaves the claim open if the sequence number of its transition is occupied', async () => {
       await claimed();
       const pending = pendingTransition(id);
       const newest = outcomeTransition(pending, { kind: 'unknown' });

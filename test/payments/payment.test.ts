@@ -74,7 +74,7 @@ describe('a payment whose charge is in progress', () => {
     expect(when({ kind: 'unknown' }, given(pending))).toBe('nothing');
   });
 
-  test('waits for the payer, and shows the action URL until it is settled', () => {
+  test('waits for the payer, and shows the action URL until the payment is settled', () => {
     const asked: Fact = { kind: 'action_required', chargeId: MINE, actionUrl: 'https://processor.example/a' };
     expect(given(asked).payment).toMatchObject({ status: 'requires_action', actionUrl: 'https://processor.example/a' });
     expect(given(asked, SUCCEEDED).payment.actionUrl).toBeUndefined();
@@ -94,7 +94,7 @@ describe('a payment whose charge is in progress', () => {
     expect(state.payment).toMatchObject({ status: 'canceled', cancelReason: 'expired' });
   });
 
-  test('cannot become undecidable after the processor accepted it, and its later success is recorded', () => {
+  test('cannot become undecidable after the processor accepted the charge, and its later success is recorded', () => {
     const accepted = given({ kind: 'pending', chargeId: MINE });
     expect(when({ kind: 'undecidable' }, accepted)).toBe('nothing');
     expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });
@@ -180,7 +180,7 @@ describe('a payment in a final status', () => {
     expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
   });
 
-  test('records a late authorization for a void, and posts it only if it is captured', () => {
+  test('records a late authorization to void it, and posts the money only if it is captured', () => {
     const held = given(DECLINED, AUTHORIZED);
     expect(held.strayCharges.get(MINE)).toMatchObject({ status: 'authorized' });
     expect(when(AUTHORIZED, held)).toBe('nothing');
@@ -244,7 +244,7 @@ describe('a second charge with the payment’s id', () => {
     }
   });
 
-  test('counts as the charge of the payment itself if the ids match, even with changed metadata', () => {
+  test('is treated as the payment’s own charge if the charge ids match, even if its metadata changed', () => {
     const own: Fact = { ...foreign('captured'), chargeId: MINE, amountMinor: 1000 } as Fact;
     expect(when(own, given(SUCCEEDED))).toBe('nothing');
     expect(when(own, given({ kind: 'pending', chargeId: MINE }))).toMatchObject({ type: 'payment.completed' });
@@ -337,7 +337,7 @@ describe('a refund', () => {
     ...changes,
   });
 
-  test('is posted after it succeeds, and the payment shows it', () => {
+  test('is posted after it succeeds, and the payment shows the refund', () => {
     expect(when(refund('pending'), given(SUCCEEDED))).toMatchObject({ type: 'refund.pending', postings: [] });
     expect(when(refund('succeeded'), given(SUCCEEDED, refund('pending')))).toEqual({
       type: 'refund.completed',
@@ -357,7 +357,7 @@ describe('a refund', () => {
     expect(when(refund('succeeded'), state)).toBe('review');
   });
 
-  test('counts as a second refund if its id is new, even with the same amount', () => {
+  test('is recorded as a second refund if its id is new, even with the same amount', () => {
     const second = refund('succeeded', { refundId: 're_2' });
     expect(given(SUCCEEDED, refund('succeeded'), second).payment.amountRefundedMinor).toBe(600);
   });
@@ -409,7 +409,7 @@ describe('a dispute', () => {
   });
   const TAKEN = ['debit disputes 1000', 'credit processor_clearing 1000'];
 
-  test('withdraws the money until it is closed, and returns it if it is won', () => {
+  test('withdraws the money until the dispute is closed, and returns it after a win', () => {
     expect(when(dispute('open'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.opened', postings: TAKEN });
     expect(when(dispute('won'), given(SUCCEEDED, dispute('open')))).toMatchObject({
       type: 'dispute.closed',

@@ -99,8 +99,8 @@ export function nextEntry(digest: Digest, newest: Link | undefined, { chain, ...
 /**
  * Checks consecutive entries of a chain, oldest first.
  *
- * @param before the entry that precedes them
- * @default none: the entries begin the chain
+ * @param before the entry before the first given entry
+ * @default none: the given entries begin the chain
  * @returns the sequence of the first entry that was changed, removed or inserted; undefined when all entries are valid
  */
 export function firstBrokenEntry(digest: Digest, entries: readonly ActivityEntry[], before?: Link): number | undefined {

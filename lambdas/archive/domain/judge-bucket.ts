@@ -48,8 +48,8 @@ const NOT_CONDITIONAL = new Set(['{"Null":{"s3:if-none-match":"true"}}', '{"Null
 /**
  * Lists the settings of the archive's bucket that allow objects to be changed or removed.
  *
- * @param demanded the weakest lock that is accepted
- * @default any mode and at least one day
+ * @param demanded the weakest object lock that is accepted
+ * @default any mode, for at least one day
  */
 export function judgeBucket(
   bucket: string,

@@ -61,8 +61,9 @@ export const NO_BOUNDS: Bounds = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY 
  * Judges all rows of one chain, in any order. Reports the first link that does not match, and each difference between
  * Ledger and archive.
  *
- * @param rows of the Ledger; undefined when only the archive is verified, whose lines then form the chain
- * @param lines of the archive; undefined when there is no archive
+ * @param rows the Ledger's rows; undefined when only the archive is verified, in which case the archive's lines form
+ * the chain
+ * @param lines the archive's lines that contain rows; undefined when there is no archive
  * @param changes the archive's lines that report changed or removed rows
  */
 export function judgeChain(
@@ -127,7 +128,7 @@ function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '
 
 /**
  * Returns the first violation in the chain.
- * @param isPart whether rows before the first one may be missing
+ * @param isPart whether the chain may have earlier rows that are not given
  */
 function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean): readonly ChainFinding[] {
   const sorted = rows.toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
@@ -142,7 +143,7 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
   return [];
 }
 
-/** Returns the predecessor of a link. Its own `prevHash` is unknown and empty. */
+/** Returns the predecessor of a link. The `prevHash` of the predecessor is unknown and left empty. */
 export function linkBefore({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
 }

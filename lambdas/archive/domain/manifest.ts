@@ -9,7 +9,10 @@ export const MANIFESTS_PREFIX = 'manifests/';
 export const MANIFEST_VERSION = 1;
 
 const HOUR_MS = 60 * 60_000;
-/** Number of digits, so that names sort by number. Enough for 11,000 years of hourly manifests. */
+/**
+ * Number of digits in the name of a manifest, so that names sort by number. Enough for 11,000 years of hourly
+ * manifests.
+ */
 const DIGITS = 8;
 const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
 
@@ -104,7 +107,7 @@ export function previousOf(before: Manifest | undefined): string {
 
 /**
  * Returns the name after which the next manifest searches for new objects. A batch can be retried for 22 hours before
- * its object is written, so the search begins that long before the last manifest:
+ * its object is written, so the search begins 22 hours, plus one hour, before the last manifest:
  *
  *   22 hours and one more   last manifest   now
  *   |-----------------------------|----------|
@@ -136,7 +139,9 @@ export function hourOfName(name: string): number | undefined {
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour));
 }
 
-/** Returns whether a manifest must list an object of this name by now, if the archiver wrote it. */
+/**
+ * Returns whether a manifest must already list the object of this name, provided that the archiver wrote the object.
+ */
 export function isListedBy(name: string, newest: Manifest): boolean {
   const prefix = name < LATE_PREFIX ? LINES_PREFIX : LATE_PREFIX;
   return !newest.isPart && name < `${prefix}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;

@@ -3,10 +3,10 @@ import type { Bounds } from './judge-chain.ts';
 
 const HOUR_MS = 60 * 60_000;
 /**
- * Maximum time between the hour in an object's name, which is the hour of its oldest row, and its newest row, in
- * milliseconds. It covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and
- * of the Stream. There is no other delay, so the object is also written within this time. Does not apply to late
- * objects.
+ * Maximum time, in milliseconds, from the hour in an object's name (the hour of the object's oldest row) to the
+ * object's newest row. It covers the retries of a batch, and a skew of less than an hour between the clocks of the
+ * writers and of the Stream. There is no other delay, so the object is also written within this time. Does not apply to
+ * late objects.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 

@@ -17,8 +17,8 @@ export type PutBack =
  * valid, continue the row before it, and be continued by the row after it. An adjacent row that is missing or invalid
  * is not compared; it is restored separately.
  *
- * @param rows of the chain in the Ledger
- * @param originals of the chain in the source
+ * @param rows the rows of the chain in the Ledger
+ * @param originals the rows of the chain in the source
  */
 export function decidePutBack(rows: readonly ChainRow[], originals: readonly ChainRow[], sort: string): PutBack {
   const original = originals.find((row) => row.sort === sort);

@@ -1,8 +1,8 @@
 import { hex } from '../../kernel/hash-chain.ts';
 
 /**
- * Serializes a value of a row: two values are equal if and only if their texts are. Fields are sorted, and bytes are
- * distinguished from text. No value has the text `undefined`.
+ * Serializes a value of a row: two values are equal if and only if their texts are equal. Fields are sorted, and bytes
+ * are distinguished from text. An absent value has the text `undefined`.
  */
 export function valueText(value: unknown): string | undefined {
   return value === undefined ? undefined : JSON.stringify(canonical(value));

@@ -4,8 +4,8 @@ import type { ArchiveObject } from './archive-object.ts';
 import type { Bounds } from './judge-chain.ts';
 
 /**
- * Prefix of all records of verifications. The records are in the archive, because its lock also protects them: an actor
- * who may write to a table could replace a record there.
+ * Prefix of all records of verifications. The records are in the archive, because the archive's lock also protects
+ * them: an actor who may write to a table could replace a record in that table.
  */
 export const VERIFICATIONS_PREFIX = 'verifications/';
 

@@ -10,7 +10,7 @@ export interface ArchiveObjects {
   /**
    * Writes an object unless the name exists.
    *
-   * @throws a fault; after an {@link AmbiguousError}, the object may exist
+   * @throws the fault of the failed write; after an {@link AmbiguousError}, the object may exist
    */
   put(object: ArchiveObject): Promise<'written' | 'there'>;
 }

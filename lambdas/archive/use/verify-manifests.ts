@@ -97,7 +97,7 @@ interface Expected {
 async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
   const { manifests, report } = tools;
   const findings: ManifestFinding[] = [];
-  /** Manifest names by object name. */
+  /** Manifest names, keyed by object name. */
   const listed = new Map<string, string>();
   let newest = await lastBefore(tools, listedFromMs(beginOf(bounds)));
   let expected = expectedAfter(newest);
@@ -158,8 +158,8 @@ export function isFirst(tools: VerifyManifestsTools, manifest: ReadManifest): bo
 
 /**
  * Returns the last manifest that was written before this time, by a binary search over the numbers. The caller reads
- * and checks all later manifests, so a manifest with a wrong time can mislead the search only if the result itself is
- * invalid.
+ * and checks all manifests after the result, and the result itself is checked here, so a manifest with a wrong time
+ * cannot mislead the search unnoticed.
  *
  * @returns undefined when there is no earlier manifest, or when the search meets an unreadable or invalid manifest,
  * which a complete check reports

@@ -114,8 +114,8 @@ export interface VerifyRowsTools {
   readonly ledger?: LedgerRows | undefined;
   readonly parts: RowParts;
   /**
-   * Called after each page and after each compared part. A resumed verification does not read the rows again that were
-   * stored before the call.
+   * Called after each page and after each compared part. A resumed verification skips the rows that were stored before
+   * the call.
    */
   readonly save: (state: RowsState) => Promise<void> | void;
 }
@@ -123,7 +123,8 @@ export interface VerifyRowsTools {
 export interface VerifyRowsRequest {
   readonly bounds: Bounds;
   /**
-   * Time before which rows must be in the archive, in Unix milliseconds. Later rows may not have arrived yet.
+   * Rows that were written before this time, in Unix milliseconds, must be in the archive. Later rows may not have
+   * arrived yet.
    * @default all rows
    */
   readonly archivedUntilMs?: number;

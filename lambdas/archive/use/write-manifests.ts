@@ -135,7 +135,7 @@ async function earlierThan(manifests: Manifests, { number }: Manifest): Promise<
   return earlier;
 }
 
-/** Returns the object names in the manifests since `fromMs`, and in the last manifest before it. */
+/** Returns the names of all objects in the manifests since `fromMs`, and in the last manifest before `fromMs`. */
 async function listedSince(manifests: Manifests, newest: Manifest | undefined, fromMs: number): Promise<Set<string>> {
   const listed = new Set<string>();
   for (let each = newest; each !== undefined; ) {

@@ -71,8 +71,8 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
 export const RELAY = 'outbox-relay';
 
 /**
- * Emits the relay's age metric for an event that another function published. A stopped relay emits no age, and Lambda
- * then emits no age of Stream records either.
+ * Emits the relay's age metric for an event that another function published. While the relay is stopped, neither the
+ * relay nor Lambda emits the age of events or Stream records.
  */
 export function lateEvents({ instruments }: Pick<Instrumented, 'instruments'>): (ageMs: number) => void {
   return (ageMs) =>

@@ -16,7 +16,7 @@ const lostBatch = z.object({
 
 /**
  * Margin around the time range of a batch, in milliseconds. The Ledger finds transitions by their writers' clocks, but
- * the batch has AWS's times. Clocks differ by at most five minutes; twice that margin does no harm.
+ * the batch has AWS's times. Clocks differ by at most five minutes; a margin of twice this difference does no harm.
  */
 const MARGIN_MS = 10 * 60_000;
 

@@ -14,7 +14,7 @@ export interface LedgerEventTools {
   readonly digest: Digest;
 }
 
-/** Reads the details that the first transitions of payments and orders hold, each at most once. */
+/** Reads the details in the first transitions of payments and orders. Reads each first transition at most once. */
 export class FirstTransitions {
   readonly #transitions: LedgerEventTools['transitions'];
   readonly #ofPayments = new Map<PaymentId, FirstDetails>();

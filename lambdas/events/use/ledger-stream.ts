@@ -29,7 +29,7 @@ export interface Parking {
 /** A message as its queue delivered it. */
 export interface QueuedMessage {
   readonly body: string;
-  /** The ARN of its queue. */
+  /** ARN of the message's queue. */
   readonly eventSourceARN: string;
   readonly receiptHandle: string;
   /** Contains the message group, if the message has one. */

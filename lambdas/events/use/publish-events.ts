@@ -30,8 +30,8 @@ export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
 
 /**
  * Publishes events in requests that are as large as possible, several at a time. If a request fails in part, only the
- * failed entries are sent again. After a request that cannot succeed now, no further requests are made, because their
- * events will be redelivered as well.
+ * failed entries are sent again. After a request that cannot succeed now, no further requests are made, because the
+ * Stream will redeliver the remaining events as well.
  *
  * @returns an outcome for each event, in order
  */

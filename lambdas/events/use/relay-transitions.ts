@@ -187,7 +187,7 @@ async function prepareAll(tools: RelayTools, records: readonly StreamRecord[]): 
   const firsts = new FirstTransitions(tools.transitions);
   const prepared: Prepared[] = [];
   while (prepared.length < records.length && prepared.every(({ kind }) => kind !== 'not_now')) {
-    // Records of one payment are prepared in sequence, so that its first transition is read once.
+    // Records of one payment are prepared in sequence, so that the payment's first transition is read once.
     const chains = new Map<string, Promise<unknown>>();
     const next = records.slice(prepared.length, prepared.length + READ_AT_ONCE).map(async ({ content }) => {
       const chain = 'transition' in content ? chainOf(content.transition) : '';

@@ -93,12 +93,12 @@ export type RepublishStep =
 /**
  * Creates the job "republish-events". It walks through the outcomes from the mark to the present, part by part, and
  * republishes every event that the projector has not seen. The mark advances past a part after each of the part's
- * events was seen by the projector or accepted by the bus. A part that failed stops the mark, and later runs repeat it
- * for as long as the outage lasts. An event that cannot be read or that the bus refuses permanently does not stop the
- * mark: it is reported, and its time is parked before the mark passes it.
+ * events was seen by the projector or accepted by the bus. A part that failed stops the mark, and later runs repeat the
+ * part for as long as the outage lasts. An event that cannot be read or that the bus refuses permanently does not stop
+ * the mark: it is reported, and its time is parked before the mark passes it.
  *
- * While the projector is behind, unseen events are still in its queue. The run then ends, and the mark does not
- * advance.
+ * While the projector is behind, unseen events are still in the projector's queue, so the run ends without advancing
+ * the mark.
  *
  *   part 1 ✓ ── part 2 ✗ the bus is down ── part 3 ✓ ── …      mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                      mark: after part 3
@@ -142,8 +142,8 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
 
 /**
  * Parks the time range of outcomes whose events cannot be published. Does nothing while the mark waits at an earlier
- * part, because every run would then park the range again. A redrive also republishes the other events of the range,
- * which consumers recognize.
+ * part, because otherwise every run would park the range again. A redrive also republishes the other events of the
+ * range, which consumers recognize.
  */
 async function parkTimeOf(
   { park, marks }: RepublishLostEventsTools,
@@ -162,8 +162,8 @@ function placesOf(outcomes: readonly Outcome[]): readonly OutcomePlace[] {
 }
 
 /**
- * Returns an empty page while the events of its first part are in the projector's queue, because later events are
- * queued behind them.
+ * Returns an empty page while the events of the page's first part are in the projector's queue, because all later
+ * events are behind them in the queue.
  */
 async function waitingParts(
   tools: RepublishLostEventsTools,
@@ -173,7 +173,7 @@ async function waitingParts(
   if (step?.kind !== 'part') return page;
   const places = placesOf(step.outcomes);
   try {
-    // The projector has nearly always seen the newest event. The other events then need no check.
+    // If the projector has seen the newest event, which is nearly always true, the other events need no check.
     if ((await tools.processed.unprocessed(places.slice(-1))).length === 0) return page;
     const isQueued = await queuedSince(tools, step)(await tools.processed.unprocessed(places), places);
     return isQueued ? { items: [] } : page;

@@ -73,8 +73,8 @@ interface Part extends Pick<Republished, 'found' | 'published'> {
 }
 
 /**
- * Publishes the outcomes of the range that the projector has not seen, so that an outage longer than the Stream's retention
- * (24 hours) loses no event. A consumer that already received an event recognizes it by its id.
+ * Publishes those outcomes of the range that the projector has not seen, so that an outage longer than the Stream's
+ * retention (24 hours) loses no event. A consumer that already received an event recognizes it by its id.
  *
  * @throws RetryableError when the Ledger cannot be read now
  */
@@ -131,7 +131,8 @@ async function publishMissing(
   const unpublishable: OutcomePlace[] = [];
   let published = 0;
   for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
-    // The next call continues with the rest of this part, if the projector has seen the published events by then.
+    // If the projector has seen the published events before the next call, that call publishes only the rest of this
+    // part.
     const isOver = start > 0 && tools.processed !== undefined && tools.clock.nowMs() >= deadlineMs;
     if (isOver) return { published, unpublishable, isFinished: false };
     const some = missing.slice(start, start + READ_AT_ONCE);

@@ -63,11 +63,11 @@ export interface DataExport extends ExportKey {
   /** The number of the next part. Each writer begins at a number that no earlier writer has used. */
   readonly nextPart: number;
   /**
-   * Number of the file that stores the rows after the saved parts, when they are too few for a part. Absent or 0 when
-   * there is none.
+   * Number of the file that stores the rows after the saved parts, if these rows are too few for a part. Absent or 0
+   * when no rows are stored in this way.
    */
   readonly rest?: number;
-  /** The position after the last row of the saved parts and the remaining rows. */
+  /** Position after the last row that is in a saved part or in the file of remaining rows. */
   readonly cursor?: string;
   /** Whether all rows are in saved parts. */
   readonly isRead: boolean;

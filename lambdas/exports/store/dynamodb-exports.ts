@@ -107,7 +107,8 @@ export class DynamoDbExports implements ExportStore {
             ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_PLACE, ':until': until },
             ScanIndexForward: false,
             ConsistentRead: true,
-            // One more than the page, because BETWEEN includes its end, which is the last row of the previous page.
+            // Read one row more than the page has, because BETWEEN includes its end, which is the last row of the
+            // previous page.
             Limit: limit + 1 - rows.length,
             ...defined({ ExclusiveStartKey: next }),
           }),

@@ -22,7 +22,7 @@ export interface ExportStore {
   /**
    * Lists exports, newest first.
    * @param after the id of the export after which the list begins
-   * @returns undefined when there is no such export
+   * @returns undefined when no export has the id `after`
    */
   list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined>;
   /** Lists the unfinished exports of all tenants, with eventual consistency. */
@@ -45,7 +45,7 @@ export interface ExportFiles {
   part(file: string, uploadId: string, number: number, text: string): Promise<FilePart>;
   /**
    * Completes an upload.
-   * @returns false when there is no such upload
+   * @returns false when the upload does not exist
    */
   end(file: string, uploadId: string, parts: readonly FilePart[]): Promise<boolean>;
   exists(file: string): Promise<boolean>;
@@ -53,7 +53,7 @@ export interface ExportFiles {
   keep(file: string, text: string): Promise<void>;
   /**
    * Reads a text that `keep` wrote.
-   * @returns undefined when there is no such file
+   * @returns undefined when the file does not exist
    */
   kept(file: string): Promise<string | undefined>;
   /** Removes the parts of an abandoned upload. */

@@ -13,8 +13,8 @@ export interface ResumeExportsTools {
 }
 
 /**
- * Starts a writer for each unfinished export, of any tenant, that has no active writer, because none was started or all
- * of Lambda's attempts failed.
+ * Starts a writer for each unfinished export of any tenant without an active writer. Either no writer was started, or
+ * all of Lambda's attempts failed.
  */
 export async function resumeExports(
   { exports, startWriter, clock, report }: ResumeExportsTools,

@@ -22,7 +22,10 @@ export interface WriteExportTools {
  * has at least one byte.
  */
 const PART_LENGTH = 5 * 1024 * 1024;
-/** Maximum number of parts of one export: 5 GB in total, and 100 KB in the export's row, which is limited to 400 KB. */
+/**
+ * Maximum number of parts of one export. 1,000 parts contain 5 GB, and their list takes 100 KB of the export's row,
+ * which is limited to 400 KB.
+ */
 const MAX_PARTS = 1_000;
 /** Time for which a writer continues after its deadline to fill the current part, in milliseconds. */
 const FILL_PART_MS = 60_000;

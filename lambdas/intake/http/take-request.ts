@@ -27,10 +27,10 @@ import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-
  *   naive   receive ── charge ── acknowledge ✗ lost ── receive ── charge again
  *   here    receive ── claim ── charge ── commit ── acknowledge ✗ lost ── receive ── claim: completed ── acknowledge
  *
- * Once this returns, the event is settled or is durable in a queue, and the transport acknowledges it. While the event
- * is in progress, its record is pending, and other deliveries skip it and are redelivered. When this throws, the
- * environment has failed. The record is then failed, or the lease of a crashed owner ends, and the next delivery
- * continues from there.
+ * When this function returns, the event is settled or is durable in a queue, so the transport acknowledges the event.
+ * While one delivery processes the event, the event's record is pending, and every other delivery is put off and
+ * redelivered. When this function throws, the environment has failed: the record is marked as failed, or the lease of a
+ * crashed owner ends, and the next delivery continues from that state.
  */
 export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMessage): Promise<Taken> {
   const park = async (reason: ParkedReason, detail: string): Promise<Taken> => {
@@ -57,7 +57,8 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   }
   const admitted = await admit(tools, owner);
   if (admitted.kind === 'limited') {
-    // The wait is random, so that messages that wait for a tenant do not all return at the same time.
+    // The wait is random, so that messages that wait because of the same tenant's limit are not all redelivered at the
+    // same time.
     return later(Math.max(admitted.retryAfterMs, LIMITED_MS * (1 + tools.entropy.fraction())), { rate_limited: 1 });
   }
 
@@ -97,7 +98,10 @@ export interface IntakeTools extends NewPaymentTools {
   /** Tenant and mode of each sender, by the sender's name. */
   readonly senders: ReadonlyMap<string, Owner>;
   readonly isTenant: IsTenant;
-  /** Maximum age of an event that may start a payment, in milliseconds. Payments that have begun continue. */
+  /**
+   * Maximum age of an event that may start a payment, in milliseconds. An older event may still continue a payment that
+   * has begun.
+   */
   readonly oldestMs: number;
   readonly limits: Pick<TenantLimits, 'admit'>;
   readonly requests: RequestQueue;
@@ -124,7 +128,7 @@ const requestBody = z.strictObject({
 
 /**
  * Fields excluded from the fingerprint, because they can differ between two deliveries of one request: the time, and
- * the event's id, whose case may differ and which is the key.
+ * the event's id, which serves as the key and may arrive in a different letter case.
  */
 const NOT_FINGERPRINTED = ['timestamp', 'event_id'];
 
@@ -159,11 +163,14 @@ function readRequest(
     receivedAtMs: clock.nowMs(),
     ...requestedPayment(body.value),
   } as const;
-  // The fast clock of a sender must not extend the time in which the event may start a payment.
+  // A sender whose clock is fast must not gain time in which the event may start a payment.
   return { kind: 'request', request, sentAtMs: Math.min(sentAtMs, Date.parse(timestamp)) };
 }
 
-/** Returns the payload in the form in which the gateway would pass it, so that the same rules apply. */
+/**
+ * Returns the payload in the form in which the gateway passes request bodies, so that the rules for request bodies
+ * apply to it.
+ */
 function asBody(payload: Uint8Array): RequestBody {
   const header = () => ['application/json'];
   return { body: Buffer.from(payload).toString('base64'), isBase64Encoded: true, header };
@@ -173,7 +180,7 @@ function detailOf({ code, detail, param }: Problem): string {
   return [code, ...(param === undefined ? [] : [param]), detail].join(': ');
 }
 
-/** A message that was parsed and searched for sensitive content once, for all later steps. */
+/** A message that was parsed and searched for sensitive content, so that no later step repeats this. */
 export interface ReadMessage {
   /**
    * The message without content that must not be stored: text that is too long is cut, and the payload is removed if it
@@ -185,8 +192,8 @@ export interface ReadMessage {
 }
 
 /**
- * Reads and searches only as much of a message as may be kept, because ten megabytes would exceed the time limit of the
- * function at each delivery.
+ * Reads and searches only as much of a message as may be kept. Reading ten megabytes at each delivery would exceed the
+ * time limit of the function.
  */
 export function readMessage(whole: RequestMessage): ReadMessage {
   const message = { ...whole, payload: whole.payload.subarray(0, MAX_BODY_BYTES + 1) };
@@ -225,7 +232,7 @@ async function isChanged({ store, digest }: IntakeTools, request: CreatePayment)
   return chain !== undefined && !isRequestedBy(digest, chain.first, request);
 }
 
-/** Applies the limits as for HTTP. If the limits cannot be read, requests are not delayed. */
+/** Applies the same limits as for HTTP requests. If the limits cannot be read, requests are not delayed. */
 async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnType<TenantLimits['admit']> {
   return limits.admit({ ...owner, kind: 'payments' }).catch((error: unknown) => {
     if (!isPassing(error)) throw error;

@@ -19,7 +19,7 @@ import { type IntakeTools, readMessage, takeRequest } from './take-request.ts';
 
 /**
  * The transports of payment requests. A request from any transport is parsed into the same kind of message, and is
- * acknowledged once the message is settled or durable.
+ * acknowledged as soon as the message is settled or durable.
  */
 
 export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<MessageParking, 'acknowledge'> {
@@ -43,8 +43,8 @@ export function paymentRequests(tools: TransportTools) {
 // -------------------------------------------------------------------------------------------------------------------- SQS
 
 /**
- * Processes a batch of independent messages: a message that must wait is redelivered alone. Failures are counted on the
- * message.
+ * Processes a batch of independent messages. A message that must wait is redelivered without the rest of the batch. An
+ * attribute of each message counts its failures.
  */
 async function takeFromQueue(
   tools: TransportTools,
@@ -78,7 +78,10 @@ interface Settled extends ConsumedMessage {
   readonly left?: Left;
 }
 
-/** Parks a failed message, or redelivers it from Payonce's own queue, together with its sender. */
+/**
+ * Returns the functions that park a failed message, or resend it to Payonce's own queue. Both include the message's
+ * sender.
+ */
 function parkingOf(
   { requests }: Pick<TransportTools, 'requests'>,
   message: RequestMessage,
@@ -90,8 +93,9 @@ function parkingOf(
 }
 
 /**
- * Reads a message. Only Payonce, the bus and the NATS bridge write to the queue that has no single sender, so its
- * attributes are trusted. In the other queues, the senders set the attributes, so the attributes are ignored.
+ * Reads a message. Only Payonce, the bus and the NATS bridge write to the queue that has no single sender, so the
+ * attributes of its messages are trusted. In the other queues, the senders set the attributes, so the attributes are
+ * ignored.
  */
 function readQueued({ queues }: Pick<TransportTools, 'queues'>, record: SQSRecord): RequestMessage {
   const { body, attributes, eventSourceARN } = record;
@@ -115,7 +119,7 @@ const envelope = z.looseObject({
   detail: z.looseObject({}),
 });
 
-/** Reads an event of the bus. EventBridge sets the account, so no sender can name another one. */
+/** Reads an event of the bus. EventBridge sets the account, so a sender cannot claim another account. */
 function readOnBus(body: string, sentAtMs: number): RequestMessage {
   const json = parseStrictJson(body);
   const read = envelope.safeParse(json.kind === 'valid' ? json.value : undefined);
@@ -128,9 +132,9 @@ function readOnBus(body: string, sentAtMs: number): RequestMessage {
 // ------------------------------------------------------------------------------------------------------------------ Kafka
 
 /**
- * Processes Kafka records. Lambda reads the partitions in order. It retries a failed batch until its records expire,
- * and reads no later record during that time. It does not read the function's response (AWS Lambda developer guide,
- * "Configuring error handling controls for Kafka event sources": partial responses need provisioned mode). Therefore, a
+ * Processes Kafka records. Lambda reads the partitions in order. It retries a failed batch until the batch's records
+ * expire, and reads no later record during that time. Without provisioned mode, Lambda ignores partial responses of the
+ * function (AWS Lambda developer guide, "Configuring error handling controls for Kafka event sources"). Therefore, a
  * record that cannot be settled now is sent to the queue and redelivered from there.
  *
  * @throws when neither the engine nor the queue accepts a record; the whole batch is then redelivered
@@ -153,7 +157,7 @@ async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): P
 }
 
 function readInTopic({ topic, value, timestamp }: KafkaRecord): RequestMessage {
-  // For a record without a value, the event lacks the field, contrary to its type.
+  // Lambda omits the field `value` of a record without a value, although the type requires the field.
   const payload = Buffer.from(value ?? '', 'base64');
   return { sender: senderName.topic(topic), payload, sentAtMs: timestamp };
 }

@@ -29,7 +29,7 @@ export type ParkedReason =
   /** Every attempt failed. */
   | 'failed';
 
-/** The queue of requests, which holds requests that must wait, and the queue of parked requests. */
+/** Two queues: the queue of requests, to which a request that must wait is sent, and the queue of parked requests. */
 export interface RequestQueue {
   /**
    * Sends a request to the queue, which delivers it after the delay. When the promise resolves, the request is durable.

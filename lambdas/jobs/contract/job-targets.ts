@@ -20,8 +20,8 @@ export interface TargetJob {
   /** The scopes of the credential for the call. */
   readonly scopes: readonly string[];
   /**
-   * Maximum time between the scheduled time of a run and its acceptance by the target, in seconds. @default `every`, at
-   * most an hour
+   * Maximum time between the scheduled time of a run and its acceptance by the target, in seconds.
+   * @default the value of `every`, but at most one hour
    */
   readonly window?: number;
 }

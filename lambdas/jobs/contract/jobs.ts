@@ -25,7 +25,7 @@ export interface JobEntry {
   /** IANA name; only for `cron`. @default UTC */
   readonly timeZone?: string;
   /**
-   * Time limit of a run, in seconds. A run that takes longer counts as failed, and the next run continues its work.
+   * Time limit of a run, in seconds. A run that takes longer fails, and the next run continues its work.
    * @default an hour
    */
   readonly maxDuration?: number;
@@ -150,8 +150,9 @@ export const JOBS = [
 export type JobId = (typeof JOBS)[number]['id'];
 
 /**
- * The jobs of one worker. A worker whose record does not have exactly these jobs does not compile. The worker names the
- * code of its jobs, because it has their stores; the stacks and the API read the entries and must not see the stores.
+ * The jobs of one worker. A worker's record must have exactly these jobs, otherwise it does not compile. Each worker
+ * lists the code of its jobs, because the worker has the stores that this code needs. The stacks and the API read only
+ * the entries, because they must not see the stores.
  */
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 

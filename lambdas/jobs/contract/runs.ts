@@ -7,9 +7,9 @@ import { JOB_PAGE_SECONDS } from './jobs.ts';
 export const JOB_WORKER_TIMEOUT_SECONDS = JOB_PAGE_SECONDS + 30;
 
 /**
- * The visibility timeout of a job's message, in seconds: the message reappears when its worker has certainly ended. AWS
- * recommends six times the function timeout, but a page that crashes its workers would then wait nine minutes for the
- * next attempt. A message that reappears early does no harm.
+ * The visibility timeout of a job's message, in seconds: the message reappears only after its worker has certainly
+ * ended. AWS recommends six times the function timeout, but with that value, each attempt after a worker crash would
+ * wait nine minutes. A message that reappears early does no harm.
  */
 export const JOB_MESSAGE_HIDDEN_SECONDS = JOB_WORKER_TIMEOUT_SECONDS + 10;
 
@@ -71,15 +71,16 @@ export type JobMetricName = (typeof JobMetric)[keyof typeof JobMetric];
 /** Metrics that are counted per job. */
 export type CountedMetric = Exclude<JobMetricName, typeof JobMetric.overdue>;
 
-/** The dimension that holds the job id. The service name below is the same for all workers. */
+/** The dimension whose value is the job id. The service name below is the same for all workers. */
 export const JOB_DIMENSION = 'job';
 export const JOB_SERVICE = 'jobs';
 
-/** The dimension that holds the pace of a job. An alarm watches the metrics of all jobs of one pace together. */
+/** The dimension whose value is the pace of a job. One alarm watches the metrics of all jobs of the same pace. */
 export const PACE_DIMENSION = 'pace';
 
 /**
- * Maximum interval of a frequent job, in seconds. If a run of a frequent job fails, its next run soon does the work.
+ * Maximum interval of a frequent job, in seconds. If a run of a frequent job fails, the job's next run soon does the
+ * same work.
  */
 export const FREQUENT_SECONDS = 5 * 60;
 

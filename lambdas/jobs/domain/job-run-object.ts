@@ -27,8 +27,8 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
 }
 
 /**
- * Builds the response to the request that accepted a run. Replays return this stored response, so it always shows the
- * run at the time of its acceptance.
+ * Builds the response to the request that accepted a run. Replays return this stored response, so they describe the run
+ * as it was when it was accepted.
  */
 export function acceptedAnswer(run: JobRun): Answer {
   return {

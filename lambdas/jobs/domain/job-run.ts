@@ -40,7 +40,7 @@ export interface JobRun {
   /** The names of items that failed for other reasons. Absent when there are none. */
   readonly failedItems?: readonly string[];
   readonly reason?: string;
-  /** The version, which grows with every write. A write replaces only the version that its worker has read. */
+  /** The version, which grows with every write. A worker's write replaces only the version that the worker has read. */
   readonly version: number;
 }
 
@@ -118,7 +118,7 @@ export interface PageProgress {
   readonly cursor?: string;
 }
 
-/** Decides how to process the page at the cursor, given the run as it was read, before the attempt is counted. */
+/** Decides how to process the page at the cursor, given the run as it was read: its `attempts` exclude this attempt. */
 export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   if (oneByOne === undefined && attempts < WHOLE_PAGE_ATTEMPTS) return 'whole_page';
   const alone = oneByOne === undefined ? 0 : attempts;
@@ -135,15 +135,16 @@ export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
 }
 
 /**
- * Returns the run without the attempt of a worker that is still alive, because the page has not crashed that worker.
+ * Returns the run with one attempt less if the worker that began the page may still be alive, because the page has not
+ * crashed that worker.
  */
 export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
   return workerLivesMs(run, nowMs) > 0 ? { ...run, attempts: Math.max(0, run.attempts - 1) } : run;
 }
 
 /**
- * Returns the run at the start of a page. It is written before any item is processed, so that a crash counts as an
- * attempt.
+ * Returns the run at the start of a page. The run is written before any item is processed, so that a crash is counted
+ * as an attempt.
  */
 export function withPageStarted(run: JobRun, nowMs: number): JobRun {
   const begun = {
@@ -173,8 +174,8 @@ export function withPageDone(
 }
 
 /**
- * Returns the run after an item is skipped. The item counts as failed, and its name is kept. The next attempt processes
- * a whole page.
+ * Returns the run after an item is skipped. The item is counted as failed, and its name is stored. The next attempt
+ * processes a whole page.
  */
 export function withSkippedItem(
   run: JobRun,
@@ -197,10 +198,10 @@ export function withFailure(run: JobRun, reason: string, nowMs: number): JobRun 
 }
 
 /**
- * Reports whether the run takes too long, or has waited too long for a worker.
+ * Returns whether the run takes too long, or has waited too long for a worker.
  *
- * @param maxDurationSeconds maximum duration since the start of the run, or since its acceptance while it has not
- * started
+ * @param maxDurationSeconds maximum time since the run started; for a run that has not started, maximum time since the
+ * run was accepted
  */
 export function isOverdue({ startedAtMs, acceptedAtMs }: JobRun, maxDurationSeconds: number, nowMs: number): boolean {
   return nowMs - (startedAtMs ?? acceptedAtMs) > maxDurationSeconds * 1000;

@@ -14,7 +14,7 @@ export type JobsCaller =
 /** Verifies that the executor signed this credential for the path. */
 export type VerifyCredential = (credential: string, path: string) => Promise<CredentialVerdict>;
 
-/** A route that the executor may also call. */
+/** A route for operators and optionally for the executor. */
 export interface JobRoute {
   readonly role: OperatorRoute<never>['role'];
   /** @default false: only operators may call the route */

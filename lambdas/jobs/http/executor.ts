@@ -16,7 +16,7 @@ const firing = z.object({
 
 /**
  * Creates the handler of schedules, which requests a run for each invocation. When the handler throws, Lambda retries
- * the invocation, which has the same run-id.
+ * the invocation; the retry requests the same run-id.
  */
 export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<RequestedRun> {
   return async (event) => {

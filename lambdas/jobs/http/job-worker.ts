@@ -19,7 +19,7 @@ export interface JobWorkerParts {
 }
 
 /**
- * Creates the handler of a `JobWorker`'s queue. A failed message is delivered again, alone, until the queue
+ * Creates the handler of a `JobWorker`'s queue. A failed message is redelivered without other messages until the queue
  * dead-letters it. A message that does not name a run is parked immediately.
  */
 export function jobWorker({

@@ -67,7 +67,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     const existing = itemOf(reason);
     if (existing === undefined) return reasons.slice(0, entries).some(isRefused) ? { kind: 'changed' } : 'run_exists';
     const found = parseEffectRecord(existing);
-    // The record is this call's own: its first attempt was applied, but the response was lost.
+    // The record was written by this call: its first attempt to write was applied, but the response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
@@ -79,7 +79,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   async readRun(jobId: string, runId: RunId): Promise<JobRun | undefined> {
     const found = await this.#get(this.#tables.registry, runKey(jobId, runId));
     const run = found === undefined ? undefined : parseRun(found);
-    // The sort key contains only the time of the run-id, so the run-id of another job could find this row.
+    // The sort key contains only the time of the run-id, so a read with the run-id of another job could return this
+    // row.
     return run?.runId === runId ? run : undefined;
   }
 

@@ -13,8 +13,8 @@ interface HttpJobRoutesTools {
 }
 
 /**
- * Calls the admin routes over HTTP, with one request each. Only Lambda's asynchronous invocation of the executor
- * retries.
+ * Calls the admin routes over HTTP. Each call sends one request; the only retries are those of Lambda's asynchronous
+ * invocation of the executor.
  */
 export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRoutes {
   return {

@@ -40,7 +40,10 @@ export type AcceptRunOutcome =
   /** The stored response, verbatim. */
   | { readonly kind: 'replay'; readonly runId: RunId; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
-  /** The scheduled time is older than the retention of runs, so Payonce cannot know whether the job ran then. */
+  /**
+   * The scheduled time is older than the retention of runs, so Payonce cannot know whether the job already ran at that
+   * time.
+   */
   | { readonly kind: 'too_old' }
   | { readonly kind: 'in_the_future' };
 
@@ -52,8 +55,9 @@ const AHEAD_MS = 600_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Accepts one run per scheduled time, however many callers, idempotency keys and requests ask for it. Each request also
- * enqueues the run for its worker, unless the run has ended. The worker does the work.
+ * Accepts one run per scheduled time, no matter how many requests ask for the run, from how many callers and under how
+ * many idempotency keys. Each request also enqueues the run for its worker, unless the run has ended. The worker does
+ * the work.
  *
  *   A (clock)    ── record A + run T ✓ ── enqueue ✓
  *   B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run in progress)

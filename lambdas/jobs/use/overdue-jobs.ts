@@ -7,7 +7,7 @@ import type { JobRunStore } from './job-runs.ts';
 
 const HOUR_SECONDS = 3_600;
 const MINUTE_MS = 60_000;
-/** Maximum number of runs to read. No job has more runs within the time in which one of them must succeed. */
+/** Maximum number of runs to read. Within the time in which a job must succeed, no job has more runs than this. */
 const MAX_RUNS = 100;
 
 type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;

@@ -40,8 +40,8 @@ export interface RequestedRun {
 
 /**
  * Requests the run for a scheduled time. No claim is needed: the route accepts a run once, however often it is
- * requested, so another invocation can replace an executor that crashed before or after its request. The record only
- * avoids further requests.
+ * requested, so another invocation can replace an executor that crashed before or after its request. The only purpose
+ * of the record is to avoid further requests.
  *
  *   A ── find ── ask ✓ ── (dies)
  *   B ──────────────────── find ── ask ✓ (the same run-id: a replay) ── record ✓

@@ -141,9 +141,10 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
 
 /**
  * Handles a message of a run that has since continued. The worker that continued the run has sent its own message, so
- * this message is dropped. Otherwise, each duplicate would cause further messages until the run ends, and their number
- * would double whenever the result of a send is unknown. Only a redelivered message, or one whose page a worker began
- * but did not finish, may be the run's last message and is replaced by a new one:
+ * this message is dropped. If duplicates were not dropped, each would cause further messages until the run ends, and
+ * the number of messages would double whenever the result of a send is unknown. Only two kinds of messages may be the
+ * run's last message and are replaced by a new one: a redelivered message, and a message whose page a worker began but
+ * did not finish:
  *
  *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
  */

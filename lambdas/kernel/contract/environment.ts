@@ -26,10 +26,11 @@ export const Environment = {
   approvals: 'APPROVALS',
   /** JSON, `RateLimit`: the limit on payments and reads for each tenant without a limit of its own. */
   tenantLimit: 'TENANT_LIMIT',
-  /** JSON, `Retention`: hours for the scopes that override RETENTION_HOURS. */
+  /** JSON, `Retention`: the retention, in hours, of each scope that overrides RETENTION_HOURS. */
   retention: 'RETENTION',
   /**
-   * JSON, an object of strings: the deployment's settings for the activity log, without secrets and personal addresses.
+   * JSON, an object of strings: the deployment's settings that the activity log records, without secrets and personal
+   * addresses.
    */
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
   /**

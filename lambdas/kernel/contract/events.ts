@@ -33,7 +33,7 @@ export const EventMetric = {
   age: 'event_age',
 } as const;
 
-/** Timeout of a consumer, in seconds. The lease of its claim ends a little later. */
+/** Timeout of a consumer, in seconds. The lease of the consumer's claim ends a little after this timeout. */
 export const CONSUMER_TIMEOUT_SECONDS = 30;
 
 /**
@@ -43,8 +43,8 @@ export const CONSUMER_TIMEOUT_SECONDS = 30;
 export const CONSUMER_LEASE_SECONDS = 35;
 
 /**
- * Number of consumer failures, three minutes apart, after which an event is parked. Outages, throttled functions and
- * rivals' claims do not count as failures; the event waits.
+ * Number of consumer failures, at intervals of three minutes, after which an event is parked. Outages, throttled
+ * functions and rivals' claims are not counted as failures: in these cases, the event waits.
  */
 export const CONSUMER_TRIES = 5;
 
@@ -55,8 +55,8 @@ export const RETRY_DELAY_SECONDS = 180;
 export const FAILURES_ATTRIBUTE = 'failures';
 
 /**
- * Maximum age, in days, of an event that may be replayed from the archive or republished from the Ledger. Its message
- * then stays in a queue for two weeks at most, and a consumer keeps the event's record for thirty days, so a replayed
- * event always finds its record.
+ * Maximum age, in days, of an event that may be replayed from the archive or republished from the Ledger. The replayed
+ * message stays in a queue for two weeks at most, and a consumer keeps the event's record for thirty days, so the
+ * record still exists whenever a replayed event is processed.
  */
 export const REPLAY_HORIZON_DAYS = 14;

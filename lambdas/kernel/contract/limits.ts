@@ -19,6 +19,6 @@ export interface RateLimit {
 export const HIGHEST_LIMIT = 10_000;
 
 /**
- * Maximum number of requests per tenant and mode that may wait for another request at the same time (`Prefer: wait`).
+ * Maximum number of requests per tenant and mode that may wait concurrently, each for another request (`Prefer: wait`).
  */
 export const MAX_WAITS = 10;

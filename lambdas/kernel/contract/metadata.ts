@@ -4,7 +4,7 @@ export const MetadataName = {
   receiptEmail: 'receipt_email',
   /** The affiliate who referred the customer and receives a commission. */
   affiliate: 'affiliate',
-  /** The merchant's order, in one of two spellings. */
+  /** The merchant's order, under either of two names. */
   order: 'order',
   orderId: 'order_id',
 } as const;

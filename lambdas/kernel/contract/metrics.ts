@@ -43,7 +43,8 @@ export const ALARMS = {
 export type AlarmMetric = keyof typeof ALARMS;
 
 /**
- * All functions count each alarm a second time under this service name, so that one CloudWatch alarm watches each kind.
+ * All functions count each alarm a second time under this service name, so that a single CloudWatch alarm per kind
+ * covers all functions.
  */
 export const ALARM_SERVICE = 'alarms';
 /** Name of the log line that reports an alarm. */
@@ -68,7 +69,7 @@ export type OutboundMetric =
 
 /** Metrics of the archive. */
 export type ArchiveMetric =
-  /** A manifest that lists every object that arrived was written. */
+  /** A manifest was written. It lists every object that arrived. */
   | 'archive_listed'
   /** Events were published, but nothing was archived for an hour. */
   | 'archive_stopped'

@@ -14,7 +14,7 @@ export const OperationPrefix = {
   capture: 'cap_',
   cancel: 'can_',
   refund: 'ref_',
-  /** A refund or void of a charge that its payment must not have. */
+  /** A refund or void of a charge that its payment may not keep. */
   return: 'rtn_',
   order: 'ord_',
   /** The result of an inquiry at a processor. */
@@ -63,20 +63,23 @@ export const RegistryRow = {
    * operator.
    */
   operatorKey: 'OPERATOR_KEY#',
-  /** Lists the ids of operators' API keys. One partition. */
+  /** Lists the ids of operators' API keys, in a single partition. */
   operatorKeys: 'OPERATOR_KEYS',
   /** The last day on which an API key was used. Separate from the key, so that no API can change a key. */
   apiKeyUse: 'KEY_USE#',
-  /** All tenants, by id. One partition. */
+  /** All tenants, by id, in a single partition. */
   tenants: 'TENANTS',
-  /** All owners: each pair of tenant and mode. One partition. */
+  /** All owners, in a single partition. An owner is a pair of tenant and mode. */
   owners: 'OWNERS',
   reference: 'REF#',
-  /** Operators' requests that wait, or waited, for a second person's approval. One partition, sorted by time. */
+  /**
+   * All operators' requests that wait, or waited, for a second person's approval, in a single partition, sorted by
+   * time.
+   */
   approvals: 'APPROVALS',
   /** The usage of a tenant's limits. */
   limit: 'LIMIT#',
-  /** Personal data of one payment or order. Deleting the row erases it. */
+  /** Personal data of one payment or order. Deleting the row erases this data. */
   details: 'DETAILS#',
   /** A charge to refund or void. This kind and the next five are entries in queues of unfinished work. */
   return: 'RETURN#',
@@ -101,7 +104,7 @@ export const RegistryRow = {
   webhookLane: 'WEBHOOK_LANE#',
   /** The exports of one tenant and mode. */
   export: 'EXPORT#',
-  /** The unfinished exports of each tenant and mode. One partition. */
+  /** All tenants' unfinished exports in both modes, in a single partition. */
   openExports: 'EXPORTS_OPEN',
   commission: 'COMMISSION#',
   commissionOfOrder: 'COMMISSION_ORDER#',
@@ -141,7 +144,7 @@ export const ViewsRow = {
   /** Events that the projector has seen. */
   projected: 'SEEN#',
   mismatch: 'MISMATCH#',
-  /** The mismatches of all owners. One partition. */
+  /** The mismatches of all owners, in a single partition. */
   allMismatches: 'MISMATCHES',
 } as const;
 

@@ -4,8 +4,8 @@
 export const KeyAttribute = { partition: 'pk', sort: 'sk' } as const;
 
 /**
- * Idempotency: partition key `pk` only. Open claims are found by a sparse index of whole records, whose two key
- * attributes exist only while the claim is open.
+ * Idempotency: partition key `pk` only. Open claims are found through a sparse index of whole records. Only a record
+ * whose claim is open has the two key attributes of this index.
  */
 export const IdempotencyTable = {
   partitionKey: 'pk',
@@ -16,14 +16,17 @@ export const IdempotencyTable = {
     /** Number, 0 to 31. */
     partitionKey: 'openShard',
     /**
-     * Number, Unix milliseconds: first the end of the lease or, after a release, the end of the send window; then the
-     * time of the next look-up by a job.
+     * Number, Unix milliseconds. Initially, the end of the lease; after a release, the end of the send window. Later,
+     * the time of the next look-up by a job.
      */
     sortKey: 'dueAtMs',
   },
 } as const;
 
-/** Ledger: `pk` = `PAY#<payment id>`, `sk` = `T#<sequence, six digits>`. Outcomes carry the index attributes, pending transitions do not. */
+/**
+ * Ledger: `pk` = `PAY#<payment id>`, `sk` = `T#<sequence, six digits>`. Only outcomes have the attributes of the index;
+ * pending transitions do not have them.
+ */
 export const LedgerTable = {
   recentOutcomesIndex: {
     name: 'recent-outcomes',

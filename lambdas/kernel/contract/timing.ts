@@ -4,8 +4,8 @@
  */
 
 /**
- * Maximum time until a client receives a response, in seconds. If the outcome is still unknown then, the response is
- * 202.
+ * Maximum time until a client receives a response, in seconds. If the outcome is still unknown after this time, the
+ * response is 202.
  */
 export const REQUEST_BUDGET_SECONDS = 20;
 
@@ -92,6 +92,7 @@ export function maxReceives(hiddenSeconds: number): number {
 }
 
 /**
- * Timeout of the sandbox's function, in seconds. Longer than the sandbox's slowest response, for which no caller waits.
+ * Timeout of the sandbox's function, in seconds. It is longer than the sandbox's slowest response takes; no caller
+ * waits that long.
  */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

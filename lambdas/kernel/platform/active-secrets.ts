@@ -5,7 +5,7 @@ import { invariant } from '../invariant.ts';
 import type { Clock } from '../world.ts';
 
 /**
- * Maximum time for which a removed secret may still be used, in milliseconds, unless the reader of the secrets allows
+ * Maximum time for which a removed secret may still be used, in milliseconds, unless the constructor's `freshMs` allows
  * more.
  */
 const FRESH_MS = 60_000;
@@ -24,7 +24,10 @@ const RETRY_AFTER_SECONDS = 10;
 
 interface Known {
   readonly secrets: readonly string[];
-  /** Start of the read, in Unix milliseconds. The end of the read could make the secrets seem newer than they are. */
+  /**
+   * Start of the read, in Unix milliseconds. Not the end of the read, which could make the secrets seem newer than they
+   * are.
+   */
   readonly readAtMs: number;
 }
 
@@ -118,7 +121,7 @@ export class ActiveSecrets {
       if (known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
       throw unavailable(secretId, error);
     }
-    // Only the current text of the secret counts: if it is malformed, the old secrets are no longer accepted.
+    // Only the secret's current text is valid: if this text is malformed, the old secrets are no longer accepted.
     entry.known = undefined;
     const secrets = activeSecrets(secretId, text);
     entry.known = { secrets, readAtMs };

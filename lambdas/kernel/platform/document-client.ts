@@ -3,13 +3,13 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
 /**
  * Timeout of one call to DynamoDB, in milliseconds. A call usually takes a few milliseconds, and a client's request has
- * seconds for several calls.
+ * several seconds for all its calls.
  */
 const REQUEST_TIMEOUT_MS = 2_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 /**
- * Parts of the SDK that a call does not need. Together, they take a sixth of its CPU time: the first copies input and output
- * for a logger, which the functions do not have, and the second lists the features that the caller uses.
+ * Parts of the SDK that are unnecessary for a call but take a sixth of the call's CPU time: the first copies input and
+ * output for a logger, which the functions do not have, and the second lists the features that the caller uses.
  */
 const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware'];
 

@@ -8,9 +8,9 @@ const METRIC: AlarmMetric = 'messages_wait';
 
 /**
  * Counts the messages of a queue that have waited too long. They are counted before they are processed, because one of
- * the messages may end the process. CloudWatch does not show them: its metric for the age of the oldest message
- * excludes messages that were received three times (Amazon SQS developer guide, "Available CloudWatch metrics for
- * Amazon SQS"). Messages that wait for the end of an outage are received more often than that.
+ * the messages may end the process. CloudWatch does not report these messages: its metric for the age of the oldest
+ * message excludes messages that were received three times (Amazon SQS developer guide, "Available CloudWatch metrics
+ * for Amazon SQS"), and messages that wait for the end of an outage are received more than three times.
  *
  * @param event an event of any kind
  */

@@ -7,7 +7,7 @@ const CONNECTION_TIMEOUT_MS = 1_000;
 /**
  * Creates an S3 client.
  *
- * @param config by default without retries, for callers that retry themselves
+ * @param config settings of the client; the default makes one attempt, for callers that retry themselves
  */
 export function s3Client(config: S3ClientConfig = { maxAttempts: 1 }): S3Client {
   return new S3Client({

@@ -1,6 +1,6 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 
-// Functions that load the client later load both in one file.
+// Exported here, because functions that load the client also load this class.
 export { ActiveSecrets } from './active-secrets.ts';
 
 export interface Secrets {

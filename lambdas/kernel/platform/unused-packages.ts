@@ -1,7 +1,7 @@
 /**
  * When functions are bundled, this module replaces packages that the SDK and Powertools import but the functions never
- * call: JMESPath, because the idempotency key is the only argument of a wrapped function, and the cache of endpoint
- * discovery, which is disabled by default.
+ * call: JMESPath, which is not needed because the idempotency key is the only argument of a wrapped function; and the
+ * cache of endpoint discovery, which is disabled by default.
  */
 
 export const PowertoolsFunctions = Object;

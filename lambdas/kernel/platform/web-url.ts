@@ -1,8 +1,8 @@
 /** Parses the addresses of callers and settings, so that all code reads them the same way. */
 
 /**
- * Characters that the URL parser drops or replaces. With them, the text would show another address than the one
- * requested.
+ * Characters that the URL parser drops or replaces. With these characters, the text would show a different address from
+ * the one that is requested.
  */
 const NOT_AS_WRITTEN = /[\s\p{Cc}\p{Cf}\\]/u;
 /** Requires exactly two slashes, because the parser also accepts an address with no slash or with three. */

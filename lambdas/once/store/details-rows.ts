@@ -81,7 +81,10 @@ export interface DetailsTools {
   readonly rows?: ReadonlyMap<unknown, Item>;
 }
 
-/** Returns tools that have read all details rows of a payment or an order, which is one call for many rows. */
+/**
+ * Reads all details rows of a payment or an order, which takes one call for many rows, and returns tools that use these
+ * rows.
+ */
 export async function withDetailsRows(tools: DetailsTools, id: string): Promise<DetailsTools> {
   const { client, registry, pacing } = tools;
   const rows = new Map<unknown, Item>();

@@ -21,7 +21,7 @@ export const ROW_IS_NEW = `attribute_not_exists(${KeyAttribute.partition})`;
 
 /**
  * Executes one transaction, with the same client request token for all attempts. DynamoDB applies the transaction once,
- * and responds to a retry within ten minutes as to the first request (Amazon DynamoDB API reference,
+ * and responds to a retry within ten minutes as it responded to the first request (Amazon DynamoDB API reference,
  * "TransactWriteItems").
  */
 export async function transactOnce<Early = never>(

@@ -13,7 +13,7 @@ import { type CompleteTools, type Consumed, commitOnce, completeOnce, type Exter
 export interface ConsumableEvent {
   readonly tenant: TenantId;
   readonly mode: Mode;
-  /** Time of the event, in Unix milliseconds. Every record of the event is written later. */
+  /** Time of the event, in Unix milliseconds. Every record of the event is written after this time. */
   readonly occurredAtMs: number;
   /** The id is the same for every delivery. */
   readonly event: { readonly id: string };
@@ -62,7 +62,7 @@ export interface Consumer<Event extends ConsumableEvent> {
  * Processes an event so that it takes effect once at one consumer.
  *
  * @throws the errors of the handler; RetryableError and AmbiguousError of the store. The event must be delivered again
- * @throws TerminalError as {@link refuseTooOld}, without a business key
+ * @throws TerminalError as {@link refuseTooOld}, if the consumer has no business key
  */
 export async function consumeEvent<Event extends ConsumableEvent>(
   tools: ConsumeTools,

@@ -113,7 +113,7 @@ export interface ClaimedKey {
 export type Attempt<Subject, Refusal> =
   | { readonly kind: 'claimed'; readonly record: OpenRecord; readonly subject: Subject }
   | { readonly kind: 'record_exists'; readonly record: IdempotencyRecord }
-  /** The pending transition of this request exists. Its record may be missing. */
+  /** The request's pending transition exists; the request's record may be missing. */
   | { readonly kind: 'begun'; readonly subject: Subject }
   /** Nothing is stored: the same idempotency key may succeed later. */
   | { readonly kind: 'refused'; readonly outcome: Refusal }
@@ -121,7 +121,7 @@ export type Attempt<Subject, Refusal> =
   | 'again';
 
 export interface LostRecord {
-  /** True if the operation has ended or was answered, so that a different response must not be given. */
+  /** True if the operation has ended or was answered. In this case, no different response may be given. */
   readonly isAnswered: boolean;
   readonly isSameRequest: () => boolean;
   /** Time of the first claim, in Unix milliseconds. */
@@ -142,7 +142,7 @@ export interface Held<Subject> {
 }
 
 export interface Conclusion<Write> {
-  /** The transitions, and the queue entries that go with them. */
+  /** The transitions, and the queue entries that are written with them. */
   readonly write: Write;
   readonly answer: Answer;
   /** The response as it is stored, without personal data. @default `answer` */
@@ -298,8 +298,9 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 
   /**
-   * Handles a claim whose subject exists. Its record may be gone: deleted by time to live or by hand. An answered
-   * operation is never executed again. An open operation is taken over, and its outcome is queried at the other system.
+   * Handles a claim whose subject exists. The claim's record may have been deleted, by time to live or by hand. An
+   * answered operation is never executed again. An open operation is taken over, and its outcome is queried at the
+   * other system.
    */
   async #claimBegun(subject: Subject): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, clock, entropy } = this.#tools;
@@ -402,8 +403,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
           return 'again';
         case 'fenced':
           if (outcome.record !== undefined || expects === 'absent') return this.#afterFence(outcome.record, current);
-          // The record no longer exists, so a rival may have sent a request since. The refusal of this run then proves
-          // nothing.
+          // The record no longer exists, so a rival may have sent a request since this run's call. In this case, the
+          // refusal that this run received proves nothing.
           if (isRefusal) throw contention('this key');
           expects = 'absent';
           return 'again';

@@ -3,8 +3,8 @@ import { RetryableError } from '../../kernel/faults.ts';
 /**
  * Maximum number of rounds. When a rival has taken the position of a write, the write is decided again on the new
  * state. Some rival succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the
- * caller must retry. With fewer rounds, the commit after a call could fail, and its idempotency key would be blocked
- * until the lease ends.
+ * caller must retry. With fewer rounds, the commit after a call could fail, and the idempotency key of that call would
+ * be blocked until the lease ends.
  */
 const MAX_ROUNDS = 8;
 
@@ -31,7 +31,7 @@ export function contention(what: string): RetryableError {
 }
 
 /**
- * Returns the error for a claim that a restore of the tables separated from the rest of its transaction. It is thrown
+ * Returns the error for a claim that lost the rest of its transaction in a restore of the tables. The error is thrown
  * until the recovery resolves the claim. Nothing is sent under such a claim, because its request is unknown.
  */
 export function claimedWithoutBeginning(): RetryableError {

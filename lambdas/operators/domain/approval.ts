@@ -27,7 +27,7 @@ export interface Person {
   readonly name: string;
   /** The id of the person, the same for all of the person's API keys. */
   readonly person: string;
-  /** The id of the operator's key, or the subject at the identity provider. */
+  /** The id of the operator's key, or the operator's subject at the identity provider. */
   readonly identity: string;
 }
 
@@ -108,7 +108,8 @@ export type ApprovalAmount = Pick<Approval, 'amountMinor' | 'currency'>;
 /**
  * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, so that
  * a correction above the limit cannot be split; postings of a stray charge can be in a different currency than the
- * payment. A decision counts with the amount that it concerns, even when it posts nothing.
+ * payment. For a decision, the compared amount is at least the amount that the decision concerns, even when the
+ * decision posts nothing.
  */
 export function amountAboveLimit(
   rules: ApprovalRules,

@@ -36,7 +36,7 @@ interface Money {
 
 /**
  * Returns the charge that the books must show if a decision is correct. The books cannot contradict the decision that a
- * payment failed: if they show money now or later, it is refunded to the payer.
+ * payment failed: money that the books show now or later is refunded to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -86,8 +86,8 @@ function refundDiffers(
   const refunds = factsOf(charge, state.payment, 0).filter((fact) => fact.kind === 'refund');
   const named = refunds.find((each) => each.refundId === refundId);
   if (outcome === 'failed') {
-    // Only a refund with this operation id is compared. A refund without one is recorded as made by another user, even
-    // if it is this refund.
+    // Only a refund with this operation id is compared. A refund without an operation id is recorded as made by another
+    // user, even if it is the refund that the decision concerns.
     const shownMinor = named === undefined || named.status === 'failed' ? 0 : named.amountMinor;
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }

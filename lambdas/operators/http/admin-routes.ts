@@ -54,7 +54,7 @@ function forKnownTenant(route: OperatorEndpoint<AdminTools>): OperatorEndpoint<A
     handle: async (call) => {
       const { tools, request } = call;
       const [tenant = ''] = request.query.get('tenant') ?? [];
-      // The route itself refuses any other text, and names the parameter.
+      // The route itself refuses a text that is not a tenant id, and names the parameter.
       const isKnown = !TENANT_ID.test(tenant) || (await tools.isTenant(tenantId(tenant)));
       return isKnown ? route.handle(call) : refusal(NO_TENANT, request);
     },

@@ -152,7 +152,7 @@ async function list({ tools, caller, request, query }: ListCall, { shown }: Effe
   return found({ object: 'list', data: shown(chain), has_more: false });
 }
 
-/** Later transitions of a change repeat its decision, so only the first transition counts. */
+/** Later transitions of a change repeat the change's decision, so only the first transition is used. */
 function decisionsOf({ transitions }: PaymentChain): readonly Readonly<Record<string, unknown>>[] {
   const shown = new Map<string, Readonly<Record<string, unknown>>>();
   for (const transition of transitions) {

@@ -10,7 +10,10 @@ import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-r
 
 const { partitionKey: PK, timeToLiveAttribute: EXPIRY } = IdempotencyTable;
 
-/** Number of rows per step: about half a megabyte with typical stored responses. Only the keys are returned. */
+/**
+ * Number of rows that one step reads. With typical stored responses, these rows are about half a megabyte. Only their
+ * keys are returned.
+ */
 const PAGE = 500;
 
 const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });
@@ -53,7 +56,7 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   }
 
   /**
-   * Deletes the record if it is unchanged. Closes the race with a key that is used again:
+   * Deletes the record if it is unchanged. The condition protects the new record of a key that is used again:
    *
    *   purge   ── finds it, expired ─────────────────────── delete ✗ another expiry
    *   rival             └─ time to live deletes it, the operation is recorded again
@@ -80,7 +83,7 @@ export class DynamoDbTimeToLive implements TimeToLive {
   readonly #tables: Readonly<Record<string, string>>;
   readonly #pacing: Pacing;
 
-  /** @param tables DynamoDB table names by the names used in logs */
+  /** @param tables the name of each table in DynamoDB, keyed by its name in logs */
   constructor(client: DynamoDBDocumentClient, tables: Readonly<Record<string, string>>, pacing: Pacing) {
     this.#client = client;
     this.#tables = tables;

@@ -22,7 +22,7 @@ import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../us
 
 /**
  * Visibility timeout of a message that is only listed, in seconds. It exceeds the duration of a listing, so that no
- * message is received twice, but is short enough for an operator to wait.
+ * message is received twice, but is so short that an operator can wait for its end.
  */
 const HIDDEN_SECONDS = 15;
 /**
@@ -158,7 +158,7 @@ export class SqsQueues implements MessageQueues {
       redriver === undefined ? this.#send(message, to) : this.#start(redriver, message.Body ?? '');
     let count = 0;
     let empty = 0;
-    // A listing by another operator may hide messages for a few seconds.
+    // Empty receives are repeated: another operator's listing hides messages for seconds.
     while (empty < EMPTY_RECEIVES && this.#nowMs() < stopAtMs) {
       const command = new ReceiveMessageCommand({
         QueueUrl: url,
@@ -188,7 +188,7 @@ export class SqsQueues implements MessageQueues {
   }
 }
 
-/** Starts a function with the body of a parked message. Resolves once Lambda has accepted it. */
+/** Starts a function with the body of a parked message. Resolves when Lambda has accepted the invocation. */
 type StartRedrive = (functionName: string, parked: string) => Promise<void>;
 
 const startsNothing: StartRedrive = () => Promise.reject(new Error('no redrive function is configured'));

@@ -17,7 +17,7 @@ export type ComparisonRefusal =
   | { readonly kind: 'books_unreadable' }
   /**
    * `override` is refused because it is allowed only for unreadable books. These books can be read, or the decision
-   * states nothing that they could contradict.
+   * states nothing that the books could contradict.
    */
   | { readonly kind: 'override_refused' };
 
@@ -40,8 +40,8 @@ export async function compareDecision(
 }
 
 /**
- * Reads the claimed charge. A processor without a look-up counts as unreadable, as does a processor that this
- * deployment no longer calls.
+ * Reads the claimed charge. The books of a processor are treated as unreadable if the processor has no look-up, or if
+ * this deployment no longer calls the processor.
  */
 async function readShown(
   tools: ComparingTools,

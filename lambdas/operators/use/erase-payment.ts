@@ -18,7 +18,7 @@ export interface ErasePaymentTools {
 /** The possible outcomes, in order of precedence. */
 export type ErasePaymentOutcome =
   | { readonly kind: 'not_found' }
-  /** The payment may still succeed, and its receipt and commission then need the metadata. */
+  /** The payment may still succeed. After a success, its receipt and commission need the metadata. */
   | { readonly kind: 'unfinished'; readonly status: PaymentStatus }
   /** The receipt and commission are created from the metadata in `payment.completed`, which is not published yet. */
   | { readonly kind: 'unpublished' }
@@ -30,8 +30,8 @@ export type ErasePaymentOutcome =
 const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'canceled']);
 
 /**
- * Erases the description, the metadata and all reasons of a payment that has ended and whose success was published. Its
- * chain keeps the commitment and still verifies. Repeating the erasure has no further effect.
+ * Erases the description, the metadata and all reasons of a payment that has ended and whose success was published. The
+ * payment's chain keeps the commitment and still verifies. Repeating the erasure has no further effect.
  *
  *   relay    ───── reads the details ── publishes `payment.completed` with the metadata ──
  *   erasure  ✗ unpublished ──────────────────────────────────────────────────────── ✓ seen: the consumers have their copy

@@ -273,7 +273,7 @@ const WAITING = 202;
 
 /**
  * Returns the record of an effect. The record is permanent, but its stored response expires. The record links a
- * correction or decision to its payment, and prevents the reuse of its idempotency key for another payment.
+ * correction or decision to its payment, and prevents the reuse of the request's idempotency key for another payment.
  */
 function recordOf<Refusal>(
   { entropy, retention }: Pick<KeyedEffectTools, 'entropy' | 'retention'>,

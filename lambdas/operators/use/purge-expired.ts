@@ -30,13 +30,13 @@ interface PurgeObserver {
  */
 const GRACE_MS = 4 * DAY_MS;
 /**
- * Number of expired records above which time to live counts as stopped. Even when it works, time to live can lag behind
- * by hundreds of records.
+ * Number of expired records above which the job reports that time to live does not work. Time to live can lag behind by
+ * hundreds of records even when it works.
  */
 const TTL_BACKLOG_LIMIT = 1_000;
 /**
  * Number of segments of the scan. Each night starts with a different segment, so that a table too large for one night
- * is covered by the following nights.
+ * is completely scanned over several nights.
  */
 const SEGMENTS = 16;
 /** Number of scan steps per page of work. Most rows have not expired, so a page takes only a few seconds. */

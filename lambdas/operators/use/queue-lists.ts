@@ -79,7 +79,7 @@ const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Jobs-Missed': 'The next run of each job does everything that is due. Request a run of the job, and purge the queue.',
 };
 
-/** Default reason why a queue cannot be redriven. No queue of the stacks needs it. */
+/** Default reason why a queue cannot be redriven. None of the stacks' queues uses this default. */
 export const NO_REDRIVE = 'No function processes these messages again.';
 
 /**
@@ -117,7 +117,7 @@ export interface MessageEntry extends QueueEntry {
 export interface PutBack {
   /**
    * Time before which a message must have been sent to be moved, in Unix milliseconds. A message that fails again after
-   * a redrive counts as a new message.
+   * a redrive is treated as a new message.
    */
   readonly beforeMs: number;
   /** Time after which no more messages are received, in Unix milliseconds. */
@@ -138,7 +138,7 @@ export interface MessageQueues {
   peek(queue: string, limit: number): Promise<readonly MessageEntry[]>;
   /**
    * Moves messages, unchanged, to the queue or function that `redriveTo` names. A message is deleted only after it was
-   * passed on, so a crash in between leaves it in both queues.
+   * passed on, so a crash between these two steps leaves the message in both places.
    *
    * @returns the number of moved messages
    */

@@ -159,7 +159,7 @@ function keyRecordOf(record: IdempotencyRecord, nowMs: number): KeyRecord {
     state: isOver ? 'expired' : 'completed',
     expiresAtSeconds,
     ...defined({ calls }),
-    // Clients no longer receive an expired response, so operators do not either.
+    // Clients no longer receive an expired response, so operators do not receive it, either.
     ...(isOver ? {} : { answer }),
   };
 }

@@ -121,8 +121,8 @@ function decidePayment(
 }
 
 /**
- * Reports whether a succeeded payment does not cover its order: nothing remains of it, part of it is disputed, or less
- * than the order's amount was captured. A partial refund counts as a discount as long as something remains.
+ * Returns whether a succeeded payment does not cover its order: nothing remains of the payment, part of it is disputed,
+ * or less than the order's amount was captured. A partial refund is treated as a discount if an amount remains.
  */
 export function isMoneyMissing(
   { status, leftMinor, capturedMinor, disputedMinor }: PaymentFact,
@@ -132,8 +132,8 @@ export function isMoneyMissing(
 }
 
 /**
- * Decides on a payment that does not cover its order. The order then does not complete, even if its e-mail was sent. A
- * refund after completion counts as a return of goods.
+ * Decides on a payment that does not cover its order. An uncompleted order can no longer complete, even if its e-mail
+ * was sent. A refund after completion is treated as a return of goods and changes nothing.
  */
 function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDraft | undefined {
   if (order.failure !== undefined || order.status === 'completed') return undefined;
@@ -201,7 +201,7 @@ function decideReversal(
 
 /**
  * Decides how to handle a reservation that was found. A delayed driver can find a reservation that the order can no
- * longer use. It is then released, even after the order has ended.
+ * longer use. Such a reservation is released, even after the order has ended.
  */
 function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId: known } = order.reservation;
@@ -236,7 +236,7 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
   return isNothing ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
 }
 
-/** Decides on an e-mail. A late success counts, even after the e-mail was given up. */
+/** Decides on an e-mail. A late success is recorded even after the e-mail was given up. */
 function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.email;
   const isOpen = ANNOUNCED_STATUSES.has(status);

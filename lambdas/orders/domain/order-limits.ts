@@ -25,7 +25,7 @@ export const PAYER_BOUND_MS = DAY_MS;
 export const STOCK_BOUND_MS = HOUR_MS;
 
 /**
- * Maximum time for which an e-mail or a credit is retried, in milliseconds. By then, the recipient has probably
+ * Maximum time for which an e-mail or a credit is retried, in milliseconds. After this time, the recipient has probably
  * inquired.
  */
 export const LATE_BOUND_MS = 3 * DAY_MS;

@@ -83,8 +83,8 @@ function fulfil(order: Order, turn: Turn): OrderStep {
     if (nowMs - sinceMs > STOCK_BOUND_MS) return append('reservation.given_up', givenUp(order, nowMs));
     return ask('reserve', turn) ?? REST;
   }
-  // Payment and reservation are done. If time allows, the e-mail and the credit are attempted once before the client
-  // receives its response.
+  // Payment and reservation are done. If time allows, the e-mail and the credit are each attempted one time before the
+  // client receives its response.
   const late = finishLate(order, turn);
   if (late.do !== 'rest' || order.status === 'completed') return late;
   return conclude('order.completed', order, 'completed');

@@ -109,8 +109,9 @@ export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
 }
 
 /**
- * Reports whether a request created this order. Used when the request's record no longer exists. The chain has no
- * fingerprint, so the terms are compared, and the contacts through their commitment. Erased contacts are not compared.
+ * Returns whether a request created this order. Used when the request's record no longer exists. The chain has no
+ * fingerprint, so this function compares the terms and, through their commitment, the contacts. Erased contacts are not
+ * compared.
  */
 export function isOrderedBy(
   digest: Digest,

@@ -21,7 +21,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 interface Progress<Status extends string> {
   readonly status: Status;
-  /** Time at which this status began, in Unix milliseconds. Time limits count from it. */
+  /** Time at which this status began, in Unix milliseconds. Time limits count from this time. */
   readonly sinceMs: number;
 }
 
@@ -65,7 +65,7 @@ export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', '
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
 /**
- * `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved; `queued`: as in
+ * `none`: there is no referrer to credit; `due`: the credit will be given after the goods are reserved; `queued`: as in
  * `EMAIL_STATUSES`.
  */
 export const REFERRAL_STATUSES = [
@@ -105,7 +105,7 @@ export interface Order {
 }
 
 export const ORDER_TRANSITION_TYPES = [
-  /** Also serves as the charge's pending transition: from here on, the charge may be in progress. */
+  /** Also serves as the charge's pending transition: after this transition, the charge may be in progress. */
   'order.placed',
   'charge.succeeded',
   'charge.failed',
@@ -180,9 +180,9 @@ export interface OrderDraft {
 }
 
 /**
- * Referrer's credit, in percent of the order's amount. A constant, because no shop needs a different rule yet. A
- * deployment that changes it causes no second credit: the shop stores each credit's idempotency key with its amount,
- * and refuses a retry with a different amount. The outcome of such a credit is then unknown.
+ * Referrer's credit, in percent of the order's amount. A constant, because no shop needs a different rule yet.
+ * Deploying another percentage causes no second credit: the shop stores each credit's idempotency key with its amount,
+ * and refuses a retry with a different amount. The outcome of a credit whose retry is refused is unknown.
  */
 const REFERRAL_PERCENT = 5;
 

@@ -47,7 +47,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
 
   /**
    * Sends an adjustment at most once.
-   * @returns undefined when the outcome is unknown and was dead-lettered for an operator
+   * @returns undefined when the outcome is unknown, so that the adjustment was dead-lettered for an operator
    */
   const adjust = async (adjustment: Adjustment, { timeoutMs }: CallLimit): Promise<SendAnswer | undefined> => {
     const { key, orderId } = adjustment;

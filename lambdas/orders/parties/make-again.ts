@@ -88,7 +88,7 @@ export async function makeAgain(
   }
 }
 
-/** Records, on the order of a dead letter, that the call was given up. A later redrive records its own outcome. */
+/** Records on the dead letter's order that the call was given up. A later redrive records its own outcome. */
 export async function recordGivenUp(parties: OrderRedriveTools, deadLetter: DeadLetter, id: string): Promise<void> {
   const orderId = parseOrderId(deadLetter.about ?? '');
   if (orderId === undefined) return;

@@ -15,7 +15,7 @@ const searchAnswer = z.object({
   Messages: z.array(z.object({ MessageID: z.string().min(1), Metadata: z.record(z.string(), z.string()).optional() })),
 });
 
-/** Names for some of Postmark's error codes. The other codes keep their number. */
+/** Names for some of Postmark's error codes. Other codes become `postmark_<code>`. */
 const REFUSALS: ReadonlyMap<number, string> = new Map([
   [300, 'invalid_email_request'],
   [406, 'inactive_recipient'],

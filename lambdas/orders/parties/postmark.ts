@@ -41,7 +41,7 @@ export interface PostmarkOptions {
 export interface EmailSender {
   /**
    * Sends an e-mail exactly once, identified by its `messageId`. If the e-mail is dead-lettered, the payload contains
-   * all of it, so that a redrive can send it.
+   * the complete e-mail, so that a redrive can send it.
    *
    * @throws as `sendOnce`
    */
@@ -51,8 +51,8 @@ export interface EmailSender {
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
 /**
- * Default of `maxLagMs`, in milliseconds. Postmark documents no value. Five minutes is far longer than any observed
- * lag, because a second receipt is worse than a late receipt.
+ * Default of `maxLagMs`, in milliseconds. Postmark documents no value. Five minutes was chosen, far more than any
+ * observed lag, because a second receipt is worse than a late receipt.
  */
 export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
 

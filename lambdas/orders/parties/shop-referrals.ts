@@ -42,8 +42,8 @@ interface ReferralOptions extends ShopOptions {
 
 /**
  * Implements the referral program through the HTTP API of a shop. The shop keeps idempotency keys permanently, so a
- * credit can be resent with its key. If a worker is killed after its send, the sending claim remains. If later attempts
- * then fail, the outcome counts as unknown:
+ * credit can be resent with its key. If a worker is killed after its send, the sending claim remains. If the later
+ * attempts fail, the claim makes the outcome unknown:
  *
  *   worker   claim ── send ✓ (killed)
  *   later                     claim: before ── send: 429, 429, … ── given up: unknown, not failed
@@ -88,7 +88,7 @@ export function createShopReferrals(options: ReferralOptions): ReferralProgram {
 function readCredit(vendor: string, ordered: CreateCredit, answer: HttpAnswer, nowMs: number): SendAnswer {
   if (answer.status !== 201) return { kind: 'refused', failure: refusalOf(vendor, answer, nowMs) };
   const { order, amount, currency } = ordered;
-  // A response whose credit differs from the order counts as unreadable.
+  // A response whose credit differs from the order is treated as unreadable.
   const given = credit.extend({
     order: z.literal(order),
     amount: z.literal(amount),

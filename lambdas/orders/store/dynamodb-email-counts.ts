@@ -10,8 +10,8 @@ import type { EmailCounts, OrderEmail } from '../use/order-parties.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /**
- * Number of days for which a row is kept after the day that it counts. Exceeds the longest retry time of any e-mail:
- * three days for orders, and 14 days for receipts.
+ * Number of days for which a row is kept after the day whose e-mails it counts. Exceeds the longest retry time of any
+ * e-mail: three days for orders, and 14 days for receipts.
  */
 const KEPT_DAYS = 30;
 const COUNT = 'count';

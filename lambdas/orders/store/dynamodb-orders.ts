@@ -77,7 +77,7 @@ export class DynamoDbOrders implements OrderStore {
     const existing = itemOf(written.reasons[0]);
     if (existing === undefined) return { kind: 'transition_exists' };
     const found = parseRecord(existing);
-    // If the record is this call's own, its first attempt was applied and the response was lost.
+    // If this call wrote the record, the first attempt to write was applied and the response was lost.
     return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
   }
 
@@ -88,7 +88,7 @@ export class DynamoDbOrders implements OrderStore {
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     const item = itemOf(recordReason);
     const existing = item === undefined ? undefined : parseRecord(item);
-    // If the record is this call's own, its first attempt was applied and the response was lost.
+    // If this call wrote the record, the first attempt to write was applied and the response was lost.
     if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
     return isRefused(recordReason) ? { kind: 'fenced', record: existing } : { kind: 'transition_exists' };
   }

@@ -47,7 +47,7 @@ export interface CreateOrder {
   /** The current actor: the request, or the run of a job that finishes the order. */
   readonly cause: Cause;
   /**
-   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget counts from it.
+   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget counts from this time.
    * @default now
    */
   readonly receivedAtMs?: number;
@@ -144,7 +144,9 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     }
   }
 
-  /** Continues an order that has begun, and refuses a new order. Called when no processor accepts these terms. */
+  /**
+   * Continues an order that has begun, and refuses a new order. Called when no processor accepts the order's payment.
+   */
   async #findBegun(why: NoProcessor): Promise<Attempt<OrderChain, Refusal>> {
     const { store, orders } = this.#tools;
     const record = await store.readRecord(this.key.operationId);
@@ -178,8 +180,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   /**
-   * Returns the error if it proves that nothing was sent, which only `NothingBegun` does. Any other error may follow a
-   * call to the processor or an external service.
+   * Returns the cause of an error that proves that nothing was sent. Only `NothingBegun` proves this. Any other error
+   * may follow a call to the processor or an external service.
    */
   unsent(error: unknown): unknown {
     return error instanceof NothingBegun ? error.cause : undefined;

@@ -135,9 +135,9 @@ export async function callForOrder(
 const PAYMENT_CALLS: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
 
 /**
- * Reports whether the shop was removed, or replaced by a shop of the other mode. The order then continues as if its
- * shop were unavailable, and its payment is reversed after an hour. The alarm is raised once; an operator can save the
- * order by restoring the shop's configuration in time.
+ * Returns whether the shop was removed, or replaced by a shop of the other mode. In both cases, the order continues as
+ * if its shop were unavailable, and its payment is reversed after an hour. The alarm is raised once; an operator can
+ * save the order by restoring the shop's configuration in time.
  */
 async function isElsewhere(tools: OrderTools, { id, mode, paymentId }: Order): Promise<boolean> {
   const { ordersOf, report, alarm, digest } = tools;
@@ -317,8 +317,8 @@ async function reverse(
 }
 
 /**
- * Reports whether another attempt is needed: either this attempt failed, or it refunded only the remainder, and another
- * actor's refund that was pending then has failed since.
+ * Returns whether another attempt is needed: either this attempt failed, or it refunded only the remainder, and another
+ * actor's refund, which was pending at that time, has failed since.
  */
 function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
   const change = changeOf(state, operationId);
@@ -333,7 +333,10 @@ function reversalOf({ payment: { status } }: PaymentState): ReversalKind | undef
   return status === 'requires_action' || status === 'requires_capture' ? 'cancel' : undefined;
 }
 
-/** Reports whether nothing remains to be reversed. Stray charges have their own queue, which returns their money. */
+/**
+ * Returns whether nothing remains to be reversed. Stray charges are ignored, because a separate queue returns their
+ * money.
+ */
 function isReversed(state: PaymentState): boolean {
   const { status, chargeId } = state.payment;
   if (status === 'failed' || status === 'canceled') return true;
@@ -403,7 +406,7 @@ async function sendEmail(
 
 /**
  * Ends a call whose contacts were lost. Contacts are not erased before these calls have ended, but a restore may have
- * lost their row. The order continues without the contacts.
+ * lost the contacts' row. The order continues without the contacts.
  */
 function contactsLost<Kind extends OrderFact['kind']>(
   { report }: OrderTools,

@@ -84,7 +84,7 @@ export interface OrderEmail {
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
   /**
-   * The payment that a receipt is for. It is reread before a queued message attempts to send the receipt.
+   * The payment that a receipt is for. The payment is reread before a queued message attempts to send the receipt.
    * @default none: an order's e-mail
    */
   readonly paymentId?: PaymentId;
@@ -92,7 +92,9 @@ export interface OrderEmail {
   readonly tenantId: TenantId;
   /** A test-mode e-mail does not reach a real mailer. */
   readonly mode: Mode;
-  /** Time that determines the day on which the e-mail counts, in Unix milliseconds. The same for every attempt. */
+  /**
+   * Time that determines the day to whose count the e-mail is added, in Unix milliseconds. The same for every attempt.
+   */
   readonly dueAtMs: number;
   readonly to: string;
   readonly subject: string;

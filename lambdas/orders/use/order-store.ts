@@ -35,13 +35,16 @@ export interface OrderTransitionReader {
 }
 
 /**
- * The chains of orders. Orders use the idempotency records of all operations; `PaymentStore` takes over, releases and
- * reads these records.
+ * The chains of orders. Orders use the same idempotency records as all other operations; `PaymentStore` takes over,
+ * releases and reads these records.
  */
 export interface OrderStore {
   /** Writes the record and the first transition in one transaction. */
   claimOrder(claim: OrderClaim): Promise<ClaimOutcome>;
-  /** Writes the stored response and its transitions in one transaction, only while the owner holds the claim. */
+  /**
+   * Writes the stored response and the order's new transitions in one transaction, only while the owner holds the
+   * claim.
+   */
   commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
   /** Appends transitions. The only fence is the chain, in which each position can be taken once. */
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;

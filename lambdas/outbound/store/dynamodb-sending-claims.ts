@@ -31,8 +31,9 @@ const NAMES = { '#status': 'status', '#owner': 'owner' };
 
 /**
  * Stores sending claims in the Registry, one row each: `SENDING#<vendor>#<key>`. A claim has no expiry until its
- * request was sent. Then it is kept as long as the records of events, so it outlives every message and dead letter of
- * the call. After that, the order's chain or the permanent record of the receipt refuses a second send.
+ * request was sent. From the send on, the claim is kept as long as the records of events, so it outlives every message
+ * and dead letter of the call. After the claim has expired, the order's chain or the permanent record of the receipt
+ * refuses a second send.
  */
 export class DynamoDbSendingClaims implements SendingClaims {
   readonly #client: DynamoDBDocumentClient;
