@@ -22,9 +22,9 @@ const OWN_CODE = /[\\/]lambdas[\\/].+\.ts$/;
 /** The package files from which AWS SDK clients read their version. */
 const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
 
-/** The file of the code that a function and its later parts share. */
+/** Name of the file with the code that a function and its later parts share. */
 const SHARED = 'shared.mjs';
-/** A chunk of at most this size is in the shared file, even if the start does not need it. Bytes. */
+/** Maximum size of a chunk, in bytes, that is put into the shared file although the start does not need the chunk. */
 const SMALL_BYTES = 8_000;
 
 function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): Plugin {
@@ -45,7 +45,7 @@ function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): 
   };
 }
 
-/** Returns a stub module with the same exports, which throw when they are used. */
+/** Returns a stub with the exports of the module at `path`. The exports throw when they are used. */
 function stubModule(path: string): string {
   const names = [...readFileSync(path, 'utf8').matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
   const unused = "const unused = () => () => { throw new Error('this function is bundled without JSON schemas'); };";
@@ -53,10 +53,11 @@ function stubModule(path: string): string {
 }
 
 /**
- * Bundles a function and the parts that it loads later, with one file for the code that they share. esbuild makes a file for
- * each set of parts that share code: the payments function would read 14 files at its start, and each one costs CPU time.
- * Therefore esbuild bundles its own output again. The shared file contains the chunks that the start needs, and the small
- * ones. The function's own module is another file, because it awaits parts that import the shared code.
+ * Bundles a function and the parts that it loads later, with one file for the code that they share. esbuild makes a
+ * file for each set of parts that share code: the payments function would read 14 files at its start, and each file
+ * costs CPU time. Therefore esbuild bundles its own output a second time. The shared file contains all chunks that the
+ * start needs, and all small chunks. The function's own module is another file, because it awaits parts that import the
+ * shared code.
  */
 async function buildWithSharedFile(options: BuildOptions): Promise<void> {
   const { metafile, outputFiles } = await build({ ...options, write: false, metafile: true, sourcemap: 'inline' });
@@ -69,11 +70,11 @@ async function buildWithSharedFile(options: BuildOptions): Promise<void> {
   const isChunk = (file: string): boolean => outputs.has(file) && outputs.get(file)?.entryPoint === undefined;
   const atStart = new Set(['index.mjs']);
   for (const file of atStart) for (const imported of imports(file)) atStart.add(imported);
-  /** A chunk that imports one outside of the shared file stays outside, too. */
+  /** A chunk stays outside the shared file if it imports a chunk that is outside. */
   const isShared = (file: string): boolean =>
     isChunk(file) && (atStart.has(file) || (sizeOf(outputs.get(file)) <= SMALL_BYTES && imports(file).every(isShared)));
   const shared = [...outputs.keys()].filter(isShared).toSorted();
-  /** Returns an export of a chunk, under a name of its own in the shared file. */
+  /** Returns the exports of a chunk, each under a unique name in the shared file. */
   const exportsOf = (file: string, turned: (own: string, name: string) => string): string =>
     (outputs.get(file)?.exports ?? []).map((name) => turned(name, `${name}_${shared.indexOf(file)}`)).join();
   await build({
@@ -109,7 +110,7 @@ async function buildWithSharedFile(options: BuildOptions): Promise<void> {
   });
 }
 
-/** The size of an output's code. esbuild counts the source map in the file, too. */
+/** Returns the code size of an output. The file size also includes esbuild's source map. */
 function sizeOf(output: Metafile['outputs'][string] | undefined): number {
   return Object.values(output?.inputs ?? {}).reduce((sum, { bytesInOutput }) => sum + bytesInOutput, 0);
 }
@@ -119,7 +120,7 @@ try {
   for (const { makesJsonSchemas = false, ...options } of asked)
     await (options.splitting === true ? buildWithSharedFile : build)({
       ...options,
-      // Also removes the imports of removed code.
+      // Also removes imports that only the removed code uses.
       tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: false } },
       plugins: [slim({ makesJsonSchemas })],
     });

@@ -176,8 +176,8 @@ export class DataStack extends Stack {
   }
 
   /**
-   * Creates the domain name. The operator's DNS record points the domain to the target, which does not change while
-   * this stack exists.
+   * Creates the domain name. The operator's DNS record points the domain to the target of the domain name. The target
+   * does not change while this stack exists.
    */
   #makeDomain({ domainName, certificateArn }: DataStackProps['settings']): void {
     if (domainName === undefined || certificateArn === undefined) return;

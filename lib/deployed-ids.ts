@@ -41,8 +41,8 @@ const DEPLOYED: Readonly<Record<string, string>> = {
  * Keeps the logical ids of resources that were deployed before each area of the service was a construct. With new ids,
  * a deployment would lose the contents of queues and logs. A queue has only one policy: with a new id, CloudFormation
  * would write the policy first and then delete it together with the old resource, so EventBridge could no longer send
- * to the queue. A rule that keeps its id may send during the whole deployment. Other apps that use the constructs have
- * no such history, so the stack sets the ids rather than the constructs.
+ * to the queue. A rule that keeps its id may send during the whole deployment. The stack sets the ids, not the
+ * constructs, because other apps that use the constructs never deployed the old ids.
  */
 export function keepDeployedIds({ node }: Stack): void {
   for (const [path, id] of Object.entries(DEPLOYED)) {

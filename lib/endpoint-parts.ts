@@ -7,8 +7,8 @@ const DECLARATIONS = ['reading', 'keyed', 'setting', 'signed'];
 const HAS_PARTS = new RegExp(String.raw`\b(?:${DECLARATIONS.join('|')})\(|\.meta\(`);
 
 /**
- * Removes the unused part from all declarations of endpoints of a source file. Functions that serve endpoints are bundled without
- * `docs` and without `.meta(…)` of schemas; the function that serves the documents is bundled without `handle`.
+ * Removes the unused part from every endpoint declaration in a source file. Functions that serve endpoints are bundled
+ * without `docs` and without `.meta(…)` of schemas; the function that serves the documents is bundled without `handle`.
  */
 export function withoutPart(source: string, unused: UnusedPart): string {
   if (!HAS_PARTS.test(source)) return source;

@@ -120,7 +120,7 @@ export class Events extends Construct {
           FilterCriteria.filter({
             eventName: FilterRule.isEqual('INSERT') as readonly string[],
             dynamodb: {
-              // Selects outcomes, because only outcomes are in this index.
+              // Matches only outcomes, because no other row has the key of this index.
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },
           }),

@@ -22,8 +22,8 @@ export interface ExportsProps {
 const WRITER_MEMORY_MB = 512;
 
 /**
- * Data exports: the API, and the function that writes the files. The function continues by invoking itself, because
- * Lambda would poll a queue of its own at a price even when there are no exports.
+ * Data exports: the API, and the function that writes the files. The function continues by invoking itself. A queue
+ * would cost money even without exports, because Lambda would poll the queue.
  */
 export class Exports extends Construct {
   readonly writer: PayonceFunction;

@@ -62,8 +62,8 @@ export class FollowUps extends Construct {
   }
 
   /**
-   * Creates the consumer for receipts. It claims the event, reads the payment, sends the e-mail to the payer, and
-   * completes its claim.
+   * Creates the consumer for receipts. The consumer claims the event, reads the payment, sends the e-mail to the payer,
+   * and completes the claim.
    */
   #receipts(parties: Parties): void {
     const { events, idempotency, ledger, registry } = this.#props.data;

@@ -52,7 +52,10 @@ const LONGEST_WAIT = Duration.minutes(30);
 const DELIVER_FOR = Duration.hours(24);
 /** Maximum size of an event bus policy, in characters (Amazon EventBridge user guide, "Amazon EventBridge quotas"). */
 const LONGEST_BUS_POLICY = 10_240;
-/** Maximum sizes, in characters: of a statement in this policy, without source and principals, and of one principal. */
+/**
+ * Maximum sizes in characters: of one statement of the bus policy without its source and principals, and of one
+ * principal.
+ */
 const STATEMENT = 360;
 const PRINCIPAL = 42;
 
@@ -212,8 +215,8 @@ export class Intake extends Construct {
   }
 
   /**
-   * Allows senders in other accounts to put only these events on the bus, with one statement per source and its
-   * accounts.
+   * Allows senders in other accounts to put only payment requests on the bus, with one statement per source, which
+   * lists the accounts of that source.
    */
   #admitAccounts(senders: readonly { readonly source: string; readonly account?: string | undefined }[]): void {
     const { bus } = this.#props.data.events;

@@ -128,7 +128,10 @@ export class Jobs extends Construct {
     return api;
   }
 
-  /** Creates the executor, which requests runs when schedules invoke it. It has no access to tables or job queues. */
+  /**
+   * Creates the executor, which requests a run when a schedule invokes it. The executor has no access to tables or job
+   * queues.
+   */
   #executor(): PayonceFunction {
     const { data, http, logs } = this.#props;
     const executor = new PayonceFunction(this, 'Executor', {

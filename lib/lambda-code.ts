@@ -10,7 +10,8 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** The folder of each function's code in the published package, which contains no sources. */
 const PACKAGED = join(ROOT, 'functions');
 /**
- * Temporary directory of this process, because two processes may synthesize concurrently. The stacks copy its content.
+ * Temporary directory of this process only, because two processes may synthesize concurrently. The stacks copy the
+ * directory's content.
  */
 const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 
@@ -61,8 +62,8 @@ const OPTIONS = {
   target: 'node24',
   mainFields: ['module', 'main'],
   minify: true,
-  // Source maps are separate files without a link in the code, because Node would read linked source maps at each
-  // start. `withSourcePlaces` reads them after an error.
+  // Source maps are separate files, and the code contains no link to them, because Node would read linked source maps
+  // at each start. `withSourcePlaces` reads the source maps after an error.
   sourcemap: 'external',
   sourcesContent: false,
   // Lambda provides credentials in the environment. The other credential providers would take up a quarter of the
@@ -86,9 +87,9 @@ export const BUNDLED_CONTEXT = 'payonce-bundle:functions';
 let bundled = false;
 
 /**
- * Returns the code of a function. In a clone, all functions are bundled once per synthesis. Functions without chunks
- * are bundled by one esbuild call, because a separate call takes half a second longer for every function. The output
- * depends only on the sources, so unchanged sources are not deployed again.
+ * Returns the code of a function. In a clone of the repository, all functions are bundled once per synthesis. One
+ * esbuild call bundles all functions without chunks, because a separate call for each function would take half a second
+ * more per function. The output depends only on the sources, so unchanged sources are not deployed again.
  *
  * @param name a file of `lambdas/functions` without its extension, or `sandbox-processor`
  * @throws Error when no such function exists
@@ -160,7 +161,8 @@ export function buildConsole(directory: string, page: 'console' | 'console/lab' 
 }
 
 /**
- * Bundles each source into an `index.mjs` in the folder of its name. Source paths are relative to the project's root.
+ * Bundles each source into an `index.mjs`, in a folder with the name of the source. Source paths are relative to the
+ * project's root.
  */
 export function bundleEach(sources: ReadonlyMap<string, string>, directory: string): void {
   rmSync(directory, { recursive: true, force: true });

@@ -69,7 +69,8 @@ export class Operators extends Construct {
     const { apiKey, apiKeys, apiKeyUse, approvals, limit, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
     const { inquiry, return: giveBack, openOrder, hold, orphan, keptOrphan, details } = RegistryRow;
     const { webhookEndpoints, webhookDelivery } = RegistryRow;
-    // Each statement covers all rows of its action, because the policy of this role is close to the maximum size.
+    // Each statement covers all rows to which its action applies, because the policy of this role is close to the
+    // maximum size.
     data.registry.grantRows(this.api, 'ChangeKeysAndApprovals', ['dynamodb:UpdateItem'], [apiKey, approvals]);
     // An operator's key can be revoked, but not created or replaced, through the API.
     data.registry.grantUpdateOf(this.api, 'RevokeOperatorKeys', operatorKey, ['revokedAtMs']);
@@ -107,7 +108,7 @@ export class Operators extends Construct {
    * reads. The API lists the queues by their names for operators.
    *
    * @param at a queue of this stack
-   * @param redrivers functions that process such messages again
+   * @param redrivers functions that process the messages of these queues again
    */
   listMessages(queues: ReadonlyMap<string, Queue>, at: Queue, redrivers: readonly PayonceFunction[]): void {
     const all = [...queues];

@@ -55,8 +55,8 @@ const POSTMARK_URL = 'https://api.postmarkapp.com';
 const SANDBOX_SENDER = 'shop@payonce.example';
 
 /**
- * Time, in seconds, after which the sandbox's search finds every e-mail that the sandbox accepted. By then, the
- * sandbox's function has ended, and the search is strongly consistent.
+ * Time in seconds after which the sandbox's search finds every e-mail that the sandbox accepted: by then, the function
+ * that accepted the e-mail has ended, and the search is strongly consistent.
  */
 const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 
@@ -64,7 +64,7 @@ const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 export class Parties extends Construct {
   /** Dead-letter queue of vendor calls that were given up. */
   readonly deadLetters: DeadLetterQueue;
-  /** Queue of calls that their process gave up. Each call gets one last attempt half a minute later. */
+  /** Queue of calls that the calling process gave up. Each call gets one last attempt half a minute later. */
   readonly delayedCalls: Queue;
   readonly #props: PartiesProps;
 
@@ -74,9 +74,9 @@ export class Parties extends Construct {
     this.deadLetters = props.deadLetters;
     const { queue } = new TaskQueue(this, 'DelayedCalls', {
       handlerTimeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
-      // A call that waits for an open breaker or a Retry-After is redelivered after this time. AWS recommends six times
-      // the timeout for throttled functions, which would be half an hour. A call that is redelivered while it is in
-      // progress finds its claim and is not made twice.
+      // A call that waits for an open breaker or a Retry-After is redelivered after this time. For throttled functions,
+      // AWS recommends six times the timeout, which would be half an hour. If a call is redelivered while it is in
+      // progress, its claim prevents a second call.
       hiddenFor: Duration.minutes(REDRIVE_TIMEOUT_MINUTES + 1),
       deadLetters: props.deadLetters,
     });

@@ -26,7 +26,7 @@ export interface PaymentsProps {
 
 /**
  * Number of missed replays in five minutes at which an alarm is raised. A client that mistakenly retries last week's
- * requests causes fewer.
+ * requests causes fewer missed replays.
  */
 const MISSED_REPLAYS = 20;
 

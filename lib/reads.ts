@@ -33,7 +33,7 @@ export class Reads extends Construct {
     });
     data.ledger.grantRead(this.api, ['payment']);
     data.ledger.grantReadTransitions(this.api);
-    // An event that requested a payment is shown by the payment's record.
+    // The API reads the record of a payment to show the event that requested the payment.
     data.idempotency.grantReadClaims(this.api, ['charge']);
     data.registry.grantReadDetails(this.api);
     data.registry.grantAuthenticate(this.api);

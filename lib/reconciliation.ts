@@ -13,7 +13,10 @@ export interface ReconciliationProps {
   readonly processors: Processors;
 }
 
-/** Time without a comparison after which an alarm is raised. Normally, the books are compared at least every hour. */
+/**
+ * Time after which an alarm is raised if the books were not compared. Normally, the books are compared at least every
+ * hour.
+ */
 const COMPARED = Duration.hours(2);
 
 /** Compares the books of processors with the Ledger, and raises an alarm when they differ. */

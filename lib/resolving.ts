@@ -61,7 +61,7 @@ export class Resolving extends Construct {
     data.idempotency.grantClaim(worker, ['charge', 'capture', 'cancel', 'refund', 'return', 'order']);
     data.idempotency.grantCommit(worker, ['inquiry', 'adoption', 'callback']);
     data.idempotency.grantFindOpenClaims(worker);
-    // The worker claims as an API request does and writes the same rows. An existing row therefore rejects its claim.
+    // The worker claims and writes the same rows as an API request, so an existing row rejects the worker's claim.
     const written = [reference, details, giveBack, inquiry, openOrder, hold, keptOrphan];
     data.registry.grantRows(worker, 'WriteReferences', ['dynamodb:PutItem'], written);
     const queues = [giveBack, inquiry, openOrder, hold, orphan];

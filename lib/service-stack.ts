@@ -166,8 +166,8 @@ function archiveOf(
 }
 
 /**
- * Creates the payment-request intake and the NATS bridge. Without its settings, each of them is inactive: events cannot
- * request payments, or are not sent to NATS.
+ * Creates the payment-request intake and the NATS bridge. Without settings for the intake, events cannot request
+ * payments. Without the setting for the bridge, events are not sent to NATS.
  */
 function takeRequests(
   stack: Stack,
@@ -189,7 +189,8 @@ function calledProcessors({ processors }: Settings): string {
 
 /**
  * Creates the external services for orders.
- * @returns undefined without the sandbox and without settings for these services; then there is no orders API
+ * @returns undefined if there is neither a sandbox nor a setting for these services; there is no orders API in this
+ * case
  */
 function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackProps): Parties | undefined {
   const { registry, deadLetters, postmarkToken, shopSigningKey, bigcommerceToken } = data;

@@ -104,8 +104,8 @@ export interface Settings
    */
   readonly tracing: boolean;
   /**
-   * Sets the account's role with which API Gateway writes logs. Each region requires the role once before a stage can
-   * log. With `false`, the account's existing role is kept.
+   * Sets the account's role with which API Gateway writes logs. In each region, the role must be set once before a
+   * stage can log. With `false`, the account's existing role is kept.
    * @default true
    */
   readonly accountLogRole: boolean;
@@ -129,8 +129,8 @@ export interface Settings
   readonly throttlingBurst: number;
   /**
    * Maximum requests per second of one tenant in one mode, 1 to 10000. Payments and reads are limited separately.
-   * Administration is limited to a tenth, and so are reads that call the processor. `payonce limits set` gives a tenant
-   * a different limit.
+   * Administration, and reads that call the processor, are each limited to a tenth of this rate. `payonce limits set`
+   * gives a tenant a different limit.
    * @default 100
    */
   readonly tenantRate: number;

@@ -8,8 +8,8 @@ import { readSettings, recordedSettings } from './settings.ts';
 import { buildStacks } from './stacks.ts';
 
 /**
- * Returns the templates of the stacks that this context selects, by name, without code. Leaves no files on disk, and
- * collects no data about the constructs, which would take a fifth of the time.
+ * Returns the templates of the stacks that this context selects, without code, keyed by stack name. Leaves no files on
+ * disk. Collects no data about the constructs, because collecting them would take a fifth of the time.
  *
  * @param context as in `cdk deploy -c`, in addition to the context of cdk.json
  * @throws Error for an invalid setting

@@ -21,8 +21,8 @@ export interface ViewsProps {
 }
 
 /**
- * The read models of lists and balances. Only the projector function writes them, from events. Each other function may
- * read only the rows that it lists.
+ * The read models of lists and balances. Only the projector function writes them, from events. Every other function may
+ * read only the rows of the lists that it serves.
  */
 export class Views extends Construct {
   readonly projector: PayonceFunction;
@@ -51,9 +51,9 @@ export class Views extends Construct {
   }
 
   /**
-   * Allows each of these functions to read its lists, and to find payments or orders by e-mail address.
+   * Allows each of these functions to read the rows of its own lists, and to find payments or orders by e-mail address.
    *
-   * @param api functions; `orders` is undefined without an orders API
+   * @param api the functions of the APIs; `orders` is undefined without an orders API
    */
   grantLists(api: { readonly reads: PayonceFunction; readonly orders: PayonceFunction | undefined }): void {
     const { views } = this.#data;

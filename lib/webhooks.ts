@@ -32,12 +32,12 @@ export interface WebhooksProps {
 const BATCH = 10;
 /**
  * Maximum number of concurrent senders. Each sender handles a batch of ten tasks, so slow servers delay other servers
- * only when they occupy 200 tasks.
+ * only when the slow servers occupy 200 tasks.
  */
 const SENDERS = 20;
 /**
- * Maximum number of lane runs and replay pages processed concurrently. It exceeds the number of endpoints of a tenant
- * in one mode. Each run makes up to ten concurrent requests.
+ * Maximum number of lane runs and replay pages that are processed concurrently. The limit exceeds the number of
+ * endpoints that a tenant can have in one mode. Each run makes up to ten concurrent requests.
  */
 const LANE_WORKERS = 20;
 

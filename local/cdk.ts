@@ -52,8 +52,8 @@ export const PAYONCE: CdkApp = {
     // The batching window is zero, so payments are archived immediately.
     'payonce:archive': 'true',
     'payonce:archiveBatchSeconds': '0',
-    // Relay and projector take a tenth of a second locally. The short period quickly shows developers the effect of
-    // stopping either.
+    // Relay and projector take a tenth of a second locally. With this short period, developers quickly see the effect
+    // of stopping the relay or the projector.
     'payonce:eventsLostAfterSeconds': '20',
     // Lets developers try approvals; no other example uses amounts this large.
     'payonce:approvalAbove': '{"*":5000000}',
@@ -67,7 +67,8 @@ export const PAYONCE: CdkApp = {
       ],
       kafka: { cluster: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1' },
     }),
-    // The example of docs/guides/services.md, at its port. Its daily run counts as missed while the example is not running.
+    // The example of docs/guides/services.md, at its port. While the example is not running, its daily run is reported
+    // as missed.
     'payonce:jobTargets': JSON.stringify({
       membership: {
         url: 'http://127.0.0.1:8787',
@@ -102,9 +103,9 @@ export async function bootstrap(run: CdkRun): Promise<void> {
 /**
  * Synthesizes the assembly for a local AWS, with the functions' code. Several instances can share the assembly.
  *
- * @param withRules whether to apply the CDK's own rules too, fail on warnings, and print every finding to standard
+ * @param withRules whether to also apply the CDK's own rules, fail on warnings, and print every finding to standard
  * error
- * @default only the rule packs apply, whose violations fail any synthesis
+ * @default only the rule packs apply; their violations fail any synthesis
  * @throws StartFailure naming the constructs and the violated rules
  */
 export async function synthesizeForLocalAws(

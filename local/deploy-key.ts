@@ -28,8 +28,9 @@ const NO_INPUT_FILE = /\.(md|log|db|db-\w+)$/;
 const INSTALLED = '.package-lock.json';
 
 /**
- * Returns a hash of all inputs of a deployment to the local AWS: the sources of functions, console, stacks and
- * emulator, the settings, the packages, and Node. Deployments with the same key have the same result.
+ * Returns a hash of all inputs of a deployment to the local AWS: the sources of the functions, the console, the stacks
+ * and the emulator; the settings, the packages, and the version of Node. Deployments with the same key have the same
+ * result.
  *
  * @param node the version of Node
  * @returns undefined when the hash cannot be computed, because the sources or the packages contain a link

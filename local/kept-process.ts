@@ -28,7 +28,7 @@ export function startUnderKeeper({ command, environment, directory, output }: Ke
     stdio,
     env: environment,
   });
-  // The keeper can end before it reads "detach". Its exit event then reports the end.
+  // If the keeper ends before it reads "detach", its exit event reports the end.
   keeper.stdin?.on('error', () => undefined);
   return keeper;
 }

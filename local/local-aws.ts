@@ -87,9 +87,8 @@ export interface RunningLocalAws {
 }
 
 /**
- * Starts the emulator with the deployed stacks, and stops everything on failure. The stacks are loaded from the state
- * of an earlier run or from a snapshot if they were deployed from the same sources. Otherwise, the CDK CLI deploys
- * them.
+ * Starts the emulator with the deployed stacks, and stops everything on failure. If an earlier run or a snapshot has
+ * stacks that were deployed from the same sources, loads that state. Otherwise, the CDK CLI deploys the stacks.
  *
  * @throws StartFailure with the action to take
  */
@@ -199,7 +198,7 @@ async function isBootstrapped(access: EmulatorAccess): Promise<boolean> {
   }
 }
 
-/** Connects the deployed stacks to this machine, with a tenant and keys. */
+/** Makes the deployed stacks usable from this machine, with a tenant and keys. */
 export async function connect(
   access: EmulatorAccess,
   outputs: StackOutputs,
@@ -304,8 +303,8 @@ async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<
 }
 
 /**
- * Returns a tenant with keys. Reuses keys of an earlier run if they are still valid. They are not if tables were
- * emptied, or if keys were rolled or revoked.
+ * Returns a tenant with keys. Reuses keys of an earlier run if they are still valid. Keys are invalid if tables were
+ * emptied, or if the keys were rolled or revoked.
  */
 export async function tenantWithKeys(
   access: EmulatorAccess,
@@ -317,7 +316,7 @@ export async function tenantWithKeys(
   const id = asTenant(LOCAL_TENANT);
   const stored = [...(await administration.listApiKeys(id)), ...(await administration.listOperatorKeys())];
   const nowMs = Date.now();
-  // A rolled key expires soon, so it counts as invalid.
+  // A rolled key expires soon, so it is treated as invalid.
   const valid = stored.filter((key) => key.rolledTo === undefined && !hasEnded(key, nowMs));
   const isValid = (key = ''): key is string => valid.some(({ keyHash }) => keyHash === hashOfApiKey(key));
   await administration.createTenant('Local', id);

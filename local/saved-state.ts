@@ -113,8 +113,8 @@ export class SavedState {
 }
 
 /**
- * Returns the deployment key of an app; undefined when the sources have changed since the assembly's synthesis. The
- * emulator, which writes the state, always belongs to the current sources.
+ * Returns the deployment key of an app; undefined when the sources have changed since the assembly's synthesis, because
+ * the emulator that writes the state always belongs to the current sources.
  */
 function keyOf(app: CdkApp | undefined): string | undefined {
   const key = deployKey();

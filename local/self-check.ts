@@ -25,7 +25,7 @@ type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
 /**
  * Creates a payment that only the processor's callback completes, and a job run.
  *
- * @returns one sentence for each of the two that fails
+ * @returns a sentence for the payment if it fails, and a sentence for the run if it fails
  */
 export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promise<readonly string[]> {
   const untilMs = Date.now() + withinMs;

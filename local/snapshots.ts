@@ -87,7 +87,7 @@ export class Snapshots {
   drop(key: string): void {
     const partial = this.#partial();
     try {
-      // Renames atomically, so that other processes never find a partial copy.
+      // Renames the folder atomically, so that other processes never find a partial copy.
       renameSync(this.#of(key), partial);
     } catch {
       return;

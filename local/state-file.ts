@@ -31,8 +31,8 @@ const localAws = keys.extend({
 });
 
 /**
- * Reads and writes the files of a local AWS in `directory`: `local.json` while it is running, and `keys.json`, which
- * passes its keys to the next run.
+ * Reads and writes the files of a local AWS in `directory`: `local.json`, which exists while the local AWS is running,
+ * and `keys.json`, which passes the keys to the next run.
  */
 export class StateFile {
   readonly #local: string;

@@ -75,7 +75,7 @@ function makeTypes(): void {
   rmSync(all, { recursive: true });
 }
 
-/** Packages whose files are copied unbundled, so that source maps do not list them. */
+/** Packages whose files are copied unbundled and are therefore missing from the source maps. */
 const COPIED_PACKAGES = ['swagger-ui-dist'];
 
 /** Returns the licences of all packages whose code is in the package, according to its source maps. */

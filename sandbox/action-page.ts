@@ -34,7 +34,7 @@ export function questionPage(charge: Charge): Promise<Reply> {
   );
 }
 
-/** Renders the page after the decision or the void. */
+/** Renders the page after the payer's decision or after a void. */
 export function outcomePage(status: ContentfulStatusCode, title: string, charge: Charge): Promise<Reply> {
   return page(
     status,
@@ -73,8 +73,8 @@ ${content}
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': POLICY,
       'cache-control': 'no-store',
-      // Browsers then send the page's own `Origin` with the form, which the local AWS requires, but no referrer to
-      // other sites.
+      // With this policy, browsers send the page's own `Origin` with the form, which the local AWS requires, but no
+      // referrer to other sites.
       'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
     },

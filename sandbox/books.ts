@@ -104,7 +104,7 @@ export interface ChangeBooks {
   operation(chargeId: string, key: string): Promise<BookedOperation | undefined>;
   /**
    * Writes the change, its events and its operation. Returns 'conflict' and writes nothing if the charge no longer has
-   * the version in `seen`, or if the operation's key has an unexpired operation.
+   * the version in `seen`, or if an unexpired operation with the same key exists.
    */
   change(seen: BookedCharge, change: BookedChange): Promise<'changed' | 'conflict'>;
   event(id: string): Promise<BookedEvent | undefined>;

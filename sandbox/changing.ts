@@ -7,8 +7,8 @@ import { type DeliverTask, delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
 /**
- * Maximum number of attempts. Each conflict means that a rival succeeded, so at least this many concurrent changes
- * succeed.
+ * Maximum number of attempts. Each conflict means that a rival succeeded, so a change gives up only after this many
+ * rivals have succeeded.
  */
 const MAX_ATTEMPTS = 10;
 

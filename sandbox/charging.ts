@@ -12,7 +12,7 @@ import type { SandboxWorld } from './world.ts';
 /** A request to POST /charges. */
 export interface ChargeRequest {
   readonly order: CreateCharge;
-  /** Undefined without a key. Each such request creates a new charge. */
+  /** Undefined without a key. Each request without a key creates a new charge. */
   readonly request: KeyedRequest | undefined;
   /** Returns the URL of the page on which the payer approves or refuses the charge. */
   readonly actionUrl: (chargeId: string) => string;

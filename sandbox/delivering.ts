@@ -11,8 +11,8 @@ import type { Callback, SandboxWorld } from './world.ts';
 const DELIVERY_TIMEOUT_MS = 10_000;
 
 /**
- * Maximum number of attempts. Including the waits, they take more than two hours, which exceeds outages in tests and
- * demonstrations.
+ * Maximum number of attempts. All attempts and their waits together take more than two hours, longer than any outage in
+ * tests and demonstrations.
  */
 const MAX_DELIVERY_ATTEMPTS = 20;
 

@@ -36,7 +36,7 @@ export interface SendEmail {
   readonly Subject: string;
   readonly TextBody: string;
   readonly Tag?: string;
-  /** At most ten; names to 20 characters, values to 80. */
+  /** At most ten entries; names up to 20 characters, values up to 80. */
   readonly Metadata?: Readonly<Record<string, string>>;
   readonly Headers?: readonly { readonly Name: string; readonly Value: string }[];
   readonly MessageStream?: string;

@@ -110,8 +110,8 @@ async function keep(world: SandboxWorld, order: SendEmail): Promise<SentEmail> {
 type Manner = 'sent' | 'silent' | 'failed' | 'down' | 'bounce' | 'account';
 
 /**
- * The behavior for first and later sends, by the local part of the recipient's address. The contract describes each in
- * its table.
+ * Maps the local part of the recipient's address to the behavior for first and later sends. The table of the contract
+ * describes each behavior.
  */
 const MANNERS: ReadonlyMap<string, readonly [first: Manner, later: Manner]> = new Map([
   ['timeout', ['silent', 'sent']],

@@ -24,9 +24,9 @@ export interface RequestedChange extends Omit<Operation, 'decide'> {
 const PROMPT: Behavior = { effect: 'succeed', answer: { kind: 'honest', delayMs: 0 } };
 
 /**
- * Changes a charge at a merchant's request. While failures are switched on for changes, the change behaves like the
- * first send of the switched source: it may be declined, not applied, or left without a response. A refund may begin as
- * pending.
+ * Changes a charge at a merchant's request. While failures are switched on for changes, the change behaves like a first
+ * charge with the switched test token: it may be declined, not applied, or left without a response. A refund may begin
+ * as pending.
  */
 export async function changeOnRequest(world: SandboxWorld, chargeId: string, asked: RequestedChange): Promise<Reply> {
   const { decide, refundId, ...operation } = asked;

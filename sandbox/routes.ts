@@ -81,7 +81,9 @@ function addOperations(app: Hono, world: SandboxWorld): void {
   });
 }
 
-/** Responds with 405. Registered after all other routes, it matches only known paths with other methods. */
+/**
+ * Responds with 405. The route is registered after all other routes, so it matches only known paths with other methods.
+ */
 function refuseOtherMethods(app: Hono): void {
   const allowed = {
     '/health': 'GET',

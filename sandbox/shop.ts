@@ -75,7 +75,7 @@ export function addShop(app: Hono, world: SandboxWorld): void {
 interface Placing<E extends Reservation | Credit> {
   readonly service: 'stock' | 'credits';
   readonly books: EntryBooks<E>;
-  /** Undefined without a key. Each such request takes effect. */
+  /** Undefined without a key. Each request without a key takes effect. */
   readonly request: KeyedRequest | undefined;
   readonly manners: Manners;
   readonly make: () => E;

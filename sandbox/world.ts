@@ -8,7 +8,7 @@ export interface SandboxWorld {
   readonly tasks: Tasks;
   readonly callbacks: Callbacks;
   /**
-   * Returns the accepted secrets. Every request except one for the payer's page must contain one of them.
+   * Returns the accepted secrets. Every request, except requests for the payer's page, must contain one of the secrets.
    * @default none: all callers are in this process
    */
   readonly secrets?: () => Promise<readonly string[]>;

@@ -114,9 +114,9 @@ export function isReturn(refundId: string): boolean {
  * Derives the id of the operation that determines the outcome of a payment or change whose request was answered with
  * 202.
  *
- * @param written the hash of the first transition that the operation writes. After a restore, the record of an earlier
- * inquiry can exist without its transition; a different transition then takes that position in the chain under a
- * different operation
+ * @param written the hash of the first transition that the operation writes. A restore can lose this transition but not
+ * the record of its inquiry. A different transition then takes the position in the chain, and the hash gives that
+ * transition a different operation
  */
 export function inquiryOperation(digest: Digest, asked: OperationId, written: Uint8Array): OperationId {
   return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['inquiry', asked, base32(written)])}` as OperationId;
@@ -124,7 +124,7 @@ export function inquiryOperation(digest: Digest, asked: OperationId, written: Ui
 
 /**
  * Derives the id of the operation that alerts operators to a contradiction between a payment and the processor's books.
- * @param shown what the books show
+ * @param shown the content of the processor's books
  */
 export function contradictionOperation(digest: Digest, paymentId: PaymentId, shown: string): OperationId {
   return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['contradiction', paymentId, shown])}` as OperationId;

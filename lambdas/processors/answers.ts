@@ -54,8 +54,8 @@ export function unreadable({ issues: [first] }: z.ZodError): AmbiguousError {
 }
 
 /**
- * Returns the fault for a charge id that the processor issued but does not know: the API key belongs to another account
- * or mode. Nothing was done, and the response proves nothing about the change.
+ * Returns the fault for a charge id that the processor issued earlier but reports as unknown, because the API key
+ * belongs to another account or mode. Nothing was done, and the response proves nothing about the change.
  */
 export function chargeUnknown(): RetryableError {
   return new RetryableError(

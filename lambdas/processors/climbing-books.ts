@@ -23,7 +23,10 @@ const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
 /** Total wait between the attempts of a read, in milliseconds. The attempts themselves are not included. */
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
-/** Replaces the circuit breaker for charges, because a job can read for hours and has its own time limit. */
+/**
+ * Guard without a circuit breaker: a job can read for hours and has its own time limit, so the breaker for charges does
+ * not apply.
+ */
 const NO_BREAKER: CallGuard = {
   isClosed: () => true,
   refusal: () => new RetryableError('processor_circuit_open', 'Reads of the books have no circuit breaker.'),

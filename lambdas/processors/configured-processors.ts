@@ -77,7 +77,8 @@ export async function configuredProcessors(
 }
 
 /**
- * Loads the code of each configured processor and connects it. Deployed code loads processors only here.
+ * Loads the code of each configured processor and connects it. Deployed code loads processors only through this
+ * function.
  *
  * @throws as `routing`, when `choose` is called
  */

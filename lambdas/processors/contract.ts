@@ -27,8 +27,8 @@ export interface ProcessorContract {
   /** Format of `source` that the processor accepts for a new payment, a subset of what the API accepts. */
   readonly source: SourceForm;
   /**
-   * The CDK setting that enables the processor's stack, if Payonce deploys this processor itself. The stack then
-   * provides the processor's settings, so the deployment has none.
+   * The CDK setting that enables the processor's stack, if Payonce deploys this processor itself. This stack provides
+   * the processor's settings, so the deployment contains no settings of this processor.
    *
    * @default the processor is an external system
    */
@@ -37,12 +37,12 @@ export interface ProcessorContract {
 
 export interface ProcessorSetting {
   /**
-   * Name of the setting in the CDK context, without the prefix `payonce:`, in live mode.
+   * Live-mode name of the setting in the CDK context, without the prefix `payonce:`.
    * @see inMode
    */
   readonly context: string;
   /**
-   * Name of the functions' environment variable in live mode.
+   * Live-mode name of the functions' environment variable.
    * @see inMode
    */
   readonly variable: string;
@@ -55,24 +55,27 @@ export interface ProcessorSetting {
 }
 
 type SettingForm =
-  /** A URL without a trailing slash. Deployments require https; a function also accepts http, for the local AWS. */
+  /**
+   * A URL without a trailing slash. Deployments require https; a function also accepts http, because the local AWS
+   * emulator uses http.
+   */
   'address' | { readonly pattern: RegExp; readonly allowed: string };
 
 interface ProcessorSecretSetting {
   /**
-   * Construct id in the data stack, in live mode. Never change it: CloudFormation would replace the secret, and its
-   * value would be lost.
+   * Live-mode construct id in the data stack. Never change this id: CloudFormation would replace the secret, and the
+   * secret's value would be lost.
    */
   readonly construct: string;
   readonly description: string;
   /**
-   * Name of the functions' environment variable with the secret's id, in live mode.
+   * Live-mode name of the functions' environment variable that contains the secret's id.
    * @see inMode
    */
   readonly variable: string;
   /**
    * True if the processor issues the secret. The secret is then empty until the operator sets it.
-   * @default its value is generated
+   * @default the secret's value is generated
    */
   readonly issued?: true;
 }
@@ -81,7 +84,7 @@ interface ProcessorCallbacks {
   /** The name of the signature scheme: the processor's own, or a general scheme. */
   readonly scheme: string;
   /**
-   * Name of the setting that selects a different scheme, in the CDK context without the prefix `payonce:`.
+   * Name of the setting that selects a different scheme, as in the CDK context but without the prefix `payonce:`.
    * @default the scheme is fixed
    */
   readonly schemeSetting?: string;

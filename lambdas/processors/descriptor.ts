@@ -31,7 +31,7 @@ interface Configured {
   readonly mode: Mode;
   /** Settings, keyed by their names in the contract. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Functions that read the current values, by secret name in the contract. */
+  /** Functions that read the current values, keyed by the secrets' names in the contract. */
   readonly secrets: Readonly<Record<string, () => Promise<string>>>;
   readonly clock: Clock;
   readonly send: SendRequest;

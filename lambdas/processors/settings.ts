@@ -74,8 +74,8 @@ function variablesOf({ settings, secrets }: ProcessorContract, ofMode: Mode): re
 }
 
 /**
- * Reads the settings of a processor in a mode. Called if any of its variables is set; then all required variables must
- * be set.
+ * Reads the settings of a processor in a mode. Called only if at least one of the processor's variables is set; in this
+ * case, all required variables must be set.
  */
 function readProcessor(processor: ProcessorDescriptor, ofMode: Mode, environment: Variables): ConfiguredProcessor {
   const settings = Object.entries(processor.settings).flatMap(([name, setting]) => {

@@ -10,7 +10,10 @@ interface ListedCharge {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Creates the list entry for an unreadable charge. @param cause names the unreadable part */
+/**
+ * Creates the list entry for an unreadable charge.
+ * @param cause the error that names the unreadable part
+ */
 export function unreadableCharge({ id, created, metadata }: ListedCharge, cause: AmbiguousError): UnreadableCharge {
   const paymentId = namedPayment(textsOf(metadata));
   const fault = new AmbiguousError(cause.code, `The charge ${id} cannot be read.`, { cause });

@@ -4,7 +4,8 @@ import { changeIdOf } from '../payments/ids.ts';
 
 /**
  * Derives the operation id of the void of an authorization that was never captured.
- * @param attempt 1 for the first; the next number is used only after the previous attempt has provably failed
+ * @param attempt number of the attempt, from 1; the next number is used only after the previous attempt has provably
+ * failed
  */
 export function holdExpiryOperation(digest: Digest, paymentId: PaymentId, attempt: number): OperationId {
   return changeIdOf(digest, 'cancel', paymentId, ['expiry_of_hold', paymentId, String(attempt)]);
@@ -13,7 +14,7 @@ export function holdExpiryOperation(digest: Digest, paymentId: PaymentId, attemp
 /**
  * Derives the operation id of the return of a stray charge.
  *
- * @param attempt 1 for the first; the next number is used only after the previous attempt has completed
+ * @param attempt number of the attempt, from 1; the next number is used only after the previous attempt has completed
  * @param amountMinor the refunded amount in minor units, 0 for a void; part of the key, because a processor refuses a
  * known key with a different body
  */

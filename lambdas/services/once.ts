@@ -51,7 +51,7 @@ export interface OnceOptions {
   /**
    * Time for which a response is replayed, in hours, by scope; `default` applies to all other scopes. `events`, for
    * consumers, must be at least 672.
-   * @default 24, events 720
+   * @default 24 hours; 720 hours for `events`
    */
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**

@@ -40,7 +40,10 @@ interface LookUpTools<Key> {
  * for this long.
  */
 const FOUND_FOR_MS = 10_000;
-/** Maximum number of cached keys, a few kilobytes. Beyond that, the key with the oldest look-up is evicted. */
+/**
+ * Maximum number of cached keys, which take a few kilobytes. Beyond this number, the key with the oldest look-up is
+ * evicted.
+ */
 const MAX_FOUND = 500;
 
 const BEARER = /^bearer +(?<token>\S+)$/i;
@@ -98,7 +101,8 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
   found.put(hash, record, readAtMs);
   const day = new Date(nowMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
   if (!found.isNoted(hash, day)) {
-    // If the use cannot be stored, the request still succeeds. Another process or the next day stores it.
+    // If the use cannot be stored, the request still succeeds. Another process, or this process on the next day, stores
+    // the use.
     await keys.noteUse(id, day).catch(() => undefined);
     found.noted(hash, day);
   }
@@ -111,7 +115,7 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
  */
 export class FoundKeys<Key> {
   readonly #found = new Map<string, { readonly record: Key; readonly atMs: number }>();
-  /** The day on which this process last stored a use, by key. */
+  /** For each key, the day on which this process last stored a use. */
   readonly #noted = new Map<string, string>();
 
   get(hash: string, nowMs: number): Key | undefined {

@@ -42,7 +42,9 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 const TIMEOUT_MS = 3_000;
 /** Maximum age at which cached keys are used without rereading, in milliseconds. */
 const FRESH_MS = 10 * 60_000;
-/** Minimum time between two reads of the keys that tokens with unknown keys cause, in milliseconds. */
+/**
+ * Minimum time between two reads of the provider's keys that are caused by tokens with unknown keys, in milliseconds.
+ */
 const COOLDOWN_MS = 30_000;
 /**
  * Maximum age of cached keys while the provider does not respond, in milliseconds. It limits how long a removed key is
@@ -191,7 +193,7 @@ function isOfToken(error: unknown): boolean {
 
 /**
  * Returns the operator with the highest role in the claims.
- * @returns undefined without a role
+ * @returns undefined when the claims contain no role
  */
 function operatorOf(
   payload: JWTPayload,

@@ -60,7 +60,10 @@ export interface Page<Id> {
   readonly limit: number;
 }
 
-/** Returns the idempotency record of the request that creates a key. Both are written in one transaction. */
+/**
+ * Returns the idempotency record of the request that creates a key. The record and the key are written in one
+ * transaction.
+ */
 export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
 /**
@@ -81,12 +84,13 @@ export interface KeyAdministration {
   /**
    * Revokes a key.
    * @returns false if the key does not exist or was already revoked
-   * @throws LastOwnerKeyError if an operator tries to revoke the only valid key of an owner
+   * @throws LastOwnerKeyError if an operator tries to revoke the last valid key with the owner role
    */
   revokeKey(id: KeyId): Promise<boolean>;
   /**
    * Creates an API key.
-   * @returns undefined if the tenant does not exist or the request was already recorded; then nothing was written
+   * @returns undefined if the tenant does not exist or the request was already recorded; in both cases, nothing was
+   * written
    */
   makeApiKey(wanted: NewApiKey, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
   /**

@@ -46,7 +46,7 @@ export interface LimitSettings {
    *
    * @param own undefined restores the deployment's limit
    * @param record the request's idempotency record, written in the same transaction
-   * @default none
+   * @default no record is written
    * @returns false if the tenant does not exist or the request was already recorded; nothing was written
    */
   change(bucket: Bucket, own: RateLimit | undefined, record?: EffectRecord): Promise<boolean>;
@@ -64,8 +64,8 @@ export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit
 
 export interface BucketState {
   /**
-   * Time at which the bucket is full again, in Unix microseconds. Taking a token moves it forward by the time in which
-   * the rate produces one token.
+   * Time at which the bucket is full again, in Unix microseconds. Taking a token postpones this time by the time in
+   * which the rate produces one token.
    */
   readonly fullAtUs: number;
   /** The tenant's own limit. @default the limit of the deployment */
@@ -159,7 +159,7 @@ export class TenantLimits {
     const name = `${bucket.tenantId}#${bucket.mode}#${bucket.kind}`;
     const nowMs = this.#clock.nowMs();
     const held = this.#held.get(name);
-    // A clock that was set back must not extend the time.
+    // A clock that was set back must not extend this validity.
     const isCurrent = held !== undefined && held.fromMs <= nowMs && nowMs < held.untilMs;
     if (isCurrent && held.last.kind === 'refused') return limited(held.last, held.untilMs - nowMs);
     if (isCurrent && held.tokens > 0) {

@@ -22,7 +22,7 @@ export interface ArchiveAuditorProps {
 }
 
 /**
- * Runs a function each hour that lists the new objects of the archive in a manifest, and verifies a slice of the
+ * Each hour, runs a function that lists the new objects of the archive in a manifest and verifies a slice of the
  * archive. The function may write manifests and records of verifications, but no archived rows.
  */
 export class ArchiveAuditor extends Construct {

@@ -16,7 +16,7 @@ export interface AuditApiProps {
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'memoryMb'>;
   /**
    * Bucket of the archive.
-   * @default none; the response then shows that there is no archive
+   * @default no bucket; the response states that there is no archive
    */
   readonly bucket?: ArchiveBucket | undefined;
 }

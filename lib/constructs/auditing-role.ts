@@ -33,8 +33,8 @@ const SESSION = Duration.hours(1);
 
 /**
  * Role of an auditor who verifies the Ledger and its archive (`payonce verify`). It may read everything in the Ledger,
- * its restored copies and the archive, but change nothing. A principal of the account can assume the role if its
- * identity policy allows it; no function does.
+ * its restored copies and the archive, but change nothing. A principal of the account can assume the role if the
+ * principal's identity policy allows it. No function has this permission.
  */
 export class AuditingRole extends Construct {
   readonly role: Role;
@@ -54,7 +54,7 @@ export class AuditingRole extends Construct {
         new PolicyStatement({ sid: 'DecryptArchive', actions: ['kms:Decrypt'], resources: [archiveKeyArn] }),
       );
     const tables = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/`;
-    // A copy is named after the original table, with a time appended.
+    // The name of a copy is the name of the original table with a time appended.
     const first = restored?.name.replace(/-r\d{1,10}$/, '');
     const copies = `${first ?? ledger.table.tableName}-r*`;
     const actions = ['dynamodb:Query', 'dynamodb:Scan', 'dynamodb:DescribeTable'];
@@ -80,8 +80,8 @@ export class AuditingRole extends Construct {
 }
 
 /**
- * Role of an operator who restores a row of the Ledger (`payonce tables restore-row`). Adds the permissions that
- * appends need to an auditor's permissions.
+ * Role of an operator who restores a row of the Ledger (`payonce tables restore-row`). It has all permissions of an
+ * auditor, and the permissions that appends require.
  */
 export class RowRestoreRole extends AuditingRole {
   constructor(scope: Construct, id: string, props: AuditingRoleProps) {

@@ -31,9 +31,9 @@ export function bucketEncryption(
 }
 
 /**
- * Returns the key, imported once per stack. The stacks grant nothing at the key: its policy admits the account through
- * DynamoDB, SQS and S3 (docs/operate/data-key.md), so no role can be forgotten. The policies of the tables, queues and
- * buckets decide who uses the data.
+ * Returns the key, imported once per stack. The stacks add no grants to the key: the key's policy admits the account
+ * through DynamoDB, SQS and S3 (docs/operate/data-key.md), so no role can be omitted by mistake. The policies of the
+ * tables, queues and buckets decide who uses the data.
  */
 function dataKey(scope: Construct): IKey | undefined {
   const arn = dataKeyOf(scope.node);

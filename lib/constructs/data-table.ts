@@ -89,7 +89,7 @@ export class DataTable extends Construct {
    * Allows updates of certain attributes only, on one kind of row. If such an update creates a row, the row has no
    * other attributes.
    *
-   * @param attributes the attributes in the update and its condition; the keys are added
+   * @param attributes the attributes that the update and its condition may contain, in addition to the key attributes
    */
   grantUpdateOf(grantee: IGrantable, sid: string, row: string, attributes: readonly string[]): void {
     const names = [KeyAttribute.partition, KeyAttribute.sort, ...attributes];
@@ -113,7 +113,9 @@ export class DataTable extends Construct {
   }
 }
 
-/** Imports a restored table. Its ARN contains the name, by which the policy rules recognize the Ledger. */
+/**
+ * Imports a restored table. The table's ARN contains its name, because the policy rules recognize the Ledger by name.
+ */
 function adopted(scope: Construct, { name, streamArn }: RestoredTable): ITable {
   const tableArn = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/${name}`;
   return Table.fromTableAttributes(scope, 'Restored', {
@@ -127,8 +129,8 @@ function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps):
 }
 
 /**
- * Returns an IAM condition that limits the partition keys. Every read and write contains its key, so `ForAllValues`
- * never passes because of a missing value.
+ * Returns an IAM condition that limits the partition keys. `ForAllValues` also passes when no value is present, but
+ * every read and write contains its key.
  */
 export function rowConditions(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
   if (rows.length === 0) throw new Error(`${sid} is granted for no rows, but needs at least one kind`);

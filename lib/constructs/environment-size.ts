@@ -10,14 +10,14 @@ const MAX_BYTES = 4_096;
 const ADDRESS_BYTES = 60;
 /** Length of the suffix that CloudFormation appends to the stack name and the logical id. */
 const SUFFIX_BYTES = 14;
-/** The SQS maximum for queue names, which is the largest limit of generated names. */
+/** Maximum length of an SQS queue name. No other kind of generated name has a higher limit. */
 const NAME_BYTES = 80;
 /** Estimated size of a value from another stack (a table name or an ARN), in bytes. */
 const VALUE_BYTES = 110;
 /** Estimated size of an account id, a region or a suffix, in bytes. */
 const PSEUDO_BYTES = 16;
 
-/** Rejects a function whose environment Lambda would reject at deployment, because its settings are too long. */
+/** Rejects a function whose settings are so long that Lambda would reject its environment at deployment. */
 export function refuseLargeEnvironment({ node }: Function): void {
   const resource = node.defaultChild;
   if (!(resource instanceof CfnFunction)) throw new Error(`${node.path} is not a function of this app`);

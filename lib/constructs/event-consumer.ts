@@ -20,8 +20,8 @@ export interface EventConsumerProps {
   readonly events: readonly EventName[];
   /**
    * The name of an entry in metadata. Only payment events with this entry, and order events with a field of this name,
-   * are delivered. The rule of the bus filters, because each message costs three SQS requests and an execution, and few
-   * payments have the entry.
+   * are delivered. The bus rule, not the consumer, filters the events, because each message costs three SQS requests
+   * and an execution, and few payments have the entry.
    * @default all events
    */
   readonly metadata?: string;
@@ -107,7 +107,7 @@ interface SelectedEvents {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns event patterns by the construct id of their rule. */
+/** Returns event patterns, keyed by the construct id of each pattern's rule. */
 function patternsOf(events: readonly EventName[], name: string | undefined): Readonly<Record<string, SelectedEvents>> {
   if (name === undefined) return { Rule: { detailType: [...events] } };
   const named = { [name]: [{ exists: true }] };

@@ -18,7 +18,7 @@ const PERIOD = Duration.minutes(5);
  * retry.
  */
 const MANY_ERRORS = 3;
-/** Number of consecutive throttled periods that raise the alarm. Two periods are more than a burst. */
+/** Number of consecutive throttled periods that raise the alarm. A burst throttles only one period. */
 const THROTTLED_PERIODS = 2;
 /**
  * Matches failed executions. Lambda logs this line after every execution; `status` is success, error, failure or

@@ -12,8 +12,8 @@ import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 
 const PERIOD = Duration.minutes(5);
 /**
- * Number of periods with failures after which an alarm is raised, by pace. A failed run of a job that runs every few
- * minutes is corrected by the next runs.
+ * Number of periods with failures after which an alarm is raised, for each pace. If a run of a job that runs every few
+ * minutes fails, the next runs do the work of the failed run.
  */
 const FAILED_PERIODS: Readonly<Record<Pace, number>> = { minutes: 3, hours: 1 };
 /**

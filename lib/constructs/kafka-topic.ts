@@ -16,8 +16,8 @@ export interface KafkaTopicProps {
    */
   readonly group?: string | undefined;
   /**
-   * The function that processes the records. It throws only when it can neither process nor store a record; the batch
-   * is then redelivered until its records expire.
+   * The function that processes the records. It throws only when it can neither process nor store a record. If it
+   * throws, the batch is redelivered until the records of the batch expire.
    */
   readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
   /** Number of records per execution. */
@@ -33,8 +33,7 @@ const AUTHENTICATION = {
 
 /**
  * A Kafka topic that Lambda reads for a function, on Amazon MSK or self-managed brokers. Lambda commits an offset after
- * the function has returned. There is no failure destination, because Lambda would then give up a batch after ten
- * attempts.
+ * the function has returned. There is no failure destination: with one, Lambda gives up a batch after ten attempts.
  */
 export class KafkaTopic extends Construct {
   readonly #props: KafkaTopicProps;
@@ -73,7 +72,7 @@ export class KafkaTopic extends Construct {
 
   /**
    * Creates an alarm for a topic that is not polled. An event source mapping that cannot reach a broker fails silently.
-   * A working mapping reports all its polls, those without a record as 0 (AWS Lambda developer guide, "Event source
+   * A working mapping reports every poll, and a poll without a record as 0 (AWS Lambda developer guide, "Event source
    * mapping metrics"), so missing data raises the alarm.
    */
   #watch({ attrId: EventSourceMappingUUID }: CfnEventSourceMapping, topic: string): void {

@@ -54,8 +54,8 @@ export class Ledger extends Construct {
   }
 
   /**
-   * Allows `grantee` to append rows of some kinds inside a transaction, together with their idempotency records, and
-   * denies every other write (Amazon DynamoDB developer guide, "IAM and transactions": the condition key
+   * Allows `grantee` to append rows of some kinds inside a transaction, together with the idempotency records of these
+   * rows, and denies every other write (Amazon DynamoDB developer guide, "IAM and transactions": the condition key
    * `dynamodb:EnclosingOperation`).
    */
   grantAppend(grantee: IGrantable, kinds: readonly LedgerKind[]): void {
@@ -84,7 +84,7 @@ export class Ledger extends Construct {
     this.table.grantRows(grantee, 'LedgerRead', ['dynamodb:GetItem', 'dynamodb:Query'], kinds.map(rowsOf));
   }
 
-  /** Allows `grantee` to read transitions of payments and orders by key, but no queries. */
+  /** Allows `grantee` to read transitions of payments and orders by key, but not to query them. */
   grantReadTransitions(grantee: IGrantable): void {
     const rows = [LedgerRow.payment, LedgerRow.order];
     this.table.grantRows(grantee, 'ReadTransitions', ['dynamodb:GetItem'], rows);

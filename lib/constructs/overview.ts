@@ -110,7 +110,7 @@ function requests({ api, orders, vendors, processors }: OverviewProps): IWidget[
 
 function waiting(): IWidget[] {
   const ages = [BacklogMetric.oldestClaim, BacklogMetric.oldestUnknown];
-  // The alarm for waiting messages already shows this metric.
+  // The alarm for waiting messages already shows the metric `messages_wait`.
   const { messages_wait: _, ...ofMoney } = ALARMS;
   return [
     graph('Open claims and unknown outcomes', [

@@ -11,7 +11,7 @@ export interface ProcessorSecretProps {
   /** Whether to keep the secret when its stack is deleted. */
   readonly retain: boolean;
   /**
-   * Whether an external system issues the secret; it then has no value until the operator sets one.
+   * Whether an external system issues the secret. An issued secret has no value until the operator sets one.
    * @default a value is generated
    */
   readonly issued?: boolean;
@@ -33,7 +33,7 @@ export class ProcessorSecret extends Secret {
       },
       removalPolicy: props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
-    // Without a text and a generation rule, Secrets Manager creates a secret without a value
+    // If neither a text nor a generation rule is set, Secrets Manager creates a secret without a value
     // (AWS::SecretsManager::Secret).
     if (props.issued === true) (this.node.defaultChild as CfnSecret).generateSecretString = undefined;
     Validations.of(this).acknowledge(

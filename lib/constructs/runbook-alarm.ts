@@ -20,8 +20,8 @@ export interface RunbookAlarmProps {
   /** The number of these periods that must breach the threshold. @default all */
   readonly datapointsToAlarm?: number;
   /**
-   * Whether the alarm is raised below the threshold instead, and when data is missing.
-   * @default missing data is not breaching
+   * Whether the alarm is raised below the threshold, and when data is missing.
+   * @default raised at and above the threshold; missing data is not breaching
    */
   readonly isHeartbeat?: boolean;
 }

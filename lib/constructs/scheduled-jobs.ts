@@ -45,7 +45,7 @@ export class ScheduledJobs extends Construct {
   /** Queue of scheduled invocations that failed to request a run. */
   readonly missed: Queue;
 
-  /** @throws Error when an entry is invalid, with all faults */
+  /** @throws Error that lists all faults, when an entry is invalid */
   constructor(scope: Construct, id: string, { jobs, executor }: ScheduledJobsProps) {
     super(scope, id);
     checkJobs(jobs);
@@ -107,7 +107,10 @@ export class ScheduledJobs extends Construct {
   }
 }
 
-/** Returns how long an invocation is useful: until the next one, which does the same work, but at most an hour. */
+/**
+ * Returns how long an invocation is useful: at most an hour, and only until the next invocation, which does the same
+ * work.
+ */
 function usefulFor({ every }: JobEntry): Duration {
   return Duration.seconds(Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), every)));
 }

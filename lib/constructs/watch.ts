@@ -85,15 +85,15 @@ export function queuesOf(stack: Stack, { deadLetters }: Pick<DataStack, 'deadLet
   return deadLetters === undefined ? queues : queues.set('Vendors-DeadLetters', deadLetters);
 }
 
-/** Returns all constructs of one kind, by their paths in the stack. */
+/** Returns all constructs of one kind, keyed by their paths in the stack. */
 function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) => node is Part): Map<string, Part> {
   const parts = stack.node.findAll().filter(isOne);
   return new Map(parts.map((part) => [pathOf(part), part]));
 }
 
 /**
- * Returns the name of a construct for operators. The only function of an area has the construct id `Default`, and gets
- * the name of its area.
+ * Returns the name of a construct for operators. If an area has only one function, the function has the construct id
+ * `Default`, and its name is the name of the area.
  */
 export function pathOf(part: IConstruct): string {
   const ids = part.node.path.slice(Stack.of(part).node.path.length + 1).split('/');

@@ -28,8 +28,8 @@ const EVENT_GB = 2 / 1024 ** 2;
 /** Number of runs of all jobs in a month. */
 const RUNS = JOBS.map(({ every }) => (HOURS * HOUR_SECONDS) / every).reduce((sum, runs) => sum + runs, 0);
 /**
- * Number of function processes that jobs keep running. Each job that runs every minute keeps one process of the
- * executor and one of the jobs API running.
+ * Number of function processes that jobs keep running: for each job that runs every minute, one process of the executor
+ * and one process of the jobs API.
  */
 const JOB_PROCESSES = 2 * JOBS.filter(({ every }) => every === 60).length;
 /** Number of monthly reads of the secret with the job credential. */
@@ -44,14 +44,14 @@ const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 
 /**
  * Number of metrics that payments, callbacks, events and webhooks write in the normal case: `first`,
- * `callback_recorded` and `webhook_delivered`, and `event_published` or `event_consumed` with `event_age` of the relay
- * and of two consumers (docs/generate/metrics.ts).
+ * `callback_recorded` and `webhook_delivered`, and two metrics each of the relay and of two consumers: `event_age`, and
+ * `event_published` or `event_consumed` (docs/generate/metrics.ts).
  */
 export const TRAFFIC_METRICS = 9;
 /**
- * Number of monthly KMS requests per table and caller. DynamoDB caches a table's key for each caller, and requests it
- * from KMS again after five minutes (Amazon DynamoDB developer guide, "DynamoDB encryption at rest: How it works"). AWS
- * charges for requests to the AWS managed key, but not for the key.
+ * Number of monthly KMS requests per table and caller. For each caller, DynamoDB caches a table's key, and requests the
+ * key from KMS again after five minutes (Amazon DynamoDB developer guide, "DynamoDB encryption at rest: How it works").
+ * AWS charges for requests to the AWS managed key, but not for the key.
  */
 export const KEY_READS = (HOURS * 60) / 5;
 

@@ -11,12 +11,16 @@ export interface Path {
 
 /** Share of an execution that one message of a batch of ten uses. */
 const BATCH_SHARE = 0.1;
-/** Write units per request for the tenant's limit. A process takes tokens for eight requests with one write. */
+/**
+ * Write units per request that is counted against the tenant's limit. A process takes tokens for eight requests with
+ * one write.
+ */
 const LIMIT_UNITS = 1 / 8;
 const KILOBYTES_IN_GB = 1024 ** 2;
 const BYTES_IN_GB = 1024 ** 3;
 /**
- * Assumed log volumes in kilobytes: of one execution, by Lambda and the function, and of one request, by the gateway.
+ * Assumed log volumes in kilobytes: per execution, logged by Lambda and the function; and per request, logged by the
+ * gateway.
  */
 const EXECUTION_LOG = 1.5;
 const ACCESS_LOG = 0.4;

@@ -13,8 +13,8 @@ export interface ArchiveSettings {
    */
   readonly archiveBucket?: string;
   /**
-   * The account whose archiver writes to the bucket. Set it in a logging account, where only the stack `PayonceArchive`
-   * is then created.
+   * The account whose archiver writes to the bucket. Set it in a logging account: only the stack `PayonceArchive` is
+   * created in that account.
    * @default this account
    */
   readonly archiveWriter?: string;

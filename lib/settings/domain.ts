@@ -2,8 +2,8 @@ import { matching, PREFIX } from './rules.ts';
 
 export interface DomainSettings {
   /**
-   * A custom domain name of the API in addition to the address that AWS assigns, for example `pay.shop.example`. The
-   * domain belongs to the data stack, so its DNS record stays valid when the service stack is recreated.
+   * A custom domain name of the API, for example `pay.shop.example`. The address that AWS assigns remains available.
+   * The domain belongs to the data stack, so its DNS record stays valid when the service stack is recreated.
    * @default none
    */
   readonly domainName?: string;

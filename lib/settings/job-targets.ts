@@ -45,8 +45,8 @@ const MAX_CHARACTERS = 2_000;
 /**
  * Checks the job targets.
  * @param allowLoopback whether the deployment may call this machine, over plain HTTP
- * @throws Error with one line per fault, which contains the target, the job, the field, the given value and the allowed
- * values
+ * @throws Error with one line per fault. Each line contains the target, the job, the field, the given value and the
+ * allowed values
  */
 export function refuseBadTargets({ jobTargets = {} }: JobTargetSettings, allowLoopback: boolean): void {
   const ids = new Set<string>(JOBS.map(({ id }) => id));

@@ -21,9 +21,9 @@ export interface OperatorSettings {
    */
   readonly operatorRoleClaim: string;
   /**
-   * The roles by values of the role claim, for example by a company's groups: a JSON object. All other values have no
-   * role.
-   * @default the values are role names
+   * The role for each value of the role claim, for example for each of a company's groups: a JSON object. A value that
+   * is not listed gives no role.
+   * @default the values of the claim are role names
    */
   readonly operatorRoles?: Readonly<Record<string, Role>>;
   /**

@@ -38,7 +38,7 @@ export interface ProcessorProps {
   readonly testStripeReturnUrl?: string;
   /**
    * The routing of new payments; the first matching rule applies.
-   * @default all payments of a mode are sent to its only processor
+   * @default all payments of a mode are sent to the mode's only processor
    */
   readonly routes?: readonly GivenRule[];
 }
@@ -133,7 +133,7 @@ function settingOf({ settings, deployedBy }: ProcessorContract, mode: Mode): str
   return `${PREFIX}${deployedBy ?? inMode(needed?.context ?? '', mode)}`;
 }
 
-/** A rule as given in the settings. Without a mode, it applies to the modes in which its processor is called. */
+/** A rule as given in the settings. A rule without a mode applies to the modes in which its processor is called. */
 interface GivenRule extends Omit<RoutingRule, 'mode'> {
   readonly mode?: Mode;
 }

@@ -75,7 +75,7 @@ describe('a chain of the activity log', () => {
   );
   const [first, second, third] = entries as [ActivityEntry, ActivityEntry, ActivityEntry];
 
-  test('verifies from its start and from its middle if unchanged', () => {
+  test('passes verification from its start and from its middle if it is unchanged', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
     expect(firstBrokenEntry(systemDigest, [second, third], first)).toBeUndefined();
   });
@@ -87,11 +87,11 @@ describe('a chain of the activity log', () => {
     ['a detail added', [first, second, { ...third, details: { sequence: '2' } }], 3],
     ['the middle removed', [first, third], 2],
     ['two exchanged', [first, third, second], 2],
-  ])('reports the first invalid entry: %s', (_name, tampered, sequence) => {
+  ])('is broken at its first invalid entry: %s', (_name, tampered, sequence) => {
     expect(firstBrokenEntry(systemDigest, tampered)).toBe(sequence);
   });
 
-  test('is verified in the table up to the first changed row, at any length', async () => {
+  test('is verified in the table up to the first changed row, whatever the length of the chain', async () => {
     for (let index = 0; index < 230; index += 1) await log.record(draft(SHOP, String(index)));
     expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 230 });
     await database.client.send(
@@ -177,7 +177,7 @@ describe('the administration of tenants and API keys', () => {
     expect(database.items(TABLES.registry)).toEqual([]);
   });
 
-  test('writes a tenant once, with its entry, after conflicts with rivals', async () => {
+  test('writes a tenant and its log entry once, even after conflicts with rivals', async () => {
     const administration = new TenantAdministration(overtaken('deployment', 3), TABLES, 'ada');
     await administration.createTenant('Shop');
     expect(await actions('deployment')).toEqual([...RIVALS, 'tenant.created']);
@@ -217,7 +217,7 @@ describe('a job run', () => {
     ]);
   });
 
-  test('is accepted once, with its entry, after conflicts with rivals', async () => {
+  test('is accepted once and gets one log entry, even after conflicts with rivals', async () => {
     const outcome = await accept({ requestedBy: BY_OPERATOR }, overtaken('deployment', 3));
     expect(outcome).toMatchObject({ kind: 'first' });
     expect(await actions('deployment')).toEqual([...RIVALS, 'job.run_requested']);

@@ -327,7 +327,7 @@ describe.each(named)('%s', (operationId, operation) => {
   });
 });
 
-/** Yields copies of a valid request, each with one fault in one part. */
+/** Yields copies of a valid request. Each copy has exactly one fault. */
 function* faultsIn(operation: DescribedOperation, valid: Sent): Generator<readonly [string, Sent]> {
   const { parameters, requestBody, method } = operation;
   if (method === 'GET') yield ['an unknown parameter', { ...valid, query: { ...valid.query, no_such: '1' } }];

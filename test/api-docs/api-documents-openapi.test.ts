@@ -49,7 +49,7 @@ describe('the API description', () => {
   test.each([
     ['the API', document],
     ['a processor of your own', JSON.parse(processorProtocol()) as Node],
-  ])('gives each number of %s a format that fits its range, with 64 bits for amounts and times', (_of, described) => {
+  ])('gives each number of %s a format that fits its range, and gives amounts and times 64 bits', (_of, described) => {
     const numbers = numbersIn(described);
     expect(numbers.length).toBeGreaterThan(15);
     const small = numbers.flatMap(([place, { format, minimum, maximum, const: only }]) => {
@@ -64,7 +64,7 @@ describe('the API description', () => {
     ).toEqual([]);
   });
 
-  test('lists exactly the routes, each with its scope, its role, both or neither', () => {
+  test('lists all routes and no others, each with its scope and role if the route has them', () => {
     const described = operations.map(({ method, path, security }) => {
       const [scope, role] = ['apiKey', 'operator'].map((kind) => security.find((each) => kind in each)?.[kind]?.[0]);
       return [`${method} ${path}`, [scope, role]] as const;
@@ -132,7 +132,7 @@ describe('the API description', () => {
   });
 });
 
-/** The schemas of declared bodies and answers by their names, without unknown fields. */
+/** The schemas of declared bodies and answers, keyed by name. The schemas reject unknown fields. */
 const DECLARED: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   ENDPOINTS.flatMap(({ body, docs }) => [body, ...Object.values(docs.answers).map(({ schema }) => schema)]).flatMap(
     (schema) => {
@@ -219,7 +219,7 @@ describe('the captured responses', () => {
     ['volumes', volumeList.strict(), getVolumes[200].day],
     ['mismatches', mismatchList.strict(), listMismatches[200].open],
     ['activity', activityList.strict(), listActivity[200].correction],
-  ] as const)('contain all documented fields in the list of %s', (_what, schema, { value }) => {
+  ] as const)('contain all documented fields of each item in the list of %s', (_what, schema, { value }) => {
     expect(value.data.map((each) => Object.keys(each))).toEqual(
       value.data.map(() => Object.keys(schema.shape.data.element.shape)),
     );

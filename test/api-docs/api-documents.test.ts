@@ -21,7 +21,7 @@ describe('the API documents', () => {
   });
 
   test.each(['/docs', '/docs/'])(
-    'every address on the page %s resolves to a document under any prefix',
+    'resolve every address on the page %s to a document, under any path prefix',
     async (path) => {
       const result = await api({ ...gatewayEvent('GET', path), pathParameters: null });
       const addresses = [...result.body.matchAll(/(?:href|src|data-description)="(?!data:)([^"]+)"/g)].map(
@@ -55,7 +55,7 @@ describe('the API documents', () => {
   });
 
   test.each(['/docs/../handler.ts', '/docs/index.mjs', '/docs/%2e%2e%2fhandler.ts', '/docs/swagger-ui.css/x'])(
-    'other files are not served: %s',
+    'include no other file: %s',
     async (path) => {
       const result = await api(gatewayEvent('GET', path));
 

@@ -36,7 +36,7 @@ export class CapturedExamples {
     return example.value;
   }
 
-  /** @returns the same body, for sending */
+  /** @returns `body`, which the caller sends */
   request<Body>(operation: string, name: string, summary: string, body: Body): Body {
     this.#keep(operation, 'request', name, { summary, value: body });
     return body;

@@ -58,7 +58,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe('a client generated from the document', () => {
-  test('compiles, with types that reject the same requests as the API', () => {
+  test('compiles, and its types reject the same requests as the API', () => {
     const program = ts.createProgram([join(directory, 'program.ts')], {
       strict: true,
       noEmit: true,

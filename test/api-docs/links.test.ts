@@ -23,7 +23,7 @@ const parameterOf = (id: string, name: string) =>
   operations.find(({ operationId }) => operationId === id)?.parameters.find((each) => each.name === name);
 
 describe('the links between operations', () => {
-  test('reach every operation with an object id, unless no response contains this id', () => {
+  test('lead to every operation that takes an object id, except if no response contains the id', () => {
     const taking = operations.filter(({ parameters }) => parameters.some(({ in: where }) => where === 'path'));
     const linked = new Set(links.map(({ link }) => link.operationId));
     expect(taking.map(({ operationId }) => operationId).filter((each) => !linked.has(each))).toEqual([

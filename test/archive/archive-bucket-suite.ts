@@ -95,7 +95,7 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
     });
 
     test.each([false, true])(
-      'holds every row with equal bytes despite a crash at any call (after the effect: %s) and redelivered or split batches',
+      'contains every row byte for byte despite a crash at any call (after the call took effect: %s) and despite redelivered or split batches',
       async (isAfter) => {
         const all = ledger.length;
         const parts = [0, Math.ceil(all / 3), Math.ceil((2 * all) / 3), all];
@@ -112,7 +112,7 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
       },
     );
 
-    test('stores one manifest with every object of an hour when two writers run concurrently', async () => {
+    test('stores one manifest, which lists every object of an hour, when two writers run concurrently', async () => {
       await archive(bucket, 0, 4);
       await archive(bucket, 4, ledger.length);
       const clock = new SimulatedClock(nowMs + 60_000);

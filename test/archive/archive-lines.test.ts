@@ -74,7 +74,7 @@ describe('a line of the archive', () => {
     ['no time', { dynamodb: { ApproximateCreationDateTime: 'noon' } }, 'dynamodb.ApproximateCreationDateTime'],
     ['no key', { dynamodb: { Keys: {} } }, 'dynamodb.Keys.pk'],
     ['an unknown change', { eventName: 'UPSERT' }, 'eventName'],
-  ])('a record with %s is stored whole instead of as a line', (_name, change, path) => {
+  ])('is not written for a record with %s, which is stored whole instead', (_name, change, path) => {
     const [row = {}] = ledger;
     const record = recordOf(row, 1, change);
     const read = readStreamLine(systemDigest, record);
@@ -86,7 +86,7 @@ describe('a line of the archive', () => {
     ['another version', (line: Fields) => ({ ...line, v: 2 })],
     ['a further field', (line: Fields) => ({ ...line, note: 'x' })],
     ['no image', ({ item: _item, ...line }: Fields) => line],
-  ])('a reader rejects a line with %s', (_name, changed) => {
+  ])('is rejected by a reader if it has %s', (_name, changed) => {
     const [row = {}] = ledger;
     const text = lineText(systemDigest, lineOf(recordOf(row)));
     expect(() => readLine(JSON.stringify(changed(JSON.parse(text) as Fields)))).toThrow();
@@ -144,7 +144,7 @@ describe('the archiver', () => {
     expect(archiver.archive.lines).toHaveLength(ledger.length);
   });
 
-  test('archives every row of a split batch, with the same text in each object', async () => {
+  test('archives each row of a batch with the same text in every object, even if the batch is split', async () => {
     const archiver = new Archiver();
     await archiver.take(ledger);
     await archiver.take(ledger.slice(0, 3));

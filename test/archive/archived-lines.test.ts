@@ -75,7 +75,7 @@ describe('the Ledger and its archive', () => {
     expect(found).toEqual([]);
   });
 
-  test('a line about a manual change never counts as the archived row, even after the row is put back', async () => {
+  test('a line about a manual change is never taken for the archived row, even after the row is put back', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [row = {}] = rows;
     const forged = { ...row, tenantId: 'ten_other' };
@@ -135,14 +135,14 @@ describe('an archive object', () => {
     }
   });
 
-  test('leaves its rows unarchived after its removal', async () => {
+  test('that is removed leaves its rows reported as not archived', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [name = ''] = archive.objects.keys();
     archive.objects.delete(name);
     expect((await findings(archive, ledgerOf(rows))).filter(({ kind }) => kind === 'not_archived')).toHaveLength(4);
   });
 
-  test('is reported if a line is invalid although the name matches', async () => {
+  test('is reported if a line is invalid although the name of the object matches', async () => {
     const archive = await archiveOfRows(rows, rows.length);
     await archive.takeText('{"v":2}\n');
     expect(await findings(archive, ledgerOf(rows))).toMatchObject([{ kind: 'line_unreadable', line: 0 }]);
@@ -162,7 +162,7 @@ describe('an archive object', () => {
   });
 });
 
-test('a search by chain finds each row once, in any object', async () => {
+test('a search by chain finds each row once, whichever object contains it', async () => {
   const archive = await archiveOfRows(rows, 2);
   await archive.take(rows);
   for (const chain of new Set(rows.map(({ pk }) => String(pk)))) {
@@ -172,7 +172,7 @@ test('a search by chain finds each row once, in any object', async () => {
   }
 });
 
-test('verification of one payment reads no older objects and finds each removed row', async () => {
+test('verification of one payment reads no objects older than the payment and finds each removed row', async () => {
   const first = rows.find(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000001') ?? {};
   const chain = String(first['pk']);
   const old = Number(first['occurredAtMs']) - 40 * 3_600_000;
@@ -241,9 +241,9 @@ test('every single change, cut, swap, removal or forgery of an object is reporte
       if (how === 'remove' || how === 'forge') expect(new Set(places)).toEqual(new Set(expected));
       else expect(new Set(objects)).toEqual(new Set(expected));
       const kindsFound = new Set(found.map(({ kind }) => kind));
-      // Rows of an unreadable object count as not archived.
+      // Rows of an unreadable object are also reported as not archived.
       kindsFound.delete('not_archived');
-      // One of the two differing lines equals the row in the Ledger.
+      // The genuine line still exists, so `row_differs` may or may not be reported.
       if (how === 'forge') kindsFound.delete('row_differs');
       expect(kindsFound.size).toBe(how === 'remove' || expected.length === 0 ? 0 : 1);
     }),

@@ -171,14 +171,14 @@ test('the auditor lists every existing object in one valid manifest of the hour'
   const there = (await times(LINES_PREFIX)).filter((atMs) => atMs < listedMs - 60_000);
   expect(verified.objects).toBeGreaterThanOrEqual(Math.max(1, there.length));
   expect(verified.manifests).toBeLessThanOrEqual(2);
-  // The due verifications depend on the hour, so request an explicit time.
+  // Which verifications are due depends on the hour, so the test requests an explicit period.
   const untilMs = Date.now();
   const Payload = JSON.stringify({ fromMs: untilMs - 3_600_000, untilMs });
   expect((await lambda.send(new InvokeCommand({ FunctionName, Payload }))).FunctionError).toBeUndefined();
   const headers = { authorization: `Bearer ${local.operatorKey}` };
   const { status, json } = await api.send('GET', '/v1/admin/audit', { headers });
   expect([status, json['archive']]).toEqual([200, Bucket]);
-  // Other tests on the same stack change rows by hand.
+  // Both verdicts occur: other tests on the stack change rows by hand.
   const asked = { to: Math.ceil(untilMs / 1_000), failure: null, verdict: expect.stringMatching(/^(holds|differs)$/) };
   expect(json['verified']).toContainEqual(
     expect.objectContaining({ kind: 'asked', verifications: [expect.objectContaining(asked)] }),
@@ -188,7 +188,7 @@ test('the auditor lists every existing object in one valid manifest of the hour'
   expect(json['manifests']).toContainEqual(expect.objectContaining({ number, hash, failure: null }));
 });
 
-test('an operator puts a parked batch back as late objects, whose lines equal the existing ones', async () => {
+test('an operator puts a parked batch back as late objects, whose lines equal the existing lines', async () => {
   const QueueUrl = await stackOutput('service', 'parkedArchiveQueue');
   const FunctionName = await stackOutput('service', 'archiverFunction');
   const payment = String((await api.payUntilAnswered({ key: `late-${crypto.randomUUID()}` })).json['id']);

@@ -24,13 +24,13 @@ async function command(...words: readonly string[]): Promise<{ code: number; doc
   return { code, document: document as Record<string, unknown> };
 }
 
-test('a manually changed row is reported, put back and explained, and then all chains verify', async () => {
+test('a manually changed row is reported, put back and explained, and then all chains pass verification', async () => {
   const from = Math.floor(Date.now() / 1000);
   const api = new ApiClient(local, local.apiKey);
   const keys = Array.from({ length: whole(100, { slice: 10 }) }, (_, index) => `audit-${index}`);
   const payments = await pMap(keys, (key) => api.payUntilSucceeded({ key }), { concurrency: 5 });
   const payment = String(payments[3]?.json['id']);
-  // Other tests on the same stack also change rows by hand.
+  // Excludes rows that other tests on the same stack change by hand.
   const own = new Set(payments.map(({ json }) => `PAY#${String(json['id'])}`));
   const findingsOf = async (...words: readonly string[]) => {
     const { document } = await command('verify', ...words);
@@ -79,7 +79,7 @@ test('a manually changed row is reported, put back and explained, and then all c
   const { Item: rebuilt } = await client.send(new GetCommand({ TableName: table, Key }));
   expect(rebuilt).toEqual(original);
   expect(await findingsOf('--table', table)).toEqual([]);
-  // The table has a Stream now, like a Ledger in use.
+  // With a Stream, like a Ledger in use, the table is refused.
   expect(await payonce(local, 'tables', 'rebuild', table)).toMatchObject({ code: ExitCode.refused });
   await dynamoDbClient().send(new UpdateTableCommand({ TableName: table, DeletionProtectionEnabled: false }));
   await dynamoDbClient().send(new DeleteTableCommand({ TableName: table }));

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 const timeOf = ({ occurredAtMs }: Fields): number => Number(occurredAtMs);
 
-/** An archive with hourly manifests that lacks some rows of the Ledger. */
+/** An archive that has hourly manifests, but lacks some rows of the Ledger. */
 class Behind {
   readonly archive = new MemoryArchive();
   readonly clock = new SimulatedClock(Math.max(...ledger.map(timeOf)) + HOUR_MS / 2);
@@ -53,7 +53,7 @@ class Behind {
     }
   }
 
-  /** Writes one object per row, each in an earlier hour than the one before. */
+  /** Writes one object per row. Each object is in the hour before the previous object's hour. */
   async arrive(rows: readonly Fields[]): Promise<void> {
     for (const [index, row] of rows.entries()) {
       const line = { ...streamLine(streamRecord(row, index)), atMs: this.clock.nowMs() - index * HOUR_MS };
@@ -105,7 +105,7 @@ class Behind {
 }
 
 describe('rows of a parked batch', () => {
-  test('are archived days later with equal bytes, and the next manifest lists them once', async () => {
+  test('are archived days later with equal bytes, and are listed once, in the next manifest', async () => {
     const lost = ledger.slice(2, 5);
     const behind = await Behind.lacking(lost);
     await behind.hours(50);
@@ -118,7 +118,7 @@ describe('rows of a parked batch', () => {
     behind.clock.advance(HOUR_MS);
     expect(await behind.list()).toMatchObject([{ objects: [{ name: names[0], lines: lost.length }] }]);
     expect(await behind.findings()).toEqual([]);
-    // They remain listed once, even when later manifests no longer cover that hour.
+    // The late objects are still listed only once when later manifests no longer cover their hour.
     await behind.hours(60);
     const written = [...behind.archive.objects.values()].filter(({ name }) => name.startsWith('manifests/'));
     expect(written.filter(({ text }) => text.includes(LATE_PREFIX))).toHaveLength(1);
@@ -156,7 +156,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.findings()).toEqual([]);
   });
 
-  test('are refused as possible forgeries if their chain does not verify', async () => {
+  test('are refused as possible forgeries if their chain fails verification', async () => {
     const [row = {}, ...others] = ledger.filter(({ pk }) => pk === ledger[0]?.['pk']);
     const behind = await Behind.lacking([row, ...others]);
     await behind.hours(30);
@@ -165,7 +165,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.putBack(forged)).toEqual([]);
   });
 
-  test('a late object that no manifest lists is reported', async () => {
+  test('are reported if no manifest lists their late object', async () => {
     const behind = await Behind.lacking(ledger.slice(2, 5));
     await behind.hours(30);
     const [name = ''] = await behind.putBack();
@@ -179,7 +179,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.findings()).toEqual([{ kind: 'object_unlisted', object: foreign }]);
   });
 
-  test('are listed once after a pause of days, even if a manifest cannot hold all objects', async () => {
+  test('are listed once after a pause of several days, even if one manifest cannot list all objects', async () => {
     const behind = await Behind.lacking(ledger.slice(2, 6));
     await behind.hours(26);
     behind.clock.advance(2 * DAY_MS);

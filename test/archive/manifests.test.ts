@@ -23,7 +23,7 @@ class Archive {
   readonly clock = new SimulatedClock(Date.UTC(2026, 10, 23, 14, 5));
   #sequence = 1_000;
 
-  /** Stores an object with rows of this age. @returns its name */
+  /** Stores an object with rows of this age. @returns the name of the object */
   async arrives(lines = 2, ageMs = 0): Promise<string> {
     const line = () => ({
       change: 'INSERT' as const,
@@ -71,7 +71,7 @@ class Archive {
 }
 
 describe('a manifest', () => {
-  test('lists the objects since the previous manifest, with their lines and their first and last event', async () => {
+  test('lists the objects since the previous manifest, each with its number of lines and its first and last event', async () => {
     const archive = new Archive();
     const first = await archive.arrives(3);
     const [one] = await archive.write();
@@ -104,7 +104,7 @@ describe('a manifest', () => {
     expect(await archive.findings()).toEqual([]);
   });
 
-  test('lists all objects after a long pause, in several manifests if there are many', async () => {
+  test('lists all objects of a long pause, together with further manifests if there are many objects', async () => {
     const archive = new Archive();
     await archive.hours(2);
     for (let hour = 0; hour < 60; hour += 1) {
@@ -117,7 +117,7 @@ describe('a manifest', () => {
     expect(await archive.verified()).toEqual({ manifests: 11, objects: 64, findings: [] });
   });
 
-  test('is continued in the next hour if the time runs out', async () => {
+  test('of the next hour lists the remaining objects if the time runs out', async () => {
     const archive = new Archive();
     for (let index = 0; index < 5; index += 1) await archive.arrives();
     const slow = { nowMs: () => (archive.clock.advance(HOUR_MS / 8), archive.clock.nowMs()) };
@@ -145,7 +145,7 @@ function killedAt(call: number, isAfter: boolean, objects: StoredObjects & Archi
 
 describe('manifest writers', () => {
   test.each([false, true])(
-    'leave one complete list when a writer crashes at any call (after the effect: %s)',
+    'leave one complete manifest when a writer crashes at any call (crash after the call took effect: %s)',
     async (isAfter) => {
       for (let call = 1, isKilled = true; isKilled; call += 1) {
         const archive = new Archive();
@@ -162,7 +162,7 @@ describe('manifest writers', () => {
     },
   );
 
-  test('write one list when two of them run concurrently, in any order of their calls', async () => {
+  test('leave one list of the objects when two writers run concurrently, whatever the order of their calls', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), async (scheduler) => {
         const archive = new Archive();
@@ -184,7 +184,7 @@ describe('manifest writers', () => {
     );
   });
 
-  test('write nothing if rivals have already written for hours', async () => {
+  test('write nothing if rivals have already written manifests for hours', async () => {
     const archive = new Archive();
     await archive.hours(2);
     archive.clock.advance(HOUR_MS);
@@ -216,7 +216,7 @@ describe('manifest writers', () => {
 });
 
 describe('verification', () => {
-  test('detects missing newest manifests by the time, and an archive without manifests', async () => {
+  test('detects from the time that the newest manifests are missing, and detects an archive without manifests', async () => {
     const archive = new Archive();
     expect(await archive.findings()).toEqual([]);
     await archive.hours(6);
@@ -311,7 +311,8 @@ test('reports every single change, cut, swap or removal of a manifest or object,
       const [text, rivalText] = [archive.textOf(name), archive.textOf(rival)];
       const place = other % text.length;
       let expected = new Set([name]);
-      // Objects are only removed here. The verification of lines compares their content with their names.
+      // Objects are only removed here, because the verification of lines compares the content of an object with its
+      // name.
       if (how === 'remove' || what === 'object') archive.memory.objects.delete(name);
       else if (how === 'byte')
         archive.set(name, `${text.slice(0, place)}${text[place] === '7' ? '8' : '7'}${text.slice(place + 1)}`);
@@ -357,7 +358,7 @@ async function forge(archive: Archive, { how, at, other }: { how: string; at: nu
   else await moveBack(archive, names.slice(at % names.length), { hours: other, isHashed: true });
 }
 
-/** Returns the manifests that a binary search reads when each one directs it to the later half. */
+/** Returns the manifests that a binary search reads when every manifest directs the search to the later half. */
 function probed(names: readonly string[]): readonly string[] {
   const found: string[] = [];
   for (let low = 0; low < names.length; ) {
@@ -369,8 +370,8 @@ function probed(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Moves manifests back in time and empties them. @param isHashed whether to recompute their hashes and links, so that
- * only signatures differ
+ * Moves manifests back in time and empties them.
+ * @param isHashed whether to recompute the hashes and links of the manifests, so that only their signatures are invalid
  */
 async function moveBack(
   archive: Archive,

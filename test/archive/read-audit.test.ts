@@ -97,14 +97,14 @@ describe('the record of a verification', () => {
     expect(await verified(rows, { bucket }, noRecord)).toMatchObject({ recorded: undefined, error: away });
   });
 
-  test('a failed write of the record is rethrown for a retry, even if there are findings', async () => {
+  test('makes the run fail for a retry if it cannot be written, even if there are findings', async () => {
     const lost = new Error('no record');
     const { reported, error } = await verified(rows.slice(1), {}, { write: () => Promise.reject(lost) });
     expect(error).toBe(lost);
     expect(reported).toMatchObject([{ verdict: 'differs' }]);
   });
 
-  test('is one object per run, which a repeated run does not overwrite', async () => {
+  test('is one object per run, and a repeated run does not overwrite the object', async () => {
     const archive = new AuditedArchive();
     for (let time = 0; time < 2; time += 1) await archive.verified(NOON_MS);
     await archive.verified(NOON_MS, { verdict: 'differs', found: 1, first: [FINDING] });
@@ -162,7 +162,7 @@ describe('the last verifications', () => {
     expect(await dayOf(archive, NOON_MS + DAY_MS)).toMatchObject({ verifications: [], isOverdue: true });
   });
 
-  test('include a verification with findings, even behind many newer ones without findings', async () => {
+  test('include a verification with findings, even after many newer verifications without findings', async () => {
     const archive = new AuditedArchive();
     await archive.verified(NOON_MS, { kind: 'part', verdict: 'differs', found: 1, first: [FINDING] });
     for (let hour = 1; hour < 60; hour += 1) await archive.verified(NOON_MS + hour * HOUR_MS, { kind: 'part' });
@@ -171,7 +171,7 @@ describe('the last verifications', () => {
     expect(verifications.at(-1)).toMatchObject({ first: [FINDING] });
   });
 
-  test('contain only records of the auditor, and only the number of other texts under matching names', async () => {
+  test('contain only records of the auditor; other texts under matching names are only counted', async () => {
     const archive = await auditedArchive(FINDING);
     const held: Verification = {
       kind: 'day',
@@ -191,7 +191,7 @@ describe('the last verifications', () => {
     expect(await dayOf(archive)).toMatchObject({ unreadable: 3, verifications: [{ verdict: 'holds' }, { found: 1 }] });
   });
 
-  test('are due in the first hours of a month for partial runs, if the archive existed before that month', () => {
+  test('of partial runs are due in the first hours of a month if the archive existed before that month', () => {
     const due = (nowMs: number) => lastDueMs('part', nowMs, BEGIN_MS, BEGIN_MS);
     expect(due(BEGIN_MS + DAY_MS)).toBeUndefined();
     expect([3, 20 * 24].map((hours) => due(MIDNIGHT_MS + hours * HOUR_MS))).toEqual(
@@ -201,7 +201,7 @@ describe('the last verifications', () => {
 });
 
 describe('the newest manifests', () => {
-  test('are shown as stored in the bucket, and missing or changed ones are reported', async () => {
+  test('are shown byte for byte; missing or changed manifests are reported', async () => {
     const archive = await auditedArchive(FINDING);
     for (let hour = 0; hour < 30; hour += 1) await archive.manifest(NOON_MS + hour * HOUR_MS);
     const second = manifestName(32);

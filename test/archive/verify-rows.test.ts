@@ -53,7 +53,7 @@ const without = (rows: readonly Fields[], row: Fields | undefined) => rows.filte
 const instead = (rows: readonly Fields[], row: Fields, by: Fields) => rows.map((each) => (each === row ? by : each));
 
 describe('verification of rows', () => {
-  test('finds nothing in intact rows, in any order and with lines that are archived twice', async () => {
+  test('reports nothing for intact rows, whatever their order, and even if lines are archived twice', async () => {
     expect(ledger.length).toBeGreaterThan(15);
     expect(await verified(ledger, objectsOf(ledger))).toEqual([]);
     expect(await verified(ledger.toReversed(), objectsOf(ledger).toReversed())).toEqual([]);
@@ -124,7 +124,7 @@ describe('verification of rows', () => {
     expect((await verifyRows(tools, { bounds: NO_BOUNDS })).findings).toEqual([]);
   });
 
-  test('continues after a crash at any page, with the same findings', async () => {
+  test('continues after a crash at any page and reports the same findings', async () => {
     const [, second = {}] = longest();
     const rows = without(ledger, second);
     const tools = { ledger: ledgerOf(rows), archive: archiveOf(objectsOf(ledger)) };
@@ -148,7 +148,7 @@ describe('verification of rows', () => {
     }
   });
 
-  test('expects no archived lines of rows written after it read the archive, even if it continues much later', async () => {
+  test('reports no missing line for a row that was written after the archive was read, even if the run continues much later', async () => {
     const last = longest().at(-1) ?? {};
     const lastMs = Number(last['occurredAtMs']);
     const early = without(ledger, last);
@@ -189,7 +189,7 @@ describe('verification of rows', () => {
     expect((await verifyRows(tools, request)).findings).toEqual([]);
   });
 
-  test('reports nothing for a period of the archive alone when the clocks of adjacent rows differ', async () => {
+  test('reports nothing for a period without a Ledger when the clocks of adjacent rows differ', async () => {
     const times = [10, 30, 20, 40];
     const rows = longest().slice(0, times.length);
     expect(rows).toHaveLength(times.length);

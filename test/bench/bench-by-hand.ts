@@ -15,7 +15,8 @@ const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
 /**
  * Makes a payment with the same calls as `createPayment`, in sequence: the same claim, processor request and commit. It
- * leaves out the skeleton's takeover, replay and handling of rivals, so the difference is the skeleton's cost.
+ * leaves out the skeleton's takeover, replay and handling of rivals, so the difference between the two is the cost of
+ * the skeleton.
  */
 export async function payByHand(tools: CreatePaymentTools, request: CreatePayment): Promise<void> {
   const { store, digest, clock, entropy } = tools;

@@ -40,7 +40,7 @@ export async function paidCapacity(payments: number): Promise<PartitionMeter> {
 }
 
 /**
- * Returns the units of the busiest partition in these tables or indexes, each optionally followed by a partition
+ * Returns the units of the busiest partition in `places`: tables or indexes, each optionally followed by a partition
  * prefix.
  */
 const busiestOf = (meter: PartitionMeter, ...places: readonly string[]): number =>

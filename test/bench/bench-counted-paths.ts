@@ -34,7 +34,7 @@ export interface CountedPath {
   readonly writeUnits: number;
   /** Number of read requests. Each reads at most four kilobytes, so it costs at most one read unit. */
   readonly reads: number;
-  /** Bytes stored in each table and its indexes until they expire. */
+  /** Bytes stored in each table and its indexes, until the rows expire. */
   readonly storedBytes: Readonly<Record<string, number>>;
 }
 

@@ -21,7 +21,10 @@ function valueBytes(value: AttributeValue): number {
   throw new Error(`unknown size of ${JSON.stringify(Object.keys(value))}`);
 }
 
-/** Returns the size of a number in bytes: one for every two significant digits, one more, and one for a minus sign. */
+/**
+ * Returns the size of a number in bytes: one byte for every two significant digits, one further byte, and one byte for
+ * a minus sign.
+ */
 function numberBytes(text: string): number {
   const digits = text.replace(/^-/, '').replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
   return Math.ceil(digits.length / 2) + 1 + (text.startsWith('-') ? 1 : 0);

@@ -37,8 +37,8 @@ export class PartitionMeter {
   }
 
   /**
-   * Returns the total units of a table and its indexes. With a prefix, counts only the table's partitions that start
-   * with it.
+   * Returns the total units of a table and its indexes. With a prefix, counts only those partitions of the table that
+   * start with the prefix.
    */
   of(table: string, prefix?: string): number {
     const isMeant = (place: string): boolean =>

@@ -22,7 +22,7 @@ inTurn(test, { place: 2, of: 4, otherwise: test.skip })(
   },
 );
 
-test('a payment with a reference costs 13 write units, plus at most 9 for its event in the views and 8 for its delivery', async () => {
+test('a payment with a reference costs 13 write units, plus at most 9 in the views for its event and at most 8 for its delivery', async () => {
   const meter = await paidCapacity(1);
   expect(meter.of('Idempotency') + meter.of('Ledger') + meter.of('Registry', 'REF#')).toBe(13);
   expect(meter.of('Views')).toBeLessThanOrEqual(9);

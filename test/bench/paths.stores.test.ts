@@ -35,7 +35,7 @@ describe('the benchmark', () => {
     ]);
   });
 
-  test('measures as many calls, writes and units for direct calls as for the skeleton', async () => {
+  test('counts the same calls, writes and units for direct calls as for the skeleton', async () => {
     expect(counts(await measureByHand(config(), tables)).slice(1)).toEqual(['first', 2, 2, 11]);
   });
 

@@ -77,7 +77,7 @@ export class NatsServer {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Connects as soon as the server is available. The connection reconnects after every kill. */
+  /** Connects as soon as the server is available. The connection is restored after every kill of the server. */
   async connect(): Promise<NatsConnection> {
     return connect({
       servers: `127.0.0.1:${this.port}`,
@@ -116,7 +116,7 @@ export class SqsGate {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Returns the queue's URL behind the gate. */
+  /** Returns the URL of the queue through the gate. */
   through(queueUrl: string): string {
     return `${this.endpoint}${new URL(queueUrl).pathname}`;
   }

@@ -118,7 +118,7 @@ async function handleAll(site: SimulatedIntake, records: readonly SQSRecord[]): 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `{"event_id":"${index}"}`);
 
 describe('a NATS message', () => {
-  test('reaches the queue with its subject for any payload, and is then acknowledged', async () => {
+  test('reaches the queue with its subject, whatever its payload, and is then acknowledged', async () => {
     const { publish, startBridge, take, subject, stream, untilSettled } = await way();
     const long = new Uint8Array(1_000_000).fill(97);
     const odd = ['{"amount":1000,"name":"Zoë"}', '', new Uint8Array([0xff, 0xfe]), 'a\u0000b', long];
@@ -250,7 +250,7 @@ describe('a NATS message', () => {
     expect(gate.mostAtOnce).toBe(4);
   });
 
-  test('is acknowledged before the bridge stops if it is in progress, and otherwise goes to the next bridge', async () => {
+  test('in progress is acknowledged before the bridge stops; any other message goes to the next bridge', async () => {
     const variables = { IN_FLIGHT: '3', NATS_ACK_WAIT_SECONDS: '3' };
     const { publish, startBridge, take, untilSettled } = await way(variables, { NATS_NKEY_FILE: nkeyFile });
     const sent = numbered(6);
@@ -292,7 +292,7 @@ describe('a server that requires a login and a client certificate', () => {
       { NATS_CREDENTIALS_FILE: credentials },
     ],
   ] as const)(
-    'sends messages over TLS to a client with its %s, and refuses clients without the login or without TLS',
+    'sends messages over TLS to a client with the required %s, and refuses clients without the login or without TLS',
     async (kind, login, own) => {
       const tls = { caFile: CERTIFICATES.ca, certFile: CERTIFICATES.client, keyFile: CERTIFICATES.clientKey };
       const secured = new NatsServer(`${admitting[kind]}\n${TLS_OF_SERVER}`, { ...login, tls });

@@ -42,8 +42,8 @@ const message = z.object({
 });
 
 /**
- * Creates a client with the SDK's retries, which are the only retries here. Putting or deleting a message twice is
- * harmless.
+ * Creates a client in which only the SDK retries failed calls; this store adds no retries. Putting or deleting a
+ * message twice is harmless.
  */
 export function deadLetterClient({ sqs }: Queues): SQSClient {
   return sqs({
@@ -67,7 +67,8 @@ export class SqsDeadLetterStore implements DeadLetterStore {
   /**
    * Stores a dead letter.
    *
-   * @throws RetryableError `dead_letters_unavailable`, TerminalError `dead_letter_invalid` when it could not be sent
+   * @throws RetryableError `dead_letters_unavailable`, or TerminalError `dead_letter_invalid`, when the dead letter
+   * could not be sent
    */
   async put(deadLetter: DeadLetter, queue: DeadLetterQueueName = 'dead'): Promise<void> {
     const sent = { MessageBody: JSON.stringify({ version: 1, deadLetter }) };

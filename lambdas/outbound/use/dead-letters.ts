@@ -59,7 +59,7 @@ export function storeOnce(deadLetters: DeadLetters): DeadLetters {
   const known = new Set<string>();
   return {
     put: async (deadLetter, queue = 'dead') => {
-      // The caller has handed the work over, and does not repeat the call.
+      // Not deduplicated: the caller has handed the call over and does not repeat it.
       if (queue === 'delayed') return deadLetters.put(deadLetter, queue);
       const { vendor, operation, payload } = deadLetter;
       const call = JSON.stringify([vendor, operation, payload]);

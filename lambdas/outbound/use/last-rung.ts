@@ -12,16 +12,16 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
 }
 
 /**
- * Makes the last attempt of a call that failed in its process, and dead-letters the call when this attempt fails, too.
- * The message is the record: it is deleted only after this returns, and a redelivery repeats the call with the same
- * key.
+ * Makes the last attempt of a call that failed in its process, and dead-letters the call if this attempt fails, too.
+ * The message is the record: it is deleted only after this function returns, and a redelivery repeats the call with the
+ * same key.
  *
  *   caller   call ✗ … ✗ ── delayed message ── "queued" in the order
  *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
  *                                              └▶ given up: dead letter, "failed" or "unknown" in the order
  *
- * If a delivery makes no call, because the money is gone by then, it cannot know whether an earlier delivery made the
- * call. The outcome is then unknown.
+ * A repeated delivery may make no call because the money is no longer there. It cannot know whether an earlier delivery
+ * made the call, so the outcome is unknown.
  *
  * @param id the message's id, which the order's chain names as the cause
  * @param isRepeated whether the message was delivered before
@@ -50,7 +50,7 @@ export async function makeDelayedCall(
   });
 }
 
-/** Returns whether nothing was sent and the error says when a call may succeed. */
+/** Returns true if the call was not sent and the error carries a retry time. */
 function mustWait(error: unknown): boolean {
   return error instanceof RetryableError && error.retryAfterSeconds !== undefined;
 }

@@ -11,8 +11,8 @@ export type CallMadeAgain =
   /** The vendor refused the call and would refuse it again. */
   | { readonly kind: 'refused'; readonly reason: string }
   /**
-   * The call was not made, did not succeed, or needs an operator's decision. `isUnmade`: the call was not made, which
-   * proves nothing about an earlier attempt.
+   * The call was not made, did not succeed, or needs an operator's decision. `isUnmade` is set if the call was not
+   * made; this proves nothing about an earlier attempt.
    */
   | { readonly kind: 'stays'; readonly reason: string; readonly mayBeApplied?: true; readonly isUnmade?: true };
 
@@ -32,14 +32,14 @@ export interface RedriveTools {
 }
 
 export interface DeadLetterRun {
-  /** The deadline, in Unix milliseconds. No call begins that could end later. */
+  /** The deadline, in Unix milliseconds. A call begins only if it must end before the deadline. */
   readonly deadlineMs: number;
   readonly atMost: number;
 }
 
 /**
- * Time limit of the call of one dead letter, in milliseconds. Enough for the first rungs of the ladder, and short
- * enough for several unavailable vendors per run.
+ * Time limit of the call of one dead letter, in milliseconds. Long enough for the first steps of the retry ladder, and
+ * short enough that one run can try several unavailable vendors.
  */
 const CALL_MS = 15_000;
 
@@ -99,7 +99,8 @@ function redriveDeadLetter(tools: RedriveTools, taken: TakenDeadLetter): Promise
 /**
  * Retries the call of a dead letter, and converts its errors to outcomes.
  *
- * @param mustWait returns whether to throw an error of the call instead @default no error is thrown
+ * @param mustWait returns true for an error that is thrown instead of being converted
+ * @default every error is converted
  */
 export async function callAgain(
   { makeAgain, report }: Pick<RedriveTools, 'makeAgain' | 'report'>,

@@ -15,7 +15,7 @@ export type SendingClaim =
   | {
       readonly kind: 'sending_before';
       readonly owner: OwnerToken;
-      /** Time after which the earlier owner sent nothing, in Unix milliseconds, by that owner's clock. */
+      /** Latest time at which the earlier owner can have sent, in Unix milliseconds, by that owner's clock. */
       readonly mayHaveSentUntilMs: number;
       /**
        * `true`: the earlier owner recorded the end of its send. `false`: its lease has ended, by this process's clock.

@@ -140,7 +140,7 @@ export function decideChangeFailed(change: PendingChange, failure: Failure, stat
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
 }
 
-/** Returns the command that began a pending change, without an erased reason. */
+/** Returns the command that began a pending change. An erased reason is missing in the command. */
 export function commandOf(change: HoldChange | Refund): ChangeCommand {
   const amount = change.wholeAmount ? {} : { amountMinor: change.amountMinor };
   switch (change.kind) {
@@ -155,7 +155,7 @@ export function commandOf(change: HoldChange | Refund): ChangeCommand {
 
 /**
  * Reports whether a command requests this pending change. Used when the request's record no longer exists. The chain
- * has no fingerprint, so the fields are compared, except for an erased reason.
+ * stores no fingerprint of the request, so the fields are compared; an erased reason is ignored.
  */
 export function isRequestedBy(change: HoldChange | Refund, command: ChangeCommand): boolean {
   const begun = commandOf(change);
@@ -167,8 +167,8 @@ export function isRequestedBy(change: HoldChange | Refund, command: ChangeComman
 }
 
 /**
- * Creates the transition that marks a change as answered with 202. It is written in the transaction that stores the
- * response, so that no later response can differ, even if the record is lost.
+ * Creates the transition that marks a change as answered with 202. The transaction that stores the response also writes
+ * this transition, so that no later response can differ, even if the record is lost.
  */
 export function answeredAsPending(change: PendingChange, { payment }: PaymentState): TransitionDraft {
   const type = `${change.kind}.pending` as const;

@@ -50,8 +50,9 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
 }
 
 /**
- * Reports whether the amounts posted in the chain equal those in the processor's books, after every fact of the charge
- * was decided. A charge in review counts as equal, because it is not posted before an operator has decided.
+ * Reports whether the amounts posted in the chain equal the amounts in the processor's books. Called after every fact
+ * of the charge was decided. A charge in review counts as equal, because nothing is posted for it before an operator
+ * has decided.
  */
 export function isAsPosted(charge: ProcessorCharge, state: PaymentState): boolean {
   const { chargeId, currency, capturedMinor, refunds, disputes } = charge;

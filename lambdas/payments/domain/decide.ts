@@ -81,7 +81,8 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
 function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
   if (fact.kind === 'rejected') return 'declined';
   if (fact.kind === 'not_attempted' && payment.chargeId !== undefined) return 'vanished';
-  // The processor has the charge and reports its result later. Until then, an operator could not find out more either.
+  // The processor has the charge and reports its result later. Until this report, an operator could not find out more
+  // than Payonce.
   if (fact.kind === 'undecidable' && payment.chargeId !== undefined) return 'unknown';
   if (fact.kind === 'declined' && fact.chargeId !== undefined && fact.chargeId === payment.chargeId) return 'revoked';
   return fact.kind === 'succeeded' && !isAsOrdered(fact, payment) ? 'wrong_amount' : fact.kind;
@@ -90,8 +91,8 @@ function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
 type Succeeded = Extract<ChargeFact, { kind: 'succeeded' }>;
 
 /**
- * Returns whether currency and amount are as expected: the full amount, a part of a hold, or the amount captured
- * before.
+ * Returns whether the currency is the payment's and the amount is as expected: the full amount, a part of a hold, or
+ * the amount that was already captured.
  */
 function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): boolean {
   if (currency !== undefined && currency !== payment.currency) return false;
@@ -236,8 +237,8 @@ function toOwnFact({ chargeId, status, amountMinor, currency }: ForeignChargeFac
 }
 
 /**
- * Records a stray charge once as authorized and once as captured, at most. Its status determines whether it is voided
- * or refunded.
+ * Records a stray charge at most once as authorized and at most once as captured. The charge's status determines
+ * whether the charge is voided or refunded.
  */
 function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharges }: PaymentState): Decision {
   const { chargeId, amountMinor, currency } = fact;

@@ -6,15 +6,16 @@ export interface Fee {
 }
 
 /**
- * The amounts that a processor deducts for a charge, its refunds and its disputes. Neither field is present before the
+ * The amounts that a processor deducts for a charge, its refunds and its disputes. Both fields are absent until the
  * processor has reported a fee.
  */
 export interface Fees {
   /** Fees in the charge's currency, in minor units. */
   readonly feeMinor?: number;
   /**
-   * Fees in other currencies, sorted: an account may be settled in a different currency than the charge. Fees are not
-   * converted, because the books that are compared do not contain the processor's exchange rate.
+   * Fees in other currencies, sorted. An account that is settled in a different currency than the charge has such fees.
+   * Fees are not converted, because the processor's books, with which they are compared, do not contain the exchange
+   * rate.
    */
   readonly otherFees?: readonly Fee[];
 }

@@ -281,8 +281,8 @@ export interface Refund extends GivenReason {
   /** True if the request was answered with 202 and that response is stored. */
   readonly answered?: true;
   /**
-   * Set on a pending refund after the processor has shown the refund under its operation. If the processor no longer
-   * shows the refund, an operator investigates.
+   * Set on a pending refund after the processor has listed the refund under the refund's operation. If the processor no
+   * longer lists the refund, an operator investigates.
    */
   readonly accepted?: true;
   /** Present when an operator decided the outcome. */
@@ -355,7 +355,7 @@ export interface OperatorDecision extends GivenReason {
   readonly operator: string;
   /**
    * True if the decision was made although the processor's books could not be read.
-   * @default the books confirmed the decision
+   * @default absent: the processor's books confirmed the decision
    */
   readonly override?: true;
 }
@@ -366,7 +366,10 @@ export interface Annotation extends GivenReason {
   readonly annotationId: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
-  /** The sequence number of the annotated transition. @default the payment as a whole */
+  /**
+   * The sequence number of the annotated transition.
+   * @default the annotation concerns the whole payment
+   */
   readonly annotates?: number;
 }
 
@@ -381,7 +384,7 @@ export interface TransitionDraft {
   readonly subject?: Subject;
 }
 
-/** Returns whether a charge may still be in progress. A retry may take over only in this state. */
+/** Returns whether a charge of the payment may still be in progress. A retry may take over only while this is true. */
 export function isUnresolved(payment: Payment): boolean {
   return payment.status === 'processing';
 }

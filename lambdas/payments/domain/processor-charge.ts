@@ -13,8 +13,8 @@ export interface BooksIdentity {
 }
 
 /**
- * A refund in the processor's books. `refundId` is the operation in the refund's metadata, if that has the form of a
- * refund operation; otherwise the processor's id.
+ * A refund in the processor's books. `refundId` is the operation id in the refund's metadata, if this id has the form
+ * of a refund operation; otherwise, the processor's id of the refund.
  */
 export interface ProcessorRefund extends RefundFact {
   /** The processor's id of the refund. Present when `refundId` is an operation id. */
@@ -49,9 +49,9 @@ export interface ProcessorCharge extends Fees {
 }
 
 /**
- * Returns the payment that a charge's metadata name: by its id, or by the operation that charges it. Both are checked,
- * because another user of the processor's account may have removed one of them. A charge that names no payment counts
- * as another program's charge, and no event reports its money.
+ * Returns the payment that a charge's metadata name, by the payment's id or by the operation that charges the payment.
+ * Both fields are checked, because another user of the processor's account may have removed one. A charge that names no
+ * payment counts as another program's charge, and no event reports its money.
  */
 export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
   return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');
@@ -101,8 +101,8 @@ export function factsOf(
 
 /**
  * Assigns ids to refunds. A refund by Payonce has the id of its operation, so its response and its callbacks refer to
- * the same refund. Every user of the processor's account can write metadata: a refund with the operation of another
- * payment, and a second refund with the same operation, keep the processor's id.
+ * the same refund. Every user of the processor's account can write metadata. Therefore, a refund with the operation of
+ * another payment, and a second refund with the same operation, get the processor's id.
  */
 function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): readonly RefundFact[] {
   const taken = new Set<string>();

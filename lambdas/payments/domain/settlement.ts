@@ -22,9 +22,9 @@ export interface ProcessorAbilities {
    */
   readonly keyRetentionMs: number;
   /**
-   * Whether a table was lost together with its claims. The owner of a lost claim may have sent with a key that the
-   * processor no longer remembers. Nothing is sent before a look-up has found no charge, so the processor must have a
-   * look-up.
+   * Whether a table and the claims in it were lost. The owner of a lost claim may have sent with a key that the
+   * processor no longer remembers. If true, nothing is sent before a look-up has found no charge, so the processor must
+   * have a look-up.
    * @default false
    */
   readonly claimsLost?: boolean | undefined;
@@ -34,8 +34,8 @@ export interface ProcessorAbilities {
 export const SEND_WINDOW_MS = SEND_WINDOW_SECONDS * 1000;
 
 /**
- * Time after the end of the send window, in milliseconds, after which an absent charge proves "not attempted". Longer
- * than any clock skew.
+ * Wait after the end of the send window, in milliseconds, before an absent charge proves "not attempted". Longer than
+ * any clock skew.
  */
 const ABSENCE_PROOF_MS = 30 * 60_000;
 
@@ -59,7 +59,7 @@ export interface SettlementState {
   readonly sent: 'nothing' | 'maybe';
   /** The number of sends by this owner. */
   readonly sends: number;
-  /** The result of the look-up since the last send; undefined if there was no look-up since. */
+  /** The result of the latest look-up after the last send; undefined if no look-up followed the last send. */
   readonly lookedUp: 'absent' | 'unavailable' | undefined;
   /** Whether the remaining time allows one more send before the client must receive its response. */
   readonly timeLeft: boolean;
@@ -92,8 +92,8 @@ export function nextStep(state: SettlementState): SettlementStep {
 }
 
 /**
- * Returns whether resending can determine the outcome. Within the retention of the key, sending with the same key is
- * safe and returns the first result.
+ * Returns whether resending can determine the outcome. While the processor retains the key, sending with the same key
+ * is safe and returns the first result.
  */
 function canInquireBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;

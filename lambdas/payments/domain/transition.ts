@@ -40,8 +40,8 @@ export interface StoredDetails {
 }
 
 /**
- * The stored details together with the notes, which have their own details row. The hash covers the notes only through
- * their commitment.
+ * The stored details together with the notes, which have their own details row. The hash covers the commitment to the
+ * notes, not the notes themselves.
  */
 export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Seal, 'salt'>> {
   /** Keyed hash of a new payment's `receipt_email`. The details row is indexed by this hash. */
@@ -154,8 +154,8 @@ export function notesOfNew(
 
 /**
  * Reports whether a request created the payment of the chain. Used when the request's record no longer exists. The
- * chain has no fingerprint, so the terms are compared, and the notes through their commitment. Erased notes are not
- * compared.
+ * chain stores no fingerprint of the request, so the terms are compared directly and the notes by their commitment.
+ * Erased notes are not compared.
  */
 export function isRequestedBy(
   digest: Digest,

@@ -23,7 +23,7 @@ const MAX_METADATA_VALUE_LENGTH = 500;
 /** Maximum total size of all keys and values, in UTF-8 bytes. It bounds the size of a payment's first row. */
 const MAX_METADATA_BYTES = 2_048;
 
-/** The largest amount limit of all currencies, in minor units. The limit of each currency is checked below. */
+/** The highest of all currencies' amount limits, in minor units. The limit of the given currency is checked below. */
 export const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 
 const utf8 = new TextEncoder();
@@ -112,8 +112,8 @@ function isLoopback({ protocol, hostname }: URL): boolean {
 }
 
 /**
- * Allows a loopback page, which only the payer's machine can reach, in test mode only.
- * @returns the refusal of such a page in live mode
+ * Refuses a loopback page in live mode, because only the payer's machine can reach the page. Allowed in test mode.
+ * @returns the refusal; undefined for an allowed page
  */
 export function loopbackProblem(mode: Mode, returnTo: string | undefined): Parsed<never> | undefined {
   const url = returnTo === undefined || mode === 'test' ? undefined : webUrl(returnTo);

@@ -27,7 +27,10 @@ interface PartTools {
 
 type Part = 'refund' | 'dispute' | 'capture' | 'cancellation';
 
-/** For each kind of part, a function that renders the parts of a payment, in the order in which they became known. */
+/**
+ * For each kind of part, the function that renders a payment's parts of this kind, in the order in which the parts
+ * became known.
+ */
 const SHOWN: Readonly<Record<Part, (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[]>> = {
   refund: ({ state }) => [...state.refunds.values()].map((each) => refundObject(each, state.payment)),
   dispute: ({ state }) => [...state.disputes.values()].map((each) => disputeObject(each, state.payment)),
@@ -48,7 +51,7 @@ const scope = Scopes.paymentsRead;
 
 type PartCall = ReadingCall<PartTools>;
 
-/** Endpoints that show the parts of payments, by payment or by id. */
+/** Endpoints that list the parts of a payment, or show one part by its id. */
 export const PART_ROUTES = [
   reading({
     path: '/v1/payments/{id}/refunds',

@@ -75,7 +75,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
     if (pending !== undefined && isRefused(others.shift())) return { kind: 'transition_exists' };
     const holder = itemOf(others[0]);
     if (holder !== undefined) return { kind: 'reference_taken', paymentId: parseReferenceHolder(holder) };
-    // The reference row to replace is missing. Reference rows are never deleted.
+    // The reference row that the claim replaces is missing, although reference rows are never deleted.
     invariant(reference === undefined, 'the refused condition on the reference returned no row');
     throw new Error('the transaction of the claim was canceled, but no condition was refused');
   }

@@ -235,8 +235,9 @@ export function outcomeAttributes(
 }
 
 /**
- * Returns the partition key of a shard in the index of outcomes, for the UTC day of `atMs`. With a partition for each
- * minute, reading an empty day would cost 46,080 queries; without a day, a partition would grow without a bound.
+ * Returns the partition key of a shard in the index of outcomes, for the UTC day of `atMs`. If the key contained the
+ * minute, reading an empty day would cost 46,080 queries; if the key contained no time, a partition would grow without
+ * a bound.
  */
 export function outcomesPartition(shard: number, atMs: number): string {
   return `${shard}#${new Date(atMs).toISOString().slice(0, 'yyyy-mm-dd'.length)}`;
@@ -277,7 +278,7 @@ export async function withDetails(tools: DetailsTools, transition: Transition): 
   return withNotes(tools, await withReasons(tools, transition));
 }
 
-/** Maximum number of reasons of a page that are read one by one. */
+/** Maximum number of a page's reasons that are read one by one. */
 const MAX_SINGLE_READS = 20;
 
 /** Adds the personal data to transitions of one payment. @throws InvariantViolation as `readDetails` */

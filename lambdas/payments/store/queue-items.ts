@@ -141,8 +141,8 @@ function inquiriesPartition(shard: number): string {
 
 /**
  * Returns the row key of an inquiry's queue entry, which contains the payment's id. An inquiry with `waitsFor: 'books'`
- * reads all charges of a payment. Its entry is separate from the entries of single charges, and is deleted
- * independently.
+ * reads all charges of a payment. The entry of such an inquiry is separate from the entries of single charges, and is
+ * deleted independently.
  */
 export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item {
   return {

@@ -56,9 +56,9 @@ export function maySend(
 }
 
 /**
- * Computes the amount that one refund may return, in minor units: the remainder, plus the reservations of this refund
- * and of later refunds. A dispute can take money after it was reserved. Pending refunds are served in the order in
- * which they began.
+ * Computes the amount that one refund may return, in minor units: the money that is left, plus the amounts that this
+ * refund and later refunds have reserved. A dispute can take money after it was reserved. Pending refunds are served in
+ * the order in which they began.
  */
 function leftFor(refundId: string, chargeId: string, state: PaymentState): number {
   const money = moneyOf(chargeId, state);

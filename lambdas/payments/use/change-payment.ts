@@ -46,7 +46,7 @@ import { inquiryForCharge } from './queued-with.ts';
 import type { AlarmTools } from './raise-alarms.ts';
 
 export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
-  /** Records the processor's books right before a send. */
+  /** Stores what the processor's books contain right before a send. */
   readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
 }
 
@@ -61,7 +61,7 @@ export interface ChangePayment {
   /** The current actor: the request, or a run of a job. */
   readonly cause: Cause;
   /**
-   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget counts from it.
+   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget begins at this time.
    * @default now
    */
   readonly receivedAtMs?: number;
@@ -165,7 +165,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
     const change = this.#changeIn(chain.state);
-    // A callback or a rival has completed the change. Only the response must still be stored.
+    // A callback or a rival has completed the change, so all that remains is to store the response.
     if (!isUnderWay(change, chain.state)) return { decideOutcome: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
@@ -216,7 +216,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return { decideOutcome, chain: await this.read() };
   }
 
-  /** Returns the draft if it ends this change. All other facts are recorded by callbacks. */
+  /** Returns the draft of a decision that ends this change; otherwise undefined. Callbacks record all other facts. */
   #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
     if (decision?.kind !== 'append') return undefined;
     const after = evolve(before, decision.draft);

@@ -61,7 +61,7 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   /** The current actor: the request, or the run of a job that finishes the payment. */
   readonly cause: Cause;
   /**
-   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget counts from it.
+   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget begins at this time.
    * @default now
    */
   readonly receivedAtMs?: number;
@@ -201,8 +201,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   /**
-   * Continues a payment that has already begun, at its own processor, and refuses a new payment. Called when no
-   * processor accepts these terms.
+   * Called when no processor accepts these terms. Continues a payment that has already begun, at its own processor, and
+   * refuses a new payment.
    */
   async #findBegun(why: NoProcessor): Promise<Attempt<PaymentChain, Refusal>> {
     const { store } = this.#tools;
@@ -238,7 +238,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
-    // The claim was stale, and a callback has ended the payment since. Only the response must still be stored.
+    // The claim was stale, and a callback has ended the payment since, so all that remains is to store the response.
     if (!isUnresolved(chain.newest.payment)) return { fact: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
@@ -334,7 +334,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
  * Reports whether the owner's fact may be newer than the state that a rival has recorded. A refusal is older, because
  * the rival read the processor's books after the owner received its response. A capture is never undone by an outcome,
  * and a hold is newer than the request for the payer's action. If the owner's hold belongs to a different charge than
- * the rival recorded, only the owner knows of it, and it must be voided.
+ * the one that the rival recorded, only the owner knows of the hold, which must be voided.
  */
 function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
   if (isUnresolved(payment) || fact.kind === 'succeeded') return true;

@@ -18,8 +18,8 @@ export interface DecidedFacts {
 
 /**
  * Decides on all facts of a charge, in order, each on the state after the previous fact. A charge whose metadata name
- * another payment is a contradiction, and none of its facts is appended. A refund without an operation that may be a
- * recorded refund by Payonce is also a contradiction, and is not appended.
+ * another payment is a contradiction, and none of its facts is appended. A refund without an operation is also a
+ * contradiction, and is not appended, if it may be one of Payonce's recorded refunds.
  */
 export function decideAll(
   digest: Digest,

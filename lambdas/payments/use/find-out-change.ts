@@ -60,7 +60,8 @@ export async function findOutChange(
     lookUp: (limit) => processor.findChange(order, limit),
     isRefusal: ({ kind }) => kind === 'refused',
   });
-  // The send window has closed. Record what has happened to the charge since the claim before ending the change.
+  // The send window has closed. Before the change is ended, what has happened to the charge since the claim is
+  // recorded.
   const isProven = found.kind !== 'not_attempted' || read !== undefined || (await isRead(readCharge));
   return ({ state }) => (isProven ? decideFound(found, change, state) : undefined);
 }

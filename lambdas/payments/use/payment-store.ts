@@ -45,8 +45,8 @@ export interface Commit {
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
   /**
-   * The inquiry to queue if the response is not final, or if a rival's response is about a different charge than the
-   * owner's. If no callback arrives, the resolver determines the outcome.
+   * The inquiry to queue if the response is not final, or if a rival's response concerns a different charge than the
+   * owner's charge. If no callback arrives, the resolver determines the outcome.
    */
   readonly inquiry?: Inquiry;
 }
@@ -84,7 +84,9 @@ export interface ChargeToReturn {
   readonly undecidable?: boolean;
 }
 
-/** Returns the schedule of attempts to return a charge, which is the schedule of inquiries of the same age. */
+/**
+ * Returns the schedule of attempts to return a charge. This schedule equals the schedule of an inquiry of the same age.
+ */
 export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpSchedule {
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
@@ -134,11 +136,14 @@ export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
  */
 export interface OpenOrder {
   readonly orderId: OrderId;
-  /** Time at which the order was created or reopened, in Unix milliseconds. Older entries are driven less often. */
+  /**
+   * Time at which the order was created or reopened, in Unix milliseconds. The older the entry, the less often its
+   * order is driven.
+   */
   readonly createdAtMs: number;
   /**
-   * Sequence number of the transition that left the order open. If its payment reopened the order, a time in Unix
-   * milliseconds instead. An entry is deleted only while this value is unchanged.
+   * Sequence number of the transition that left the order open; if the order's payment reopened the order, a time in
+   * Unix milliseconds. An entry is deleted only while this value is unchanged.
    */
   readonly sequence: number;
 }

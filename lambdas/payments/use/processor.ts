@@ -91,8 +91,8 @@ export interface Processor {
    */
   readonly source?: SourceForm;
   /**
-   * Checks the circuit breaker before the claim. While the breaker is closed, no request is sent. While it is half
-   * open, `ready` sends one read, never a charge.
+   * Checks the circuit breaker before the claim. With a closed breaker, `ready` sends nothing; with a half-open
+   * breaker, it sends one read, never a charge.
    *
    * @throws RetryableError while the breaker is open
    */
@@ -125,7 +125,7 @@ export interface ChargeWindow {
   /** End of the window in Unix seconds, exclusive. */
   readonly untilSeconds: number;
   /**
-   * `next` of the previous page.
+   * The cursor `next` of the previous page.
    * @default the first page
    */
   readonly cursor?: string;

@@ -32,8 +32,8 @@ export function queueEntriesFor(
 
 /**
  * Returns the queue entries for stray charges to return: one for each stray charge that these transitions concern and
- * that then holds money to return. A stray charge holds money when it is found, when its refund fails, and when its
- * dispute is won.
+ * whose money must be returned afterwards. A stray charge has money to return when it is found, when its refund fails,
+ * and when its dispute is won.
  */
 export function chargesToReturn(before: Before, transitions: readonly Transition[]): readonly ChargeToReturn[] {
   const newest = transitions.at(-1);
@@ -55,8 +55,8 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
 /**
  * Returns inquiries for new refunds and disputes that began at the processor. A callback usually reports their result;
  * the inquiry reads the charge in case the callback is lost. Excluded are Payonce's own refunds, which are recorded
- * before they are sent, and returns of stray charges, which have their own queue. Metadata alone proves neither
- * exclusion.
+ * before they are sent, and returns of stray charges, which have their own queue. Metadata alone does not prove that a
+ * refund belongs to either group.
  */
 function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {
   const { refunds, strayCharges } = before.state;

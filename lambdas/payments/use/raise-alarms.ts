@@ -9,7 +9,11 @@ import type { EffectStore } from './effect-store.ts';
 import type { PaymentChain } from './payment-chain.ts';
 
 export interface AlarmTools {
-  /** Raises an alarm for operators, before the write. @param about the payment or the order @default no alarm */
+  /**
+   * Raises an alarm for operators, before the write.
+   * @param about the payment or the order
+   * @default no alarm is raised
+   */
   readonly alarm?: (what: AlarmMetric, about: string) => void;
 }
 
@@ -21,8 +25,8 @@ export interface ContradictionTools extends AlarmTools, Pick<ExpiryOptions, 'ret
 }
 
 /**
- * Raises the alarm for late successes before the write. If the write is retried, the alarm may be raised twice, but it
- * is never lost with the response.
+ * Raises the alarm for late successes before the write. A retried write may raise the alarm twice, but a lost response
+ * never loses the alarm.
  */
 export function alarmLateSuccess(
   { alarm }: AlarmTools,
@@ -39,10 +43,10 @@ export function alarmLateSuccess(
 const MIN_ALARM_INTERVAL_MS = 10 * 60_000;
 
 /**
- * Raises the alarm for contradictions once per state of books and chain. Later inquiries that find the same state raise
- * no alarm. A new event that finds the same state raises another alarm, at most every ten minutes: the books may have
- * been correct in between, and the operator may have closed the earlier case. The alarm is raised before it is
- * recorded, so it may be raised twice, but a crash does not lose it.
+ * Raises the alarm for contradictions once for each combination of a state of the books and a state of the chain. Later
+ * inquiries that find the same states raise no alarm. A new event that finds the same states raises another alarm, at
+ * most every ten minutes: the books may have been correct in between, and the operator may have closed the earlier
+ * case. The alarm is raised before it is recorded, so it may be raised twice, but a crash does not lose it.
  *
  * @param because the contradictions; if empty, nothing is done
  * @param shown content of the processor's books, as plain JSON

@@ -19,7 +19,7 @@ export type ReadChargesOutcome =
 
 /**
  * Reads the payment's charges from the current books of its processor, oldest first. Changes nothing.
- * @throws as `ProcessorBooks` and the store
+ * @throws the errors of `ProcessorBooks` and of the store
  */
 export async function readCharges(tools: ReadChargesTools, caller: Owner, id: string): Promise<ReadChargesOutcome> {
   const paymentId = parsePaymentId(id);

@@ -38,13 +38,14 @@ export async function readCharge(books: ProcessorBooks, chargeId: string): Promi
 }
 
 /**
- * Appends all facts of a charge in the processor's books, as a callback would, in as many transactions as necessary.
- * The chain is read before the charge, so the facts are never older than the state to which they are applied.
+ * Appends to the chain all facts that the processor's books contain about a charge, as a callback would, in as many
+ * transactions as necessary. The chain is read before the charge, so the facts are never older than the state to which
+ * they are applied.
  *
  * @param asked the operation whose outcome the caller needs
  * @param known the newest chain, if the caller has read it
  * @default the chain is read
- * @returns the charge, and the chain with all of its facts
+ * @returns the charge, and the chain with all facts of the charge
  * @throws RetryableError when rivals won every round
  */
 export async function recordCharge(
@@ -103,8 +104,8 @@ async function recordPart(
 
 /**
  * Returns the transitions of the next transaction and their queue entries. If facts remain, the transaction also queues
- * an inquiry that reads the books. The remaining facts are then recorded even if this process dies, the callback is not
- * redelivered, and this transaction has closed the inquiry that led to the charge.
+ * an inquiry that reads the books. This inquiry records the remaining facts even if this process dies, the callback is
+ * not redelivered, and this transaction has closed the inquiry that led to the charge.
  */
 export function nextPart(
   chain: PaymentChain,

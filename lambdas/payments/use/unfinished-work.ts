@@ -17,7 +17,7 @@ export interface Postponement {
  * that no entry starves the others.
  */
 export interface UnfinishedWork {
-  /** Lists claims whose lease has ended or, after a release, whose send window has ended. */
+  /** Lists unreleased claims whose lease has ended, and released claims whose send window has ended. */
   staleClaims(due: Due): Promise<readonly OpenRecord[]>;
   /** Sets the time of the next inquiry. Has no effect on a claim that was completed since the read. */
   postponeClaim(record: OpenRecord, next: Postponement): Promise<void>;
@@ -36,8 +36,8 @@ export interface UnfinishedWork {
   postponeInquiry(inquiry: Inquiry, next: Postponement): Promise<void>;
   chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]>;
   /**
-   * Sets the time of the next attempt. Has no effect on an entry that was closed, or whose kind of return has changed,
-   * since the read.
+   * Sets the time of the next attempt. Has no effect if, since the read, the entry was closed or its kind of return has
+   * changed.
    */
   postponeReturn(charge: ChargeToReturn, next: Postponement): Promise<void>;
   /** Deletes the entry if it is unchanged. A hold that was captured and requeued since the read stays. */
@@ -52,7 +52,7 @@ export interface OrphanStore {
   waiting(kind: 'own' | 'foreign', due: Due): Promise<readonly OrphanedCallback[]>;
   /**
    * Sets the time of the orphan's next retry. Has no effect on an orphan that was adopted since the read.
-   * @param orphan its current state
+   * @param orphan the orphan in its current state
    */
   postponeOrphan(orphan: OrphanedCallback, dueAtMs: number): Promise<void>;
   /**

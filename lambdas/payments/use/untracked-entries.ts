@@ -11,8 +11,8 @@ interface Shown {
 }
 
 /**
- * Returns queue entries for objects that are open in the books but not in the chain. The charge is then read until it
- * has a result. A stray hold is voided even if, according to the chain, the hold had ended.
+ * Returns queue entries for objects that are open in the books but not in the chain. Because of its entry, the charge
+ * is read until it has a result. A stray hold is voided even if, according to the chain, the hold had ended.
  *
  * @param nowMs time at which the books were read, in Unix milliseconds
  */

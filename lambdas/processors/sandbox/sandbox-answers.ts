@@ -49,7 +49,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
     case 404:
     case 422: {
       const { code, message } = parse(errorAnswer, answer).error;
-      // An earlier request with this key was sent. Only a look-up can determine its outcome.
+      // A request with this key was sent before. Only a look-up can determine the outcome of that request.
       if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with a different body.');
       return { kind: 'rejected', failure: sanitizedFailure({ code, message }) };
     }

@@ -22,7 +22,10 @@ export interface SandboxAccess {
   /** Base URL without a trailing slash. */
   readonly url: string;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Sends one request. @default callOnce: HTTP */
+  /**
+   * Sends one request.
+   * @default `callOnce`, over HTTP
+   */
   readonly send?: SendRequest;
   /**
    * Reads the access secret that is sent with each request.
@@ -37,8 +40,8 @@ export interface SandboxAccess {
 }
 
 /**
- * Patterns that find an object of the other mode in a body, by the expected mode. The patterns match neither inside a
- * string, where quotes are escaped, nor in metadata, whose values are strings.
+ * Patterns, keyed by the expected mode, that find an object of the other mode in a body. The patterns match neither
+ * inside a string, where quotes are escaped, nor in metadata, whose values are strings.
  */
 const MODES = { test: /"livemode"\s*:\s*true/, live: /"livemode"\s*:\s*false/ };
 

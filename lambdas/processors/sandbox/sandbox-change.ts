@@ -42,7 +42,7 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
     case 402:
     case 422: {
       const { code, message } = parse(errorAnswer, answer).error;
-      // An earlier request with this key was sent. Only a look-up can determine its outcome.
+      // A request with this key was sent before. Only a look-up can determine the outcome of that request.
       if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with a different body.');
       return { kind: 'refused', failure: sanitizedFailure({ code, message }) };
     }

@@ -10,7 +10,7 @@ import type { CreateCharge } from './sandbox-api.ts';
 import { createSandboxBooks, type SandboxAccess, sandboxCalls } from './sandbox-books.ts';
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 
-// A function connects client and books together, so it loads them in one file.
+// Every function that uses the client also uses the books, so this file exports both.
 export { createSandboxBooks } from './sandbox-books.ts';
 
 export interface SandboxClientOptions extends SandboxAccess {

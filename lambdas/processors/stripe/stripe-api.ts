@@ -10,8 +10,8 @@ import { mismatch, sanitizedFailure } from '../answers.ts';
 import { faultOfStatus, stripeTransport } from './stripe-transport.ts';
 
 /**
- * The API version that the package's types describe. An update of the package to a different API version does not
- * compile.
+ * The API version that the package's types describe. If the package is updated to a different API version, this line
+ * does not compile.
  */
 export const STRIPE_API_VERSION: Stripe.LatestApiVersion = '2026-10-28.endive';
 
@@ -30,7 +30,10 @@ export interface StripeOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Base URL without a trailing slash. @default https://api.stripe.com */
   readonly baseUrl?: string;
-  /** Sends one request. @default callOnce: HTTP */
+  /**
+   * Sends one request.
+   * @default `callOnce`, over HTTP
+   */
   readonly send?: SendRequest;
 }
 
@@ -103,7 +106,8 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /**
- * Reads the API key. A secret key or a restricted key names its mode (Stripe documentation, "API keys").
+ * Reads the API key. The text of a secret key or a restricted key contains the key's mode (Stripe documentation, "API
+ * keys").
  *
  * @throws RetryableError when the key cannot be read, or does not belong to this mode; nothing was sent
  */
@@ -134,7 +138,7 @@ function refusalIn(error: unknown, nowMs: number): StripeRefusal {
     throw new AmbiguousError('processor_conflict', 'Another request has locked this object at Stripe.');
   const retryAfter = error.headers?.['retry-after'] ?? null;
   if (error instanceof Stripe.errors.StripeRateLimitError) throw faultOfStatus(429, retryAfter, nowMs);
-  // An earlier request with this key was sent. Only a look-up can determine its outcome.
+  // A request with this key was sent before. Only a look-up can determine the outcome of that request.
   if (error instanceof Stripe.errors.StripeIdempotencyError)
     throw mismatch('The key was used with different parameters.');
   const refused = status === 402 || (REFUSALS.has(status) && rawType === 'invalid_request_error');

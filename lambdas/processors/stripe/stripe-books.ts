@@ -112,7 +112,7 @@ const MAX_PAGES_OF_A_SECOND = 20;
  *   answered |------|
  *   cursor         ^ this second, after this intent
  *
- * @param spareMs remaining time below which no further charge that needs a call is read. Milliseconds
+ * @param spareMs remaining time, in milliseconds, below which no further charge that needs a call is read
  */
 async function listCharges(
   call: CallStripe,
@@ -201,7 +201,7 @@ async function listedCharge(
 
 /**
  * Lists the intents of an interval, newest first.
- * @returns undefined if they do not fit on one page and the interval is longer than a second
+ * @returns undefined if the intents do not fit on one page and the interval is longer than a second
  * @throws as `refuseOtherPages`
  */
 async function intentsWithin(

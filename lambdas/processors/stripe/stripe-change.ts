@@ -24,9 +24,9 @@ const MAX_PAGES = 10;
 type FoundChange = ChangeOutcome | { readonly kind: 'absent' };
 
 /**
- * Sends a capture, a void or a refund once. Stripe also refuses a change that another client has already made, or that
- * an earlier request has made whose response was lost and whose key has expired. The intent is therefore read after a
- * refusal, and the change counts as refused only if the intent does not contain it.
+ * Sends a capture, a void or a refund once. Stripe also refuses a change that was already made, by another client or by
+ * an earlier request whose response was lost and whose key has expired. The intent is therefore read after a refusal,
+ * and the change counts as refused only if the intent does not contain the change.
  *
  * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key belongs to another
  * account or mode

@@ -42,8 +42,8 @@ export function outcomeOf(order: ChargeOrder, intent: StripeIntent): ChargeOutco
     case 'succeeded':
       return order.capture === 'manual' ? { kind: 'authorized', chargeId } : takenOf(intent);
     case 'canceled':
-      // The intent was accepted. If it has a charge and no error, it was also authorized. A callback reports the
-      // cancellation.
+      // The request was accepted. If the intent has a charge and no error, the hold was authorized and later canceled.
+      // A callback reports this cancellation.
       return order.capture === 'manual' && intent.latest_charge !== null && lastError === null
         ? { kind: 'authorized', chargeId }
         : { kind: 'pending', chargeId };

@@ -23,7 +23,7 @@ import { outcomeOf, stripeMetadata } from './stripe-charge.ts';
 import { intentObject } from './stripe-objects.ts';
 import { searchIntents } from './stripe-search.ts';
 
-// A function connects client and books together, so it loads them in one file.
+// Every function that uses the client also uses the books, so this file exports both.
 export { createStripeBooks } from './stripe-books.ts';
 
 export interface StripeClientOptions extends StripeOptions {
@@ -153,8 +153,8 @@ const accountObject = z.object({ id: z.string().min(1), object: z.literal('accou
 
 /**
  * Verifies that the API key belongs to the configured account (Stripe API reference, "Retrieve account"). With another
- * account's key, a search would find nothing and would falsely prove the absence of a charge. Both modes of an account
- * have the same id; the prefix of a key reveals the other mode before the key is used.
+ * account's key, a search would find nothing and would falsely prove the absence of a charge. An account has the same
+ * id in both modes; a key of the other mode is detected by its prefix before it is used.
  *
  * @throws RetryableError `processor_account_other` if the key belongs to another account, or the fault of the request
  */

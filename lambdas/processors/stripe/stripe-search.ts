@@ -3,12 +3,15 @@ import { type CallStripe, requireSuccess, type TimeLeft } from './stripe-api.ts'
 import { intentSearch } from './stripe-objects.ts';
 
 /**
- * Maximum number of results. Each id has one intent. More than one needs an operator, who does not need the exact
- * number.
+ * Maximum number of results. Each id has one intent. If a search finds more than one, an operator must act; the exact
+ * number is irrelevant.
  */
 const SEARCH_LIMIT = 10;
 
-/** Finds the ids of the intents whose metadata has exactly this value, newest first. Stripe's search ignores case. */
+/**
+ * Finds the ids of the intents whose metadata has exactly this value, newest first. Filters the results, because
+ * Stripe's search ignores case.
+ */
 export async function searchIntents(
   call: CallStripe,
   name: 'payment' | 'operation',

@@ -22,7 +22,7 @@ class RawBytes extends Stripe.CryptoProvider {
 
 const rawBytes = new RawBytes();
 
-/** Verifies signatures with the Stripe package. Importing it creates no client and sends no request. */
+/** Verifies signatures with the Stripe package. Importing the package creates no client and sends no request. */
 export const stripeSignature: SignatureScheme<'stripe'> = {
   name: 'stripe',
   verify: (callback, secrets, nowMs) => {

@@ -15,7 +15,10 @@ export interface StripeTransportOptions {
   /** The expected mode of every object in a response. */
   readonly mode: Mode;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Sends one request. @default callOnce: HTTP */
+  /**
+   * Sends one request.
+   * @default `callOnce`, over HTTP
+   */
   readonly send?: SendRequest;
 }
 

@@ -44,14 +44,14 @@ export interface InLedger {
 /**
  * Compares processor and Ledger for each currency. Each side's figure is computed from its own data only:
  *
- * - the processor's figure is the sum over the given charges, without the payment's own charge if its metadata now
- *   names another payment;
+ * - the processor's figure is the sum over the given charges, without the payment's own charge if the metadata of this
+ * charge now name another payment;
  * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are excluded, because
- *   the processor lists gross amounts. Corrections count, because operators use them to correct the Ledger's amounts.
+ * the processor lists gross amounts. Corrections count, because operators use them to correct the Ledger's amounts.
  *
  * If both figures agree, the charges are compared one by one. This finds two cases: a dispute and a stray charge that
- * are both missing in the Ledger can cancel each other out, and the metadata of a charge with money may also name
- * another payment. If the charges also agree, the fees are compared.
+ * the Ledger both lacks can cancel each other out, and the metadata of a charge with money may also name another
+ * payment. If the charges also agree, the fees are compared.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
   const legs = inLedger.transitions.flatMap(({ postings }) => clearingLegs(postings));
@@ -143,7 +143,7 @@ function compareFees(
 
 /**
  * Returns whether the chain records a different amount for the charge. Operators' corrections on `processor_clearing`
- * count only in the total.
+ * do not count here; they count only in the total.
  */
 function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
   if (state === undefined) return false;

@@ -63,7 +63,9 @@ export type ComparisonItem =
 
 /** The position of a run. The phases of a run follow in this order. */
 type Place =
-  /** Position in the order of outcomes, and the time range of each of the next charge lists, in seconds. */
+  /**
+   * Position in the order of outcomes, and the length of the time range of each of the next charge lists, in seconds.
+   */
   | { readonly phase: 'parts'; readonly from: OutcomePosition; readonly listSeconds: number }
   /** Position in the view, after the row `behind`. */
   | { readonly phase: 'open'; readonly behind?: string }
@@ -76,7 +78,8 @@ export const MINUTE_MS = 60_000;
  */
 const LIST_TIMEOUT_MS = 20_000;
 /**
- * Time after which no further page of a list is read, in milliseconds. It leaves half of the minute for the comparison.
+ * Time after which no further page of a list is read, in milliseconds. This limit leaves half of the job's minute for
+ * the comparison.
  */
 const LISTS_MS = 20_000;
 /** Number of lists that are read concurrently. Each covers one of several consecutive time ranges. */
@@ -178,7 +181,7 @@ async function partPage(
 interface ListTime {
   readonly fromSeconds: number;
   readonly untilSeconds: number;
-  /** Even if the list is not read to its end, it contains all charges before this time, in Unix seconds. */
+  /** Time, in Unix seconds, before which the list contains all charges, even if the list was not read to its end. */
   readonly atLeastToSeconds: number;
 }
 

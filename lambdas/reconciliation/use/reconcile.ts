@@ -51,7 +51,7 @@ const READ_TIMEOUT_MS = 5_000;
 /** The id of the hourly job, under which its mark is stored. It must never change. */
 const JOB_ID = 'reconcile-recent';
 /**
- * Minimum distance of the mark behind the present, in milliseconds. Outcomes are stamped by the writer's clock and must
+ * Minimum lag of the mark behind the current time, in milliseconds. Outcomes are stamped by the writer's clock and must
  * not appear at a position that the mark has already passed. The clocks of writer and worker may each be off by five
  * minutes.
  */
@@ -64,8 +64,9 @@ const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
  * Number of days that the daily run compares. A processor retries a callback for at most three days (Stripe
  * documentation, "Webhooks: Retry behavior"), and a week also covers a weekend without an operator. A refund or a
- * dispute can follow months later and counts as an outcome of its own day, however old the payment is. If its callback
- * is lost and its charge is older than the window, only a run for an earlier time finds it.
+ * dispute can follow months later and counts as an outcome of its own day, however old the payment is. If the callback
+ * of such a refund or dispute is lost and the charge is older than the window, only a run for an earlier time finds the
+ * refund or dispute.
  */
 const WHOLE_DAYS = 7;
 
@@ -144,7 +145,8 @@ const ONE_FAILED: JobCounts = { ...NOTHING, failed: 1 };
 
 /**
  * Compares one part.
- * @returns the counts of its payments; `isWhole` is false when a payment failed or was left for lack of time
+ * @returns the counts of its payments; `isWhole` is false when the comparison of a payment failed, or was skipped for
+ * lack of time
  */
 async function comparePart(
   tools: ReconcileTools,
@@ -205,7 +207,7 @@ function looksOf({
   ];
 }
 
-/** The newest outcome of a payment in a part, and the remaining time range of the run from that part on. */
+/** The newest outcome of a payment in one part, and the time range from that part to the end of the run. */
 interface InPart {
   readonly sequence: number;
   /** Time range in Unix milliseconds; the end is exclusive. */
@@ -213,7 +215,7 @@ interface InPart {
   readonly untilMs: number;
 }
 
-/** One comparison. It is dated by its start, because it may miss changes during the comparison. */
+/** One comparison. Its time is the time at which it started, because it may miss changes that occur while it runs. */
 class Look {
   readonly #tools: ReconcileTools;
   readonly #deadlineMs: number;
@@ -227,8 +229,8 @@ class Look {
 
   /**
    * Compares a payment that a listed charge names, or that has an outcome. If the payment's own charge agrees with the
-   * Ledger, nothing else is read: any other charge that names the payment is in the list for its own creation time and
-   * is compared there.
+   * Ledger, nothing else is read: any other charge that names the payment is compared in the part of the run that
+   * covers the creation time of that charge.
    *
    * @param listed the listed charges that name the payment
    */
@@ -335,7 +337,8 @@ class Look {
   }
 
   /**
-   * Compares a charge that names no payment, or a payment that does not exist. Each such charge is compared separately.
+   * Compares a charge that names either no payment or a payment that does not exist. Each such charge is compared
+   * separately.
    */
   async compareUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
     const about: ComparisonSubject = {

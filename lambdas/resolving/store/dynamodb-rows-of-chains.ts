@@ -56,7 +56,10 @@ interface Place {
   readonly table: ChainRowTable;
   readonly key: Item;
   readonly unchanged: readonly [name: string, value: unknown];
-  /** The attribute to remove. @default the whole row */
+  /**
+   * The attribute to remove.
+   * @default the whole row is removed
+   */
   readonly attribute?: string;
 }
 
@@ -145,7 +148,8 @@ function verdictOf({ pk, sk, id, paymentId, end }: AnyRow): RowOfChain | undefin
 
 /**
  * Parses an idempotency record.
- * @returns undefined for a record that was written without a transition, or with a transition that its id does not name
+ * @returns undefined for a record that was written without a transition, or with a transition that the record's id does
+ * not name
  */
 function recordOf({
   pk,

@@ -125,7 +125,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 }
 
-/** Returns the attribute that marks an undecidable entry, if its value changes. */
+/** Returns the attribute that marks an undecidable entry; an empty object if it does not change. */
 function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): Item {
   return undecidable === now ? {} : { undecidable: now };
 }

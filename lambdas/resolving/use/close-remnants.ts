@@ -37,7 +37,7 @@ export interface RowOfChain {
   readonly chainId: ChainId;
   /** The operation of a record or of an approval; absent for other rows. */
   readonly operationId?: OperationId;
-  /** The approval for which an operator's request waits. It was written instead of a transition. */
+  /** The approval for which an operator's request waits. The request wrote this approval instead of a transition. */
   readonly approvalId?: string;
   /** Time at which a record or a verdict was written, in Unix milliseconds. */
   readonly writtenAtMs?: number;

@@ -58,8 +58,8 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
 }
 
 /**
- * Handles one hold. If no run can end it, the hold raises an alarm and counts as failed, but only once. It stays in the
- * queue until a later run or an operator ends it.
+ * Handles one hold. A hold that no run can end raises one alarm and counts as failed one time. The hold stays in the
+ * queue until a later run or an operator ends the hold.
  */
 async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { paymentId: about, undecidable: isMarked = false } = hold;

@@ -5,8 +5,9 @@
 const AT_ONCE = 10;
 
 /**
- * Handles several items concurrently, in order. Items with the same name are handled one after the other, because
- * writes to one chain exclude each other. The promise resolves when all items are completed.
+ * Handles several items concurrently. Groups of items with the same name are started in order; the items of a group are
+ * handled one after the other, because writes to one chain exclude each other. The promise resolves when all items are
+ * completed.
  */
 export async function inParallelByName<Item>(
   items: readonly Item[],

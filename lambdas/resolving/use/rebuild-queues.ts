@@ -33,8 +33,8 @@ export type ImpliedRow =
 
 export interface ImpliedRows {
   /**
-   * Writes the row unless its key exists. If another payment holds the reference, that row is replaced only if its
-   * payment has ended: a restored copy can lack the row with which the newer payment took the reference.
+   * Writes the row unless its key exists. A reference row that another payment holds is replaced only if that payment
+   * has ended: a restored copy can lack the row with which the newer payment took the reference.
    *
    * @param isEnded returns whether a payment no longer holds its reference
    * @returns whether the row was missing

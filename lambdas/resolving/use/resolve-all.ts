@@ -22,8 +22,8 @@ export interface ResolveAllTools
 interface Sweep {
   readonly cause: Cause;
   /**
-   * Start of the run, in Unix milliseconds. The run handles the work that is due by this time, because earlier work can
-   * take more than a minute.
+   * Start of the run, in Unix milliseconds. The run handles only work that is due at its start, because the work of the
+   * preceding queues can take more than a minute.
    */
   readonly startedAtMs: number;
   /** The deadline of the run, in Unix milliseconds. */

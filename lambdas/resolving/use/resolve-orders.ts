@@ -47,8 +47,8 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
  * Drives orders that are not settled although their requests were answered: because of an unknown charge, a late e-mail
  * or an open reversal. Only transitions are appended; the stored response does not change.
  *
- * @param startedAtMs start of the run, in Unix milliseconds; only orders that are due by then are driven, because
- * earlier work can take more than a minute
+ * @param startedAtMs start of the run, in Unix milliseconds; only orders that are due at this time are driven, because
+ * the preceding work of the run can take more than a minute
  */
 export async function resolveOrders(
   tools: ResolveOrderTools & Pick<ResolveTools, 'deadlineMs'>,
@@ -72,9 +72,9 @@ export async function resolveOrders(
 }
 
 /**
- * Reports whether an order in review is no longer driven. A reopened order is driven as long as an order that has just
- * gone into review. After its payment has left review, an order is driven until the processor's books have been read,
- * because nothing would reopen it later.
+ * Reports whether an order in review is no longer driven. A reopened order is driven for the same time as an order that
+ * has just gone into review. An order whose payment has left review is driven until the processor's books have been
+ * read, because nothing would reopen the order later.
  */
 async function isReviewOver(
   { store }: ResolveOrderTools,

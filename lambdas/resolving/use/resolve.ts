@@ -74,8 +74,8 @@ const RUN_FOR_MS = 11_000;
 /** Maximum number of items that each part of a run reads. */
 const MAX_AT_ONCE = 1_000;
 /**
- * Delay of a claim that could not be finished, in milliseconds. The next run retries the claim after claims that became
- * due earlier.
+ * Delay before the retry of a claim that could not be finished, in milliseconds. The next run retries the claim after
+ * claims that became due earlier.
  */
 const CLAIM_RETRY_DELAY_MS = 60_000;
 
@@ -106,8 +106,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
 }
 
 /**
- * Reports a claim to operators once if its own request cannot finish it, because it would otherwise stay open forever.
- * Such a claim does not count as finished.
+ * Reports a claim to operators, one time only, if the claim's own request cannot finish the claim. Without the report,
+ * the claim would stay open forever. Such a claim does not count as finished.
  */
 export function resultOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
@@ -152,8 +152,8 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
  * makes the inquiries that wait for a payer, a bank or an operator. Only transitions are appended; the stored response
  * does not change.
  *
- * @param startedAtMs start of the run, in Unix milliseconds; only inquiries that are due by then are made, because
- * earlier work can take more than a minute
+ * @param startedAtMs start of the run, in Unix milliseconds; only inquiries that are due at this time are made, because
+ * the preceding work of the run can take more than a minute
  */
 export async function resolveInquiries(
   tools: ResolveTools,
@@ -259,7 +259,7 @@ async function inquireKnownCharge(
 
 /**
  * Reads a charge and records its state; the inquiry is finished when the charge, its refunds and its disputes have a
- * result. Money that the payment must not have becomes a stray charge, which is returned.
+ * result. Money beyond what the payment may hold is recorded as a stray charge and returned.
  */
 async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: PaymentChain): Promise<ItemResult> {
   const { operationId: chargeId, paymentId } = inquiry;
@@ -282,8 +282,8 @@ const BOOKS_LAG_MS = 2 * 60 * 60_000;
 
 /**
  * Records every charge of a payment, repeatedly until the processor's search is up to date. Used after an operator's
- * decision, and after an inquiry that recorded only a part of the facts. Money that the payment must not have becomes a
- * stray charge, which is returned.
+ * decision, and after an inquiry that recorded only a part of the facts. Money beyond what the payment may hold is
+ * recorded as a stray charge and returned.
  */
 async function inquireBooks(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResult> {
   const { operationId, paymentId, claimedAtMs } = inquiry;
@@ -296,7 +296,7 @@ async function inquireBooks(tools: ResolveTools, inquiry: Inquiry): Promise<Item
 }
 
 /**
- * Records every charge of a payment that its processor's books show.
+ * Records every charge that the processor's books contain for a payment.
  * @returns false when the processor is unavailable; the next inquiry then reads the books
  */
 async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Promise<boolean> {
@@ -467,7 +467,7 @@ async function processEntry<Entry extends object>(
 
 /**
  * Keeps an unfinished entry, and marks it if it waits for an operator. The alarm is raised once, before the mark is
- * set; the mark prevents further alarms. It is removed when a later inquiry can decide.
+ * set; the mark prevents further alarms. The mark is removed when a later inquiry can decide.
  */
 export async function marked(
   { alarm }: Pick<ResolveTools, 'alarm'>,

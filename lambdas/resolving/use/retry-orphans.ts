@@ -111,8 +111,9 @@ async function adopt(tools: RetryOrphansTools, orphan: OrphanedCallback): Promis
 }
 
 /**
- * Keeps an orphan in its queue. After a day, gives it up, even if every attempt failed with an error. The alarm is
- * raised first, so that a crash does not lose it. Another program's charge raises no alarm.
+ * Keeps an orphan in its queue for a day, and then gives the orphan up, even if every attempt failed with an error. The
+ * alarm is raised before the orphan is given up, so that a crash does not lose the alarm. Another program's charge
+ * raises no alarm.
  */
 async function keep(
   { clock, orphanStore, alarm }: RetryOrphansTools,

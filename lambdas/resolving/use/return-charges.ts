@@ -77,8 +77,8 @@ function nextStep(
     currency,
     change: amountMinor === 0 ? { kind: 'void' } : { kind: 'refund', amountMinor },
   });
-  // Since the charge was recorded, its metadata has changed to another payment. An operator must find out who owns the
-  // money.
+  // Since the charge was recorded, its metadata were changed to name another payment. An operator must find out who
+  // owns the money.
   if (isOfAnotherPayment(charge, paymentId)) return rest('undecidable');
   // Each entry has its own operation, because a voided hold can reappear.
   if (by === 'void' && charge.status === 'authorized')
@@ -91,8 +91,8 @@ function nextStep(
       (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
     );
     if (returns.filter(({ status }) => status === 'failed').length >= MAX_FAILED_RETURNS) return rest('undecidable');
-    // A pending return reduces the remaining amount, which then needs a separate return, even if both amounts are
-    // equal.
+    // A pending return reduces the remaining amount. The remainder needs a separate return, even if it equals the
+    // amount of the pending return.
     const refund = order(returns.length + 1, money.leftMinor, money.currency);
     // The books show less money than before, so their next state cannot be predicted.
     return maySend(refund, read) ? { do: 'send', order: refund } : rest('undecidable');

@@ -27,7 +27,7 @@ export interface AnswerTools extends RequestTools {
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 /**
- * Responds to a request with an idempotency key: with 400 if the key is missing, with 409 or 422, with the stored
+ * Responds to a request that needs an idempotency key: with 400 if the key is missing, with 409 or 422, with the stored
  * response, or with the handler's response. Faults result in 503 or 500.
  */
 export async function answerOnce<Write extends OwnWrite>(

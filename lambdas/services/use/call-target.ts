@@ -67,8 +67,8 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
   const target = targets[call.target];
   const job = target?.jobs[call.job];
   const miss = async (reason: string): Promise<Called> => {
-    // Written first: if the message cannot be sent, the current message is redelivered, and the run is recorded as
-    // missed again.
+    // The run is recorded before the message is sent: if the message cannot be sent, the current message is
+    // redelivered, and the run is recorded as missed again.
     if (!(await runs.note(noted(call, clock.nowMs(), { called: 'missed', reason })))) return 'asked_before';
     await calls.missed({ ...call, reason });
     return 'missed';

@@ -44,7 +44,10 @@ export interface Effect<Write extends OwnWrite = OwnWrite> {
   readonly operationId: string;
   /** `again`: an earlier attempt may have called other systems or written parts. */
   readonly attempt: 'first' | 'again';
-  /** Aborted as soon as another owner has taken over. Pass it to requests that take long: `fetch(url, { signal })`. */
+  /**
+   * Aborted as soon as another owner has taken over. Pass this signal to requests that take long: `fetch(url, { signal
+   * })`.
+   */
   readonly signal: AbortSignal;
   /**
    * Adds writes to the commit, at most 99. They are written in one transaction with the stored response, or not at all.
@@ -188,8 +191,8 @@ function checkNumber(writes: readonly OwnWrite[]): void {
 type LeasedRequest = Pick<ServiceRequest<OwnWrite>, 'operationId' | 'leaseSeconds'>;
 
 /**
- * Renews the lease while a handler runs, three times per lease. If a process was paused for longer and its work was
- * taken over, the next renewal fails.
+ * Renews the lease while a handler runs, three times per lease. If the process was paused for longer than a lease and
+ * its work was taken over, the next renewal fails.
  */
 class KeptLease {
   readonly #tools: RequestTools;

@@ -10,7 +10,9 @@ export interface TargetRoutesTools {
   /** Name of the target, which is part of the credential's audience. */
   readonly target: string;
   readonly url: string;
-  /** Signs with the secret of this target. With a shared secret, one target could sign calls to another one. */
+  /**
+   * Signs with the secret of this target. If targets shared a secret, one target could sign calls to another target.
+   */
   readonly sign: (claims: JobCredentialClaims) => Promise<string>;
   /** A transport that follows no redirects and sends requests only to allowed addresses. */
   readonly transport: WebhookTransport;

@@ -25,8 +25,8 @@ import type { Owner } from '../owners.ts';
 /** Maximum number of attempts while rivals change the same row. */
 const MAX_ATTEMPTS = 5;
 /**
- * Tolerance in microseconds. If a bucket's `fullAt` exceeds the end of its burst by more than this, the bucket was
- * written by a process with a wrong clock, or under a higher limit.
+ * Tolerance in microseconds. If a bucket's `fullAt` lies further in the future than a full refill takes plus this
+ * tolerance, the bucket was written by a process with a wrong clock, or under a higher limit.
  */
 const FAR_AHEAD_US = 10_000_000;
 
@@ -93,7 +93,7 @@ export class DynamoDbLimits implements BucketStore {
       const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
       // After a collision, one token is most likely still available.
       const plan = planOf(state, limit, attempt > 1 ? { ample: 1, scarce: 1 } : asked, times.nowMs);
-      // The cached state may be old, so a request is only refused after the row was read.
+      // The cached state may be old, so a request is refused only after the row was read.
       const isFresh = attempt > 0;
       if (plan.kind === 'refused' && isFresh) return { ...plan, limit, state };
       const step = plan.kind === 'refused' ? { ...ONE_TOKEN, latestUs: latestOf(limit, times.nowMs) } : plan;
@@ -172,7 +172,7 @@ export class DynamoDbLimits implements BucketStore {
     return undefined;
   }
 
-  /** Updates the row in a single attempt, because a request must not wait for its limit. */
+  /** Updates the row in a single attempt, because a request must not wait for the check of its rate limit. */
   async #update(
     update: Omit<UpdateCommandInput, 'TableName'>,
   ): Promise<{ readonly kind: 'applied' | 'refused'; readonly item: Readonly<Record<string, unknown>> }> {

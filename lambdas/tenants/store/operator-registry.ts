@@ -59,7 +59,7 @@ export function configuredOperators(
   return async (authorization) => (await loaded)(authorization);
 }
 
-/** Returns functions that identify operators, and the tenants on whose behalf they act. */
+/** Returns a function that identifies operators, and a function that checks whether a tenant exists. */
 export function operatorsForTenants(platform: Platform, registryTable: string) {
   const { documents, clock, entropy } = platform;
   return {

@@ -47,7 +47,7 @@ const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
 /** Number of stored characters of a key: enough to distinguish two keys, too few to use one. */
 const HINT_LENGTH = 4;
-/** Number of rows per page for the command line. With the maximum number of pages, it reads at most 100,000 rows. */
+/** Number of rows per page for the command line. The command line reads at most 1,000 pages, that is 100,000 rows. */
 const PAGE = 100;
 const MAX_PAGES = 1_000;
 /** Number of concurrent look-ups, each with two reads. */
@@ -87,7 +87,7 @@ export class UnknownTenantError extends Error {
 /**
  * Creates tenants, and creates, rolls and revokes API keys. Used by operators. Each change is written in one
  * transaction with its entry in the activity log. Of the deployed functions, only the operators' API may create and
- * change keys, and only those of tenants. The command line can also create operators' keys.
+ * change keys, and it may change only tenants' keys. The command line can also create operators' keys.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
@@ -174,7 +174,7 @@ export class TenantAdministration implements KeyAdministration {
 
   /**
    * Replaces a key.
-   * @returns the new secret key; undefined if no such valid key exists, or it was already replaced
+   * @returns the new secret key; undefined if no such valid key exists, or the key was already replaced
    */
   async rollKey(id: KeyId, overlapSeconds: number): Promise<string | undefined> {
     return (await this.makeSuccessor(id, overlapSeconds))?.key;
@@ -264,7 +264,7 @@ export class TenantAdministration implements KeyAdministration {
     return [this.#newRow({ ...keyRowKey(kindOf(row), id), ...row }), this.#newRow(place)];
   }
 
-  /** Builds the update of a key. It fails if the key is revoked or, for a replacement, already replaced. */
+  /** Builds the update of a key. The update fails if the key is revoked or, for a replacement, already replaced. */
   #update(
     key: StoredApiKey | StoredOperatorKey,
     fields: Readonly<Partial<Pick<StoredApiKey, 'expiresAtMs' | 'revokedAtMs' | 'rolledTo'>>>,

@@ -8,7 +8,7 @@ import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import type { IsTenant, Owner, Owners } from '../owners.ts';
 
 /**
- * The single partition of all owners. Its rows have about a hundred bytes and are written only when an API key is
+ * The single partition of all owners. Each row has about a hundred bytes and is written only when an API key is
  * created.
  */
 const OWNERS = RegistryRow.owners;
@@ -62,7 +62,10 @@ export function tenantRowKey(id: TenantId): Record<string, string> {
   return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
 }
 
-/** Returns a function that checks whether a tenant exists. It reads each existing tenant only once per process. */
+/**
+ * Returns a function that checks whether a tenant exists. The function reads each existing tenant only once per
+ * process.
+ */
 export function knownTenants(client: DynamoDBDocumentClient, TableName: string, pacing: Pacing): IsTenant {
   const known = new Set<TenantId>();
   return async (id) => {

@@ -47,7 +47,7 @@ export interface ViewList {
   readonly partitions: readonly string[];
   /**
    * True for partitions of the index `lists`, which is eventually consistent.
-   * @default partitions of the table
+   * @default the partitions belong to the table
    */
   readonly indexed?: true;
 }

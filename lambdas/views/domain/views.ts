@@ -26,9 +26,9 @@ import {
 import { type Counted, countedOf } from './volumes.ts';
 
 /**
- * A row of the Views. The same event always produces the same row. Rows of payments and events do not copy the object,
- * which lists read from the Ledger. A row is therefore smaller than a kilobyte, however large the payment is, and
- * contains no personal data.
+ * A row of the Views. The same event always produces the same row. Rows of payments and events do not contain the API
+ * object; the lists read the object from the Ledger. A row is therefore smaller than a kilobyte, however large the
+ * payment is, and contains no personal data.
  */
 export interface ViewRow extends ViewKey {
   /** Index partition that also contains the row. */
@@ -49,8 +49,8 @@ export interface EventViews {
   /** Rows that never change and are the same for every event of the payment. Written before the first head. */
   readonly ofReference: readonly ViewRow[];
   /**
-   * The current state of the payment or order after this event, and of the dispute that the event concerns. Each head
-   * replaces an earlier event's head, never a later one's.
+   * The current state of the payment or order after this event, and of the dispute that the event concerns. A head
+   * replaces the head of an earlier event, never the head of a later event.
    */
   readonly heads: readonly ViewRow[];
   /** Marks the event as projected. Written last, so if it exists, all rows above were written. */
@@ -214,7 +214,10 @@ export interface PostingRow {
  */
 export const IMPLICIT_ACCOUNT: Account = 'processor_clearing';
 
-/** Returns one row per account, and one row for the whole set of postings, so that no reader sees only some of them. */
+/**
+ * Returns one row per account, and one row for the whole set of postings, so that no reader sees only a part of the
+ * set.
+ */
 function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PaymentEvent): readonly ViewRow[] {
   if (postings.length === 0) return [];
   const paymentId = payment.id as PaymentId;

@@ -12,7 +12,7 @@ const SPELLED =
  */
 const CHECKSUM_BYTES = 6;
 
-/** Returns the id of an entry, which is also a page cursor. It is valid only for its owner. */
+/** Returns the id of an entry. The id is also a page cursor, and is valid only for the entry's owner. */
 export function entryId(digest: Pick<Digest, 'sha256'>, owner: BooksOwner, position: EntryPosition): string {
   const { occurredAtMs, paymentId, sequence, leg } = position;
   const place = `${occurredAtMs} ${paymentId} ${sequence} ${leg}`;

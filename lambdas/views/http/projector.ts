@@ -26,7 +26,7 @@ export interface ProjectorTools extends CloseDaysTools, ProjectTools {
  */
 export class Projector {
   readonly #tools: ProjectorTools;
-  /** Time, by owner, before which no day needs closing, in Unix milliseconds. */
+  /** For each owner, the time before which no day needs to be closed, in Unix milliseconds. */
   readonly #restsUntilMs = new Map<string, number>();
 
   constructor(tools: ProjectorTools) {

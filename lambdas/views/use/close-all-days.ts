@@ -15,7 +15,10 @@ const DAYS_AT_ONCE = 5;
  */
 const MAX_BATCHES = 400;
 
-/** Creates the job that closes the completed days of all tenants and modes, owner by owner. The job counts days. */
+/**
+ * Creates the job that closes the completed days of all tenants and modes, owner by owner. The counts of the job are
+ * numbers of days.
+ */
 export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
   return {
     page: async (cursor, limit) => {

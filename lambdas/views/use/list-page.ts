@@ -29,7 +29,7 @@ export interface Listed {
 /** Converts the rows of a list to objects. */
 export interface Shown {
   /**
-   * Returns whether a row of the list matches the filters; undefined when only the object shows it.
+   * Returns whether a row of the list matches the filters; undefined if only the loaded object can decide this.
    * @default every row matches
    */
   readonly matches?: (row: ViewRow) => boolean | undefined;
@@ -45,8 +45,9 @@ export const MAX_EXAMINED = 1_000;
 /** Number of rows per read after the first read did not fill the page. */
 const CHUNK = 250;
 /**
- * Maximum number of objects that a page loads beyond its limit, because they do not match. Each costs up to four calls,
- * and a page with the default limit costs at most 60 (test/http/list-calls.test.ts).
+ * Maximum number of objects that a page loads beyond its limit, to replace objects that do not match. Each of these
+ * objects costs up to four calls, and a page with the default limit costs at most 60 calls
+ * (test/http/list-calls.test.ts).
  */
 const SPARE_OBJECTS = 3;
 
@@ -78,7 +79,7 @@ export async function shownPage(
     ...(next === undefined ? {} : { next: idOf(next.sort) }),
   });
   for (let examined = 0; examined < MAX_EXAMINED; ) {
-    // With a filter, one extra row is read. If all rows match, it shows whether more rows follow.
+    // With a filter, one extra row is read. If all rows match, the extra row shows whether more rows follow.
     const first = page.limit + (matches === undefined ? 0 : 1);
     const limit = at === undefined ? first : Math.min(CHUNK, MAX_EXAMINED - examined);
     const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
@@ -116,11 +117,11 @@ export async function shownPage(
 
 interface JudgedRow {
   readonly row: ViewRow;
-  /** Undefined when only the object shows it. */
+  /** Undefined if only the loaded object can decide this. */
   readonly isMatch: boolean | undefined;
 }
 
-/** Judges rows in order, as long as the objects of all that may match can be loaded. */
+/** Judges rows in order. Stops when more rows may match than objects can be loaded. */
 function judgedRows(rows: readonly ViewRow[], matches: Shown['matches'], loads: number): readonly JudgedRow[] {
   const judged: JudgedRow[] = [];
   let candidates = 0;

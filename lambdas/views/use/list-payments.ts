@@ -71,7 +71,7 @@ export async function listPayments(
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
-  /** Returns whether a head matches. Heads that older code wrote do not show their currency. */
+  /** Returns whether a head matches. Heads that older code wrote do not contain their currency. */
   const isMatch = (head: ViewRow): boolean | undefined => {
     const body = JSON.parse(head.body) as HeadBody;
     const { amountMinor: amount } = body;
@@ -87,7 +87,7 @@ export async function listPayments(
   const show = async (row: ViewRow): Promise<ViewRow | undefined> => {
     const head = isLookUp ? await headOf(row) : row;
     const found = head === undefined || isMatch(head) === false ? undefined : await shown(transitions, head);
-    // Details may be erased, and a reference may have several addresses.
+    // Details may be erased, and payments with one reference may have different addresses.
     if (found === undefined || (email !== undefined && !hasEmail(found, email))) return undefined;
     return currency === undefined || currencyOf(found) === currency ? found : undefined;
   };
@@ -106,7 +106,7 @@ export async function listPayments(
       amountToMinor !== undefined ||
       currency !== undefined ||
       (email !== undefined && (reference ?? chargeId) !== undefined);
-    // The rows of a look-up do not show what the head shows.
+    // The rows of a look-up do not contain the fields of a head.
     const matches = isLookUp ? () => undefined : isMatch;
     return shownPage(from, list, { ...page, ...cursors }, isFiltered ? { matches, show } : { show });
   });

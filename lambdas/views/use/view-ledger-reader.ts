@@ -27,7 +27,10 @@ const MAX_PAGES = 250;
  * arbitrarily long.
  */
 const MAX_PAGES_OF_CURRENCY = 11;
-/** Number of rows in a page after the first: for each partition, about half of the megabyte that a query returns. */
+/**
+ * Number of rows in each page after the first page. For each partition, these rows take about half of the megabyte that
+ * a query returns.
+ */
 const MIN_PAGE = 2_000;
 
 /**

@@ -1,14 +1,14 @@
 import type { OperationId } from '../../kernel/ids.ts';
 
 /**
- * Latest keyed requests that changed an object, stored in the object's row. They identify a late retry even after the
- * record of its request has expired, so that the retry has no second effect.
+ * Latest keyed requests that changed an object, stored in the object's row. These entries identify a late retry even
+ * after the record of the retried request has expired, so that the retry has no second effect.
  */
 export type KeyedCalls = readonly string[];
 
 /**
- * Number of requests kept per object. Retries arrive within seconds of their request. A retry is not recognized only if
- * it arrives weeks later and after this many further requests.
+ * Number of requests kept per object. Retries arrive within seconds of their request. Only a retry that arrives weeks
+ * later, and after this many further requests, is not recognized.
  */
 const CALLS_KEPT = 8;
 /** Number of characters stored of an operation id (80 bits). */

@@ -132,7 +132,7 @@ export function placedInLane(delivery: Delivery): Delivery {
 export const SLOW_MS = 5_000;
 
 /**
- * Number of attempts of one owner in flight in one execution at which the owner counts as crowding: half of a batch. An
+ * An owner counts as crowding if this many of the owner's attempts are in flight in one execution: half of a batch. An
  * endpoint is then isolated after only {@link CROWDED_MS}. A scenario in `test/world/simulator/flood.test.ts` depends
  * on this number.
  */
@@ -233,9 +233,9 @@ export function withRequestedAttempt(delivery: Delivery, nowMs: number): Deliver
 }
 
 /**
- * Requests an attempt like {@link withRequestedAttempt}, but restarts the whole schedule, so that a replayed event is not lost by
- * one failed attempt. A running attempt that is the last of the schedule does not satisfy the request: the schedule
- * begins when its lease ends, and its result is not recorded.
+ * Requests an attempt like {@link withRequestedAttempt}, but restarts the whole schedule, so that a replayed event is
+ * not lost by one failed attempt. If the running attempt is the last of the schedule, it does not satisfy the request:
+ * the new schedule begins when the lease of the running attempt ends, and the result of that attempt is not recorded.
  */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const isRunning = delivery.running === true && !isDue(delivery, nowMs);

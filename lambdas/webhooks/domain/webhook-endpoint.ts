@@ -84,11 +84,11 @@ export interface EndpointList extends WebhookOwner {
  * `test/webhooks/webhook-lanes.test.ts` depends on this.
  */
 export interface SlowAttempts {
-  /** Time of the first slow attempt within {@link CALL_MS}, in Unix milliseconds. */
+  /** Time of the first slow attempt of the current period of {@link CALL_MS}, in Unix milliseconds. */
   readonly sinceMs: number;
   /**
-   * Time of the latest slow attempt within {@link CALL_MS} of another slow attempt, in Unix milliseconds. Together, the
-   * two block senders.
+   * Time of the latest slow attempt within {@link CALL_MS} after another slow attempt, in Unix milliseconds. The two
+   * attempts together block senders.
    */
   readonly blockedAtMs?: number;
   /** Time until which all deliveries of the tenant go to lanes, in Unix milliseconds. */

@@ -3,8 +3,9 @@ import { dueFrom } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
 /**
- * Queue for deliveries of one endpoint that would delay other endpoints: deliveries of a slow endpoint, a range replay
- * or a backlog. One execution at a time processes the lane, so that it occupies a bounded share of the senders.
+ * Queue for those deliveries of one endpoint that would delay other endpoints: deliveries of a slow endpoint, a range
+ * replay or a backlog. Only one execution at a time processes the lane, so the lane occupies a bounded share of the
+ * senders.
  */
 export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
@@ -24,8 +25,8 @@ export interface WebhookLane extends WebhookOwner {
   /** Time at which the sweep queues the lane, in Unix milliseconds. Set together with `dueAtMs`. */
   readonly sweepAtMs?: number;
   /**
-   * Time at which a rival may take over the run, in Unix milliseconds. It is also the run's fencing token. Set while a
-   * run works.
+   * Time at which a rival may take over the run, in Unix milliseconds. This time is also the run's fencing token. Set
+   * only while a run is in progress.
    */
   readonly leaseExpiresAtMs?: number;
 }
@@ -41,22 +42,25 @@ export const LANE_WIDTH = 10;
 export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
 /** Lease of a run, in milliseconds. Must exceed the function timeout. */
 const LANE_LEASE_MS = 60_000;
-/** Waits after runs that hung, in milliseconds. None exceeds the longest delay of an SQS message. */
+/** Waits after consecutive runs that hung, in milliseconds. No wait exceeds the longest delay of an SQS message. */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 /**
  * The wait, in milliseconds, after a run that achieved nothing, because rivals had claimed its deliveries or the store
  * failed.
  */
 const IDLE_WAIT_MS = 5_000;
-/** Time before the next run, in milliseconds, within which new deliveries are not announced individually. */
+/** If the next run is due within this time, in milliseconds, new deliveries are not announced individually. */
 const LOOK_MS = 60_000;
 /**
- * Lifetime of a lane without deliveries, in milliseconds. A writer reads that the endpoint is slow, or announces
- * deliveries, before it writes the deliveries. The lifetime must exceed the time between these two steps.
+ * Lifetime of a lane without deliveries, in milliseconds. A writer first reads that the endpoint is slow, or announces
+ * deliveries, and then writes the deliveries. The lifetime must exceed the time until that write.
  */
 const LINGER_MS = 10 * 60_000;
 
-/** Returns the lane after an announcement of deliveries. After runs that hung, the next run is not brought forward. */
+/**
+ * Returns the lane after an announcement of deliveries. After runs that hung, the announcement does not bring the next
+ * run forward.
+ */
 export function withAnnouncement(
   was: WebhookLane | undefined,
   { tenantId, mode }: WebhookOwner,

@@ -83,7 +83,7 @@ const postEndpoint = keyed({
       'From now on each event of these types is posted to the URL at least once, signed as Standard Webhooks specifies. Every ' +
       'attempt at an event has the same `webhook-id` header.',
     key: ['endpoint', 'no second endpoint is ever made'],
-    // A request with an expired key counts as new.
+    // A request with an expired key is processed as new.
     expires: false,
     located: true,
     requests: {
@@ -372,7 +372,7 @@ async function replay(call: KeyedCall<WebhookApiTools, typeof replayBody>): Prom
   return handled(call, outcome);
 }
 
-/** Builds the use cases' form of the request, and the scope of its key. */
+/** Returns the request in the use cases' format, and the scope of its idempotency key. */
 function requested(call: Call & Pick<KeyedCall<WebhookApiTools>, 'key' | 'fingerprint'>) {
   const { request, caller, tools, key, fingerprint } = call;
   const scope: KeyScope = { ...ownKey(caller, key), method: request.method, path: `/${request.path.join('/')}` };

@@ -18,9 +18,9 @@ import type { WebhookReplay } from '../domain/webhook-replay.ts';
 import type { DueWebhook, MovedWebhook, WebhookTask } from '../use/webhooks.ts';
 
 /**
- * Number of partitions of an endpoint's deliveries, and of the due queue. A delivery costs three write units in its
- * partition (created, claimed, finished) and two in the queue, so an endpoint with a thousand deliveries per second
- * uses less than half of the capacity of its partitions.
+ * Number of partitions for the deliveries of one endpoint, and number of partitions of the due queue. A delivery costs
+ * three write units in its partition (created, claimed, finished) and two in the queue, so an endpoint with a thousand
+ * deliveries per second uses less than half of the capacity of its partitions.
  */
 export const WEBHOOK_SHARDS = 8;
 
@@ -141,7 +141,7 @@ export function parseBook(item: Item): EndpointList {
   return bookItem.parse(item);
 }
 
-/** Returns the partition of a shard of deliveries, which sorts them by the time of their events. */
+/** Returns the partition of a shard of deliveries. The partition sorts its deliveries by the time of their events. */
 export function deliveriesPartition(endpointId: string, shard: number): string {
   return `${RegistryRow.webhookDelivery}${endpointId}#${shard}`;
 }

@@ -20,8 +20,8 @@ export function configuredTasks({ sqs }: Queues, urls: QueueUrls): WebhookTasks 
 }
 
 /**
- * Creates queues that send one message per request, so that no batch fails in part. The sweep enqueues lost tasks
- * again.
+ * Creates task queues that send one message per request, because a request with several messages can fail in part. The
+ * sweep enqueues lost tasks again.
  */
 function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: QueueUrls): WebhookTasks {
   return {

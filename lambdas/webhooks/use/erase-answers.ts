@@ -41,7 +41,8 @@ export async function eraseAnswers(
 }
 
 /**
- * Returns the ids of deleted endpoints, whose deliveries still exist. The activity log names every deleted endpoint.
+ * Returns the ids of the deleted endpoints from the activity log, which lists every deleted endpoint. Deliveries of a
+ * deleted endpoint still exist.
  */
 async function deletedEndpoints(
   { activity }: Pick<EraseAnswersTools, 'activity'>,

@@ -100,8 +100,8 @@ export interface ReplayTools {
 }
 
 /**
- * Number of events on one page. Each delivery takes up to three writes with its due rows, and a transaction is limited
- * to 100 writes (DynamoDB, "TransactWriteItems").
+ * Number of events on one page. A delivery takes up to three writes, including the writes of its due rows, and a
+ * transaction is limited to 100 writes (DynamoDB, "TransactWriteItems").
  */
 const EVENTS_PER_PAGE = 25;
 

@@ -89,18 +89,20 @@ export type SendOutcome =
   /** The last scheduled attempt failed, or the endpoint responded with 410. The endpoint was disabled. */
   | 'disabled';
 
-/** Time between the moment when a request counts as slow and the record of its attempt, in seconds. */
+/**
+ * Time from the moment when a request is classified as slow until the result of its attempt is recorded, in seconds.
+ */
 const AFTER_CALL_SECONDS = 6;
 
 /**
- * Number of deliveries that are checked for a success before the endpoint is disabled: this many of the latest
- * deliveries, and as many from each time in {@link LOOKED_AT_SINCE}.
+ * Before an endpoint is disabled, this many of its latest deliveries, and as many from each time in {@link
+ * LOOKED_AT_SINCE}, are checked for a success.
  */
 const LOOKED_AT = 100;
 /**
  * Times from which deliveries are checked in addition to the latest ones, because the latest deliveries of a busy
  * endpoint may all belong to one outage. Each time is a fraction of the schedule's duration, counted back from now. The
- * first is a whole schedule ago, before any shorter outage.
+ * first time is a whole schedule ago, so it precedes any outage that is shorter than the schedule.
  */
 const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64, 1 / 256] as const;
 
@@ -183,8 +185,8 @@ async function claim(
 }
 
 /**
- * Moves a delivery to its endpoint's lane. A slow endpoint has a lane already. The lane of any other endpoint is
- * created with its first delivery.
+ * Moves a delivery to its endpoint's lane. A slow endpoint already has a lane. For any other endpoint, the first
+ * delivery that moves creates the lane.
  */
 async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: WebhookEndpoint): Promise<void> {
   if (delivery.apart === true) return;
@@ -316,8 +318,8 @@ function outcomeOf(
 
 /**
  * Marks the endpoint as slow, so that its next deliveries go to its lane. The mark is not part of the attempt's
- * transaction: many attempts can be slow at the same time, and the first mark is enough. The lane is woken first, so
- * that it outlives every process that reads the endpoint as slow.
+ * transaction: many attempts can be slow at the same time, and the first mark is enough. The lane is woken before the
+ * endpoint is marked, so that the lane outlives every process that reads the mark.
  *
  * @param call describes an attempt in flight: whether it blocks a shared sender, and the delay of the lane's first run
  * @returns false when the endpoint could not be marked; the next slow attempt tries again

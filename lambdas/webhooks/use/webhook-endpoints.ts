@@ -43,7 +43,7 @@ export interface CreateEndpoint extends KeyedRequest, Wishes {
 
 type UrlRefused = { readonly kind: 'url_refused'; readonly reason: string };
 export type NotFound = { readonly kind: 'not_found' };
-/** The record has expired, and the object shows that the request had its effect. */
+/** The record of the request has expired, but the object proves that the request took effect. */
 export type KeyExpired = { readonly kind: 'key_expired' };
 
 /** The reason why no endpoint is created, in order of precedence. */
@@ -211,8 +211,8 @@ export async function updateEndpoint(
 }
 
 /**
- * Minimum isolation of a slow endpoint, in milliseconds, so that its tenant's requests cannot return it to the shared
- * senders too early.
+ * Minimum isolation of a slow endpoint, in milliseconds, so that requests of the tenant cannot return the endpoint to
+ * the shared senders too early.
  */
 const MIN_ISOLATION_MS = 15 * 60_000;
 

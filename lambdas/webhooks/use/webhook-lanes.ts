@@ -97,8 +97,9 @@ async function workAt(
 }
 
 /**
- * Postpones a delivery after a failure of Payonce, so that later deliveries have their turn. Unless the failure may be
- * transient, queues a separate message for the delivery, which becomes a dead letter when it fails again.
+ * Postpones a delivery after a failure of Payonce, so that later deliveries have their turn. If the failure cannot be
+ * transient, also queues a separate message for the delivery. The message becomes a dead letter when the delivery fails
+ * again.
  */
 async function setBack(
   tools: LaneTools,

@@ -51,7 +51,7 @@ export interface WebhookStore {
    * exist.
    */
   park(endpointId: string, deliveryId: string): Promise<void>;
-  /** Lists deliveries, newest event first, unless the page says otherwise. */
+  /** Lists deliveries, newest event first, or oldest event first if `page.oldestFirst` is set. */
   listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]>;
   readReplay(replayId: string): Promise<WebhookReplay | undefined>;
   readLane(endpointId: string): Promise<WebhookLane | undefined>;
@@ -97,7 +97,8 @@ export interface DueWebhooks {
   /**
    * Moves a row to another time, or into the lane of its endpoint.
    *
-   * @returns undefined when the row no longer has this time, because a rival has moved the row or its work is done
+   * @returns undefined when the row no longer has the time of `due`, because a rival has moved the row or the row's
+   * work is done
    */
   move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<MovedWebhook | undefined>;
 }
@@ -160,7 +161,7 @@ export interface WebhookSecrets {
   ): string;
 }
 
-/** Returns an event as the API shows it, as JSON. @returns undefined when the Ledger has no such event */
+/** Returns an event as JSON, in the form that the API returns. @returns undefined when the Ledger has no such event */
 export type EventBodies = (eventId: string) => Promise<string | undefined>;
 
 /** Reads one page of an owner's events in a time range. */
