@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { writePages } from './pages.ts';
+import { processorProtocol } from './processor-protocol.ts';
 
 const FOLDER = new URL('../../generated/', import.meta.url);
 const EXAMPLES = new URL('api-examples.json', FOLDER);
@@ -14,6 +15,7 @@ new Command('npm run generate')
   .parse();
 mkdirSync(FOLDER, { recursive: true });
 writePages(new URL('docs/', FOLDER));
+writeFileSync(new URL('processor-protocol.json', FOLDER), processorProtocol());
 // Capturing the examples loads the API documents, which import this file, so the file must exist.
 if (!existsSync(EXAMPLES)) writeFileSync(EXAMPLES, '{ "operations": {}, "problems": {} }\n');
 const { captureExamples } = await import('../../test/api-docs/capture-examples.ts');

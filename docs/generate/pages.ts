@@ -3,11 +3,13 @@ import { metricsPage } from './metrics.ts';
 import { retentionPage } from './retention.ts';
 import { scenariosPage } from './scenarios.ts';
 import { settingsPage } from './settings.ts';
+import { stateTablesPage } from './state-machine.ts';
 import { thirdPartyPage } from './third-party.ts';
 
 /** Pages of `generated/docs/` (not in git): tables that follow from the code alone. They need no synth. */
 export const PAGES: readonly (readonly [file: string, text: () => string])[] = [
   ['settings.md', settingsPage],
+  ['state-tables.md', stateTablesPage],
   ['metrics.md', metricsPage],
   ['retention.md', retentionPage],
   ['scenarios.md', scenariosPage],

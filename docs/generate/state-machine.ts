@@ -11,7 +11,35 @@ import {
 } from '../../lambdas/payments/domain/state-tables.ts';
 
 /** Generated sections of docs/reference/state-machine.md, by the name in their markers. */
-const SECTIONS: Readonly<Record<string, () => string>> = { diagram, charges, refunds, disputes, bookings };
+const SECTIONS: Readonly<Record<string, () => string>> = { diagram };
+
+/** Returns the page of state tables and example postings. */
+export function stateTablesPage(): string {
+  return `# State tables
+
+The tables of [the states of a payment](../../docs/reference/state-machine.md), from the code that decides.
+
+## Charges
+
+${charges()}
+
+## Refunds
+
+\`none\` is a refund that is not known yet.
+
+${refunds()}
+
+## Disputes
+
+${disputes()}
+
+## Postings
+
+For a payment of 1000 with a fee of 59, in minor units:
+
+${bookings()}
+`;
+}
 
 /**
  * Returns the document with its sections regenerated. All other text remains.

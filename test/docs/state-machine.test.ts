@@ -1,19 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { fill } from '../../docs/generate/state-machine.ts';
+import { fill, stateTablesPage } from '../../docs/generate/state-machine.ts';
 import { PAYMENT_STATUSES } from '../../lambdas/payments/domain/payment.ts';
 import { ACCOUNTS } from '../../lambdas/payments/domain/posting.ts';
 import { type Cell, CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payments/domain/state-tables.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/reference/state-machine.md', import.meta.url), 'utf8');
+const TABLES = stateTablesPage();
 
 /** Returns the table rows of a generated section as cells, with the fact repeated in each row. */
 function rowsOf(part: string): readonly (readonly [stated: string, known: string, what: string])[] {
-  const [, text = ''] = new RegExp(`made from the code: ${part} -->\n([^]*?)<!-- end`).exec(DOCUMENT) ?? [];
+  const [, text = ''] = new RegExp(`## ${part}\n([^]*?)\n\n(?:##|$)`).exec(`${TABLES}\n\n`) ?? [];
   let stated = '';
   return text
-    .trim()
     .split('\n')
+    .filter((line) => line.startsWith('|'))
     .slice(2)
     .map((line) => {
       const [, first = '', known = '', what = ''] = line.split('|').map((cell) => cell.trim());
@@ -24,15 +25,15 @@ function rowsOf(part: string): readonly (readonly [stated: string, known: string
 
 const quoted = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
 
-describe('docs/reference/state-machine.md', () => {
-  test('is current (to update it: npm run docs:tables)', () => {
-    expect(DOCUMENT).toBe(fill(DOCUMENT));
-  });
+test('docs/reference/state-machine.md is current (to update it: npm run docs:tables)', () => {
+  expect(DOCUMENT).toBe(fill(DOCUMENT));
+});
 
+describe('the page of state tables', () => {
   test.each<[string, Readonly<Record<string, Readonly<Record<string, Cell>>>>, readonly string[]]>([
-    ['charges', CHARGE_TABLE, PAYMENT_STATUSES],
-    ['refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed', 'given_up']],
-    ['disputes', DISPUTE_TABLE, ['none', 'open', 'won', 'lost']],
+    ['Charges', CHARGE_TABLE, PAYMENT_STATUSES],
+    ['Refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed', 'given_up']],
+    ['Disputes', DISPUTE_TABLE, ['none', 'open', 'won', 'lost']],
   ])('lists each effect on %s, in each state once', (part, table, states) => {
     const stated = rowsOf(part).flatMap(([fact, known]) =>
       (known === 'any state' ? states : quoted(known)).map((state) => `${quoted(fact)[0]} in ${state}`),
@@ -47,7 +48,7 @@ describe('docs/reference/state-machine.md', () => {
   });
 
   test('describes the effect of each fact in words', () => {
-    const settled = rowsOf('charges').filter(([fact]) => fact.startsWith('`succeeded`'));
+    const settled = rowsOf('Charges').filter(([fact]) => fact.startsWith('`succeeded`'));
     expect(settled).toEqual([
       [
         '`succeeded`: the money was captured',
@@ -60,8 +61,8 @@ describe('docs/reference/state-machine.md', () => {
   });
 
   test('shows balanced example postings for every account', () => {
-    for (const account of ACCOUNTS) expect(DOCUMENT).toContain(`| \`${account}\` |`);
-    const lines = DOCUMENT.split('\n').filter((line) => /\| (?:debit|credit) \d/.test(line));
+    for (const account of ACCOUNTS) expect(TABLES).toContain(`| \`${account}\` |`);
+    const lines = TABLES.split('\n').filter((line) => /\| (?:debit|credit) \d/.test(line));
     expect(lines.length).toBeGreaterThan(10);
     for (const line of lines) {
       const sum = [...line.matchAll(/(debit|credit) (\d+)/g)].reduce(
@@ -74,19 +75,19 @@ describe('docs/reference/state-machine.md', () => {
 });
 
 describe('a document', () => {
-  const markers = /<!-- made from the code: disputes -->[^]*?<!-- end: disputes -->\n/;
+  const markers = /<!-- made from the code: diagram -->[^]*?<!-- end: diagram -->\n/;
 
   test('is rejected without a marked place for a generated section, and the error names the section', () => {
-    expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "disputes" must have one place');
+    expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "diagram" must have one place');
   });
 
   test('is rejected with two marked places for one section', () => {
     const [place = ''] = markers.exec(DOCUMENT) ?? [];
-    expect(() => fill(DOCUMENT + place)).toThrow('the part "disputes" must have one place');
+    expect(() => fill(DOCUMENT + place)).toThrow('the part "diagram" must have one place');
   });
 
   test('keeps the text around the sections', () => {
-    const stale = DOCUMENT.replace(/\| `won` \|.*\n/, '').replace('# States of a payment', '# Another title');
+    const stale = DOCUMENT.replace(/ {2}processing --> .*\n/, '').replace('# States of a payment', '# Another title');
     expect(fill(stale)).toBe(DOCUMENT.replace('# States of a payment', '# Another title'));
   });
 });
