@@ -1,6 +1,6 @@
 import { FILE_DAYS } from '../../lambdas/exports/contract.ts';
 import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
-import { RETENTION_HOURS } from '../../lambdas/kernel/contract/retention.ts';
+import { QUEUE_DAYS, REDELIVERED_HOURS, RETENTION_HOURS } from '../../lambdas/kernel/contract/retention.ts';
 import { RECORD_RETENTION_DAYS } from '../../lambdas/once/domain/idempotency.ts';
 import type { PaymentNotes } from '../../lambdas/payments/domain/payment.ts';
 import { ARCHIVE_PARKED } from '../../lib/archive.ts';
@@ -145,8 +145,8 @@ ${COPIES.map(({ where, holds, days }) => `| ${where} | ${holds} | ${days} |`).jo
 ## Records of requests and events
 
 The setting \`retention\` sets the hours of each scope (\`-c payonce:retention='{"payments":336}'\`). A record is kept for up to a tenth longer, so that records made
-together do not expire together. \`events\` must be longer than the time in which an event can be redelivered: 14 days in the archive or the Ledger, and then 14 days in a queue. A shorter
-setting stops the synthesis.
+together do not expire together. A change applies to new records. Choose \`payments\` longer than your clients retry. \`events\` is at least ${REDELIVERED_HOURS}, the time in which an event can be redelivered: ${REPLAY_HORIZON_DAYS} days in the archive or the Ledger, and then
+${QUEUE_DAYS} days in a queue. A shorter setting stops the synthesis.
 
 | scope | records of | default in hours | after it |
 |---|---|---|---|

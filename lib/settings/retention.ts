@@ -10,8 +10,9 @@ import { objectOf, PREFIX, type Rule } from './rules.ts';
 export interface RetentionSettings {
   /**
    * Retention of the records of completed operations: a JSON object that maps scopes to hours, 1 to 8760. `payments`
-   * covers payments, changes and orders over HTTP. `events` covers everything that a queue delivers. `default` and all
-   * other names are scopes of your own services.
+   * covers payments, changes of payments, and orders, over HTTP or by an event. `events`, at least 672, covers events,
+   * callbacks and all other requests. `default` and all other names are scopes of your own services. A change applies
+   * to new records.
    * @default payments 168, events 720, default 24
    */
   readonly retention?: Retention;

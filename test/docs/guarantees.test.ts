@@ -45,6 +45,14 @@ describe('docs/proof/guarantees.md', () => {
   });
 });
 
+test('the README names only guarantees of docs/proof/guarantees.md', () => {
+  const [, table = ''] = /^## Guarantees\n\n((?:\|.*\n)+)/m.exec(read('README.md')) ?? [];
+  const named = [...table.matchAll(/^\| ([a-z ]+) \|/gm)].map(([, name = '']) => name);
+  expect(named).toHaveLength(9);
+  const known = new Set(rowsOf('docs/proof/guarantees.md', 'files').map(({ name }) => name));
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
+
 describe('docs/proof/controls.md', () => {
   const rows = rowsOf('docs/proof/controls.md', 'test');
 
