@@ -10,7 +10,7 @@ import { naiveReceiver } from './naive-callback.ts';
 const inMemory = () => new CallbackWorld({}, paymentRequest('callback-history', { source: 'tok_async' }));
 
 describe('a callback, its redelivery and a rival delivery', () => {
-  test('have one effect with every single fault at every call, and with every pair of faults at any two calls', async () => {
+  test('together have one effect despite any single fault at any call, and despite any two faults at any two calls', async () => {
     const { histories, findings } = await surveyFaults(callbackStory(inMemory, engineReceiver), {
       faults: 2,
       races: RACES,
@@ -31,7 +31,7 @@ describe('a handler that reads and then writes without a condition', () => {
     expect(await world.violations([])).toContain('I2: 2 sets of postings');
   });
 
-  test('violates the invariants in the same histories', async () => {
+  test('violates invariant I2 in histories that the engine passes', async () => {
     const until = 'I2: 2 sets of postings';
     const { findings } = await surveyFaults(callbackStory(inMemory, naiveReceiver), { faults: 1, races: RACES, until });
     expect(findings.flatMap(({ violations }) => violations)).toContain(until);

@@ -38,7 +38,7 @@ describe('a callback, its redelivery and a rival delivery on the DynamoDB API', 
     expect(found.histories).toBeGreaterThan(whole(200, { slice: 10 }));
   });
 
-  // The memory-store test runs every pair with every rival.
+  // Without a rival: the in-memory test runs every pair with every rival.
   test('have one effect despite two faults at any two calls', async () => {
     const found = await surveyFaults(callbackStory(worlds('port'), engineReceiver), {
       faults: 2,

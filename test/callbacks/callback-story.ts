@@ -15,7 +15,8 @@ import { World, type WorldOptions } from '../world/world.ts';
 export type CallbackReceiver = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
 
 /**
- * A world with one payment whose charge has succeeded. The processor redelivers its callback until it is acknowledged.
+ * A world with one payment whose charge has succeeded. The processor redelivers the callback of the charge until the
+ * callback is acknowledged.
  */
 export class CallbackWorld extends World {
   readonly eventId: string;
@@ -59,7 +60,7 @@ export const engineReceiver: CallbackReceiver = (actor, event, world) => {
   return world.deliver(event, { effects, books: asked });
 };
 
-/** A rival delivery just before call `rivalAt`, of the same event or of another event with the same fact. */
+/** A rival delivery of the same event, or of another event with the same fact, just before call number `rivalAt`. */
 interface Race {
   readonly rivalAt?: number;
   readonly event?: 'same' | 'other';
@@ -71,7 +72,7 @@ interface Race {
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(4, [{ event: 'same' }, { event: 'other' }] as const)];
 
-/** Returns the story of one delivery with faults and its redeliveries until an acknowledgement. */
+/** Returns a story: one delivery with faults, then redeliveries until one of them is acknowledged. */
 export function callbackStory(make: () => CallbackWorld, how: CallbackReceiver): Story<Race> {
   return async (faults, { rivalAt, event: rival }) => {
     const world = make();

@@ -127,7 +127,7 @@ describe('a signed callback', () => {
   });
 
   test.each(['SANDBOX-SIGNATURE', 'sandbox-signature', 'Sandbox-signature'])(
-    'is valid regardless of the letter case of its header name: %s',
+    'is accepted with any letter case in the name of the signature header: %s',
     async (name) => {
       const body = eventBody('evt_1', charge);
       const headers = { [name]: site.sign(Buffer.from(body)) };
@@ -143,7 +143,7 @@ describe('a signed callback', () => {
     expect(await types()).toEqual(SETTLED);
   });
 
-  test('gets 503 while it cannot be stored, so that the processor redelivers it', async () => {
+  test('gets 503 while Payonce cannot store it, which makes the processor redeliver it', async () => {
     await site.processor.inside.goDown();
     const answer = await site.deliver(eventBody('evt_1', charge));
     expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
@@ -180,7 +180,7 @@ describe('a callback with an invalid signature gets 401, and nothing is stored',
     expect(site.stored()).toBe(0);
   });
 
-  test('body serialized with different whitespace', async () => {
+  test('body reserialized with different whitespace', async () => {
     const rewritten = JSON.stringify(JSON.parse(eventBody('evt_1', charge)), undefined, 1);
     expect((await site.deliver(eventBody('evt_1', charge), { event: { body: rewritten } })).status).toBe(401);
   });
@@ -208,7 +208,7 @@ describe('signing secrets', () => {
     expect((await site.deliver(eventBody('evt_3', charge), signedNew('evt_3'))).status).toBe(200);
   });
 
-  test('cause a 5xx response when they cannot be read, so that the processor redelivers', async () => {
+  test('cause a 5xx response when they cannot be read, which makes the processor redeliver the callback', async () => {
     const secrets = {
       active: () => Promise.reject(new RetryableError('secrets_unavailable', 'no')),
       renewed: async () => undefined,

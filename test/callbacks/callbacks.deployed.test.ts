@@ -22,7 +22,7 @@ import { until } from '../support/until.ts';
 let aws: LocalAws;
 let api: ApiClient;
 let operator: ApiClient;
-/** A charge of an unknown payment and its creation time, for the last test. */
+/** For the last test: a charge whose payment is unknown, and the creation time of that charge. */
 let unclaimed: { readonly id: string; readonly madeAtMs: number };
 
 const MINUTE_MS = 60_000;

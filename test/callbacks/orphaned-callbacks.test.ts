@@ -93,7 +93,7 @@ describe('a callback without a payment', () => {
       expect(rung).toEqual(expect.arrayContaining([named, UNKNOWN_CHARGE].map((about) => ['undecidable', about])));
     });
 
-    test('is not raised if the charge names no payment, because another application created it', async () => {
+    test('is not raised if the charge names no payment, because another application created the charge', async () => {
       const { chargeId } = await harness.processor.inside.charge({ amountMinor: 1000 });
       await harness.deliver(callback('evt_1', chargeId));
       harness.clock.advance(24 * HOUR_MS);
@@ -130,7 +130,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 1 });
   });
 
-  test('does not delay other orphans when every retry throws, and is given up after a day', async () => {
+  test('does not delay other orphans when each of its own retries throws, and is given up after a day', async () => {
     const request = paymentRequest('behind-poison');
     await harness.deliver(callback('evt_poison', await stray(paymentIdFor('poison'))));
     await harness.deliver(callback('evt_good', await stray(request.paymentId)));
@@ -168,7 +168,7 @@ describe('a callback without a payment', () => {
     });
   });
 
-  test('is recorded at the payment of its charge even if it names a different payment', async () => {
+  test('is recorded at the payment of its charge even if the callback names a different payment', async () => {
     const [one, other] = [paymentRequest('named'), paymentRequest('charged', { source: 'tok_async' })];
     await harness.pay(one);
     await harness.pay(other);

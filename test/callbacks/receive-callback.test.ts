@@ -65,7 +65,7 @@ describe('a callback', () => {
     expect(transitions.filter(({ postings }) => postings.length > 0)).toHaveLength(1);
   });
 
-  test('appends the outcome when it arrives early, and the owner only stores the response', async () => {
+  test('appends the outcome when it arrives early, so the owner has nothing left but to store the response', async () => {
     const request = paymentRequest('early');
     const processor = {
       ...harness.processor,
@@ -79,7 +79,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('makes the owner respond with a decline when it reports the decline early', async () => {
+  test('makes the owner respond with a decline that the callback reports early', async () => {
     const request = paymentRequest('early-no', { source: 'tok_declined' });
     const processor = {
       ...harness.processor,
@@ -192,7 +192,7 @@ describe('a callback', () => {
       'needs_review',
     ],
   ])(
-    'takes precedence over an older response of the owner when it settles the payment as %s',
+    'overrides an older charge response of the owner when the callback settles the payment as %s',
     async (_what, happens, status) => {
       const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
       const processor = {
@@ -210,7 +210,7 @@ describe('a callback', () => {
     },
   );
 
-  test('raises its alarm exactly once even if the response to its write is lost', async () => {
+  test('raises an alarm exactly once even if the response to the write of the callback is lost', async () => {
     const request = paymentRequest('alarm', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -237,7 +237,7 @@ describe('a callback', () => {
   test.each([
     ['declined', 'a captured charge cannot be refused'],
     ['voided', 'a captured charge cannot be voided'],
-  ] as const)('is a contradiction without postings when it reports a captured charge as %s', async (status, why) => {
+  ] as const)('causes a contradiction and no postings when it reports a captured charge as %s', async (status, why) => {
     const request = paymentRequest('contradiction');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -256,7 +256,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
   });
 
-  test('is recorded in several transactions if one cannot hold its transitions, with its own record in the last one', async () => {
+  test('is split into several transactions if its transitions do not fit into one, and the last transaction contains its record', async () => {
     const request = paymentRequest('many', { source: 'tok_async', amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -278,7 +278,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
-  test('leaves its remaining transactions to the resolver if it crashes after the first and is never redelivered', async () => {
+  test('leaves its remaining transactions to the resolver if its process crashes after the first one and no redelivery follows', async () => {
     const request = paymentRequest('part', { amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

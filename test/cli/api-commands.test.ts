@@ -294,7 +294,7 @@ describe('payonce listen', () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(4);
   });
 
-  test('posts only a rejected event again', async () => {
+  test('posts only rejected events a second time', async () => {
     await happens('payment.completed');
     await happens('payment.failed');
     answers = [500];

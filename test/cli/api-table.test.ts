@@ -42,7 +42,7 @@ describe.each(commands)('payonce %s', (words, command) => {
     expect(fieldsOf(command.required)).toEqual(expect.arrayContaining([...(body?.required ?? [])]));
   });
 
-  test('accepts a tenant from an operator only if its API operation does', () => {
+  test('accepts a tenant from an operator only if its API operation accepts a tenant', () => {
     const isDescribed = parameters.some(({ name }) => name === 'Payonce-Tenant');
     expect(command.forTenant !== true || isDescribed).toBe(true);
   });

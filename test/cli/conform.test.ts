@@ -75,7 +75,7 @@ async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}
   };
 }
 
-/** Returns a wrapper that changes the responses to matching requests. */
+/** Returns a wrapper that rewrites the response of each matching request. */
 const answering =
   (fits: RegExp, change: (answer: Answered) => Answered): NonNullable<Wrong['ask']> =>
   (ask) =>
@@ -148,7 +148,7 @@ describe('payonce conform', () => {
     expect(failed.map(({ point }) => point)).toContain(name);
   });
 
-  test('tolerates a lagging look-up up to the declared lag, and no longer', async () => {
+  test('tolerates a look-up that lags up to the declared lag, but no longer', async () => {
     const lagging = async (lagMs: number): Promise<Subject> => {
       const right = await subject();
       let waitedMs = 0;

@@ -74,7 +74,7 @@ const NEWCOMER_PAGES = [
   'docs/operate/first-deploy.md',
   'docs/operate/first-incident.md',
 ];
-/** Commands of these pages that other programs run, each with the words that run it. */
+/** Commands on the newcomer pages that other files run, each with the file and the words that run it. */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'npm ci': ['.ci/run', 'npm ci'],
   'npm test': ['.ci/run', 'npm test'],
@@ -87,7 +87,8 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
 /**
- * Project programs that these pages name. They are started here; `RUN_WHOLE` names the suites that run them completely.
+ * Project programs named on the newcomer pages. This test only starts each program; `RUN_WHOLE` lists the suites that
+ * run it completely.
  */
 const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'generate', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
@@ -130,7 +131,7 @@ describe('each command that a newcomer reads is run', () => {
     .map((command) => payonceCommandOf(command.split(' ').slice(2)) ?? command);
   const ofCi = startedBy('test');
 
-  test('continuous integration, a suite or this file runs it', () => {
+  test('by continuous integration, a suite or this file', () => {
     expect(named.length).toBeGreaterThan(15);
     const run = new Set([...ofCi, ...PROGRAMS, 'test:unit'].map((name) => `npm run ${name}`));
     const elsewhere = named

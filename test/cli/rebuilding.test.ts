@@ -10,7 +10,7 @@ const LEDGER = {
   GlobalSecondaryIndexes: [{ IndexName: 'recent-outcomes' }],
 };
 
-test('a Ledger can be rebuilt in a table of the same shape without a Stream, as left by an interrupted command', () => {
+test('a Ledger can be rebuilt in the table that an interrupted command left, which has the same shape but no Stream', () => {
   expect(() => refuseForeign(LEDGER)).not.toThrow();
 });
 
@@ -22,7 +22,7 @@ test.each(['payonce-ledger', 'Le', 'Ledger of mine'])(
   },
 );
 
-test('rows are never written into a Ledger with a Stream, which would publish them, or into a table of another kind', () => {
+test('rows are never written into a table of another kind, or into a Ledger whose Stream would publish the rows', () => {
   const used = {
     ...LEDGER,
     StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' as const },

@@ -4,7 +4,7 @@ import { redrive } from '../../cli/redriving.ts';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 
-test('a redrive processes each waiting message once, and removes only those that succeed', async () => {
+test('a redrive processes each waiting message once, and removes only the messages whose processing succeeds', async () => {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `redriving-${process.pid}` }));

@@ -14,13 +14,14 @@ import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';
 
 /**
- * The page under test. `create` pays. The page can stop forever at one step, counted from 0, and then shows this in its
- * title. `lateKeys` and `splitKeys` are faulty stores: the first returns before its row is on disk, and the second
+ * The page under test. `create` pays. The page can stop forever at one step, counted from 0, and its title then reports
+ * the stop. `lateKeys` and `splitKeys` are faulty stores: `lateKeys` returns before its row is on disk, and `splitKeys`
  * reads and then writes without a lock across tabs.
  */
 const PAGE = `<!doctype html><title>ready</title><script type="module">
 import { browserKeys, createClient } from '/client.js';
-// Chromium writes localStorage to disk seconds after a change. This store is still in memory at any kill.
+// Chromium writes localStorage to disk seconds after a change. At any kill, the rows of this store are likewise only in
+// memory.
 const rows = new Map();
 const lateKeys = () => ({
   putIfAbsent: async (request) => {

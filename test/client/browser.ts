@@ -10,8 +10,8 @@ import { until } from '../support/until.ts';
 export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
 
 /**
- * Time limit of each wait on a page, in milliseconds. It exceeds any wait on a busy machine, and is shorter than the
- * time limit of a test so that its error is reported.
+ * Time limit of each wait on a page, in milliseconds. The limit exceeds any wait on a busy machine. It is shorter than
+ * the time limit of a test, so that the test reports the error of the wait.
  */
 const PATIENCE_MS = 600_000;
 

@@ -36,7 +36,7 @@ export function clientOn(api: Api, changes: Partial<Runtime> = {}, keys: KeyStor
   return { client, keys, sent };
 }
 
-/** Returns the number of charges of all payments that were not declined. */
+/** Returns the number of charges, over all payments, that were not declined. */
 export function chargesIn(api: Api): number {
   return api.processor.inside.all.filter(({ status }) => status !== 'declined').length;
 }

@@ -30,7 +30,7 @@ interface Charges {
   readonly next: string | null;
 }
 
-/** Returns the amounts of all charges in the processor's books since this time. */
+/** Returns the amounts of all charges in the processor's books that were created since `fromSeconds`. */
 async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
   const amounts: number[] = [];
   const period = `created_from=${fromSeconds}&created_to=${Math.floor(Date.now() / 1000) + 1}`;

@@ -107,7 +107,7 @@ describe('a client that crashes at any step of any run', () => {
     'tok_timeout_not_charged',
     'tok_flaky',
     'tok_rate_limited',
-  ])('charges %s once and receives the same response', async (source) => {
+  ])('charges %s once and never receives two different responses', async (source) => {
     const { findings, histories } = await survey(source, memoryKeys);
     expect(findings).toEqual([]);
     // A run has at least the steps putIfAbsent, fetch and keepAnswer, each with a crash before and after.

@@ -14,7 +14,7 @@ import { bundleFolder } from '../support/bundle-folder.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { chargesIn } from './client-world.ts';
 
-/** Returns the path of the oldest supported Node version on this machine. `npm ci` installs Node 24 only. */
+/** Returns the path of Node 20, the oldest supported version, if the machine has it. `npm ci` installs Node 24 only. */
 function oldNode(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const programs = folders.map((folder) => join(folder, 'node')).filter((each) => existsSync(each));

@@ -28,7 +28,7 @@ describe('an operation', () => {
     expect(chargesIn(api)).toBe(1);
   });
 
-  test('stores its key and its body before the request', async () => {
+  test('persists its key and body before sending the request', async () => {
     const api = new Api();
     const { fetch } = { fetch: (url: string, init: RequestInit) => api.fetch(new Request(url, init)) };
     const rows: StoredOperation[] = [];
@@ -186,7 +186,7 @@ describe('a final unsuccessful response', () => {
     expect(chargesIn(api)).toBe(0);
   });
 
-  test('idempotency_key_expired names the payment, so that the caller can read it', async () => {
+  test('idempotency_key_expired names the payment, so that the caller can read that payment', async () => {
     const api = new Api();
     const forgetful: KeyStore = { ...memoryKeys(), keepAnswer: () => undefined };
     const { client } = clientOn(api, {}, forgetful);

@@ -72,7 +72,7 @@ const IN_TURN = [
 /**
  * Describes tests of the console in a real browser. The suite is skipped on platforms without a browser package.
  *
- * @param name a suite that is not in `IN_TURN` is part of every run
+ * @param name title of the suite; every run includes the suite unless `IN_TURN` lists this title
  */
 export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) => void): void {
   const isPlayed = !IN_TURN.includes(name) || sliceOf(IN_TURN, 3).includes(name);
@@ -133,7 +133,7 @@ export class ConsoleInBrowser {
     server.closeAllConnections();
   }
 
-  /** Resets the records. Call it before each test. */
+  /** Clears writes and violations. Call it before each test. */
   begin(): void {
     this.written = [];
     this.violations = [];
@@ -247,7 +247,7 @@ async function loaded(page: Page): Promise<void> {
   await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
 }
 
-/** Starts to count clicks until the page is reloaded. Returns a function that reads the count. */
+/** Counts clicks from now until the page is reloaded. Returns a function that reads the count. */
 export async function countClicks(page: Page): Promise<() => Promise<number>> {
   await page.evaluate("globalThis.clicks = 0; addEventListener('click', () => { globalThis.clicks += 1; }, true)");
   return () => page.evaluate<number>('globalThis.clicks');

@@ -49,7 +49,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A payment whose process is killed after the charge. Its lease expires during the other tests. */
+  /** A payment whose process is killed after the charge. The lease of that process expires during the other tests. */
   let killed: KilledPayment;
 
   async function opened(url: string): Promise<Page> {

@@ -162,7 +162,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('an amount that is invalid in the currency is not sent, and one that differs from the processor is refused', async () => {
+  test('an amount that is invalid in the currency is not sent, and an amount that differs from the processor’s amount is refused', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     await openPayment(page, id);
@@ -281,7 +281,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('completed', { exact: true }).waitFor();
   });
 
-  test('a double click creates a key once; its secret is shown once, and it can be revoked', async () => {
+  test('a double click creates a key once; the secret of the key is shown once, and the key can be revoked', async () => {
     const api = new Api();
     shown.api = api;
     const { client } = api.store.database;

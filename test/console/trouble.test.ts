@@ -44,7 +44,7 @@ describeConsole('the console under failures', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a dialog stays open, shows the wait and sends nothing more while its action waits for a response', async () => {
+  test('a dialog stays open, indicates the wait and sends no further request until its action gets a response', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');

@@ -78,7 +78,7 @@ describeConsole('webhooks in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a viewer can do none of these actions', async () => {
+  test('a viewer can take no action on an endpoint', async () => {
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const page = await shown.signedIn(VIEWER_KEY);
     await openEndpoint(page);

@@ -76,7 +76,7 @@ describe('the lab server', () => {
     expect(runs).toEqual([]);
   });
 
-  test('reports the steps, payments and current counts of a run, and finally the verdict of npm run demo', async () => {
+  test('reports the steps, payments and current counts of a run, and finally the same verdict as npm run demo', async () => {
     let finish: (found: Finding) => void = () => undefined;
     play = ({ trouble }, watch) => {
       watch.step(`naive: ${trouble}`);
@@ -126,7 +126,7 @@ describe('the lab server', () => {
     expect((await post({ trouble: 'crash' })).status).toBe(202);
   });
 
-  test('reports a trouble that could not be caused as failed, and can run the next', async () => {
+  test('reports a trouble as failed if it could not be caused, and can run the next trouble', async () => {
     play = () => Promise.reject(new Error('there was no process to kill'));
     const failed = await ended((await begin('crash')).id);
     expect(failed).toMatchObject({ state: 'failed', error: 'there was no process to kill' });

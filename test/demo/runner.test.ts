@@ -9,7 +9,7 @@ import type { Charge } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
 const TWICE: Counts = { atProcessor: 2, postings: 2, events: 2, effects: 2 };
 
-/** A side that has charged, posted, published and applied each payment as often as `paid` names it. */
+/** A side that has charged, posted, published and applied each payment as often as the payment occurs in `paid`. */
 function sideOf(paid: readonly string[]): Side {
   const times = (payment: string): readonly string[] => paid.filter((each) => each === payment);
   const kind = 'payment.completed';
@@ -37,7 +37,7 @@ const scenarioOf = (id: string, provoke: Scenario['provoke'], more: Partial<Scen
 });
 
 describe('a failure', () => {
-  test('is caused again with a fresh key if it was too late, and the payment of that key is counted', async () => {
+  test('is provoked again with a fresh key if it happened too late, and the payment of the fresh key is counted', async () => {
     const keys: string[] = [];
     const scenario = scenarioOf('late', async (_, key) => {
       if (keys.push(key) < 3) throw new TooLate();
@@ -47,7 +47,7 @@ describe('a failure', () => {
     expect(subject.payment).toBe('late-3');
   });
 
-  test('is reported if it is always too late', async () => {
+  test('is reported if it happens too late each time', async () => {
     const scenario = scenarioOf('late', () => Promise.reject(new TooLate()));
     await expect(causeFailure(sideOf([]), scenario, 'late')).rejects.toThrow('late was too late 20 times');
   });
@@ -62,7 +62,7 @@ describe('a failure', () => {
     expect(attempts).toBe(1);
   });
 
-  test('counts the payment requested by its event', async () => {
+  test('is measured by the payment that its event requested', async () => {
     let eventId = '';
     const scenario = scenarioOf('event', async (_, key) => void (eventId = key), { isByEvent: true });
     expect((await causeFailure(sideOf([]), scenario, 'event')).subject.payment).toBe(`event ${eventId}`);
@@ -70,7 +70,7 @@ describe('a failure', () => {
   });
 });
 
-test('the comparison runs scenarios by turn, counts after the retries, and returns the findings in the given order', async () => {
+test('the comparison runs scenarios in the order of their turns, counts after the retries, and returns the findings in the given order', async () => {
   const paid: { naive: string[]; payonce: string[] } = { naive: [], payonce: [] };
   const sides = { naive: sideOf(paid.naive), payonce: sideOf(paid.payonce) };
   const paidOn = (side: Side): string[] => (side === sides.naive ? paid.naive : paid.payonce);

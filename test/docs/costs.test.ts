@@ -42,13 +42,13 @@ test('an idle deployment without options costs at most 12.30 USD a month, and th
   expect(totalOf(idleBill(templates))).toBeLessThanOrEqual(12.3);
   const { payment, callback, event, eventAlone, webhook, webhookUnderLoad, reconciling } = pathsFor(templates);
   const perMillion = ({ usage }: { readonly usage: Usage }): number => totalOf(linesOf(usage, 1_000_000));
-  // The goal was 14 before AWS charged for starts.
+  // The goal was 14 USD before AWS charged for process starts.
   expect(perMillion(payment)).toBeLessThanOrEqual(14.1);
   expect(perMillion(event)).toBeLessThanOrEqual(10);
   expect(perMillion(eventAlone)).toBeLessThanOrEqual(10);
   expect(perMillion(webhookUnderLoad)).toBeLessThanOrEqual(6);
   const logs = [payment, callback, event, webhookUnderLoad].map((path) => totalOf(linesOf(logsOf(path), 1_000_000)));
   expect(logs.reduce((sum, usd) => sum + usd, perMillion(reconciling))).toBeLessThanOrEqual(6);
-  // Includes 0.30 for the message groups of the queue, which isolate tenants from each other.
+  // Includes 0.30 USD for the message groups of the queue, which isolate tenants from each other.
   expect(perMillion(webhook)).toBeLessThanOrEqual(6.3);
 });

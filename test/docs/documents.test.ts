@@ -68,7 +68,7 @@ describe('decision records', () => {
   const index = read('docs/design/decisions/README.md');
   const records = globSync('0*.md', { cwd: join(PROJECT, 'docs/design/decisions') });
 
-  test('number at most 45', () => {
+  test('are at most 45', () => {
     expect(records.length).toBeGreaterThan(0);
     expect(records.length).toBeLessThanOrEqual(45);
   });
@@ -81,7 +81,7 @@ describe('decision records', () => {
     expect(index.split('\n').filter((line) => line.startsWith(row) && line.length > `${row} |`.length)).toHaveLength(1);
   });
 
-  test('have no rows in the index without a record', () => {
+  test('exist for every row in the index', () => {
     const named = [...index.matchAll(/^\| \[\d{4}\]\((.+?)\)/gm)].map(([, file]) => file);
     expect(new Set(named)).toEqual(new Set(records));
   });

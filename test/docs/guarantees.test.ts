@@ -6,7 +6,10 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 const testFiles = new Set(globSync('test/**/*.ts', { cwd: PROJECT }));
 
-/** Cells of each table row of a page whose table has the given last column. Adds `files`, the paths in the last cell. */
+/**
+ * Returns, for each row of a page's tables with the given last column, the cells and `files`, the paths in the last
+ * cell.
+ */
 function rowsOf(page: string, column: string) {
   const tables = [
     ...read(page).matchAll(new RegExp(`^\\|.*\\| ${column} \\|\\n\\|[-|]+\\|\\n((?:\\|.*\\|\\n)+)`, 'gm')),
@@ -38,7 +41,7 @@ describe('docs/proof/guarantees.md', () => {
     expect(rows.filter(({ files }) => files.length === 0 || files.length > 3)).toEqual([]);
   });
 
-  test('names exactly the test files whose header names the guarantee', () => {
+  test('lists for each guarantee exactly the test files whose header names it', () => {
     const inHeaders = [...testFiles].flatMap((file) => heldBy(file).map((name) => [name, file] as const));
     const onPage = rows.flatMap(({ name, files }) => files.map((file) => [name, file] as const));
     expect(pairs(onPage)).toEqual(pairs(inHeaders));

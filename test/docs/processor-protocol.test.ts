@@ -6,8 +6,9 @@ const read = (path: string): string => readFileSync(new URL(`../../docs/${path}`
 
 test('docs/guides/processor-protocol.md lists exactly the checks of the conformance suite', () => {
   const [, table = ''] = read('guides/processor-protocol.md').split(/^## .*[Cc]onform.*$/m);
-  const listed = [...table.matchAll(/^\| `([a-z-]+)` \| (.+) \|$/gm)].map(
-    ([, name, must]) => [name, must?.replaceAll('`', '')],
-  );
+  const listed = [...table.matchAll(/^\| `([a-z-]+)` \| (.+) \|$/gm)].map(([, name, must]) => [
+    name,
+    must?.replaceAll('`', ''),
+  ]);
   expect(listed).toEqual(POINTS.map(({ name, must }) => [name, must]));
 });

@@ -34,7 +34,7 @@ describe('the page of state tables', () => {
     ['Charges', CHARGE_TABLE, PAYMENT_STATUSES],
     ['Refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed', 'given_up']],
     ['Disputes', DISPUTE_TABLE, ['none', 'open', 'won', 'lost']],
-  ])('lists each effect on %s, in each state once', (part, table, states) => {
+  ])('lists each effect on %s exactly once per state', (part, table, states) => {
     const stated = rowsOf(part).flatMap(([fact, known]) =>
       (known === 'any state' ? states : quoted(known)).map((state) => `${quoted(fact)[0]} in ${state}`),
     );
@@ -77,7 +77,7 @@ describe('the page of state tables', () => {
 describe('a document', () => {
   const markers = /<!-- made from the code: diagram -->[^]*?<!-- end: diagram -->\n/;
 
-  test('is rejected without a marked place for a generated section, and the error names the section', () => {
+  test('is rejected if it lacks the marked place of a generated section, and the error names the section', () => {
     expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "diagram" must have one place');
   });
 

@@ -22,7 +22,7 @@ describe('workflows', () => {
     expect(trusted.filter((job) => /\bnpm (?:test|start|run prove)\b/.test(job))).toEqual([]);
   });
 
-  test.each(workflows)('%s runs only existing scripts, and pins its actions', (file) => {
+  test.each(workflows)('%s runs only existing scripts, and pins every action to a commit', (file) => {
     const text = read(file);
     const called = [...text.matchAll(/\bnpm (?:run ([\w:]+)|(start|stop|test))\b/g)].map(([, run, own]) => run ?? own);
     expect(called.filter((name) => scripts[String(name)] === undefined)).toEqual([]);

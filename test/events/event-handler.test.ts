@@ -159,7 +159,10 @@ describe('a batch of events', () => {
     expect(await away.take([recordOf(body, { failures: 4 })])).toEqual(['m0']);
   });
 
-  /** Simulates the queue of a consumer whose process crashes at one message. Acknowledged messages are gone. */
+  /**
+   * Simulates the queue of a consumer whose process crashes at one message. The queue does not deliver acknowledged
+   * messages again.
+   */
   test('a message that kills its process does not send other messages of the batch to the dead-letter queue', async () => {
     const names = ['a', 'b', 'killer', 'c', 'd'];
     const left = new Set(names);
@@ -184,7 +187,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('every message but the first waits when the function of a redelivered batch has no time left', async () => {
+  test('only the first message is processed when a redelivered batch runs out of time, and the other messages wait', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;
@@ -196,8 +199,8 @@ describe('a batch of events', () => {
     expect(await take(records.slice(0, 2), { getRemainingTimeInMillis: () => 1_000 })).toHaveLength(1);
   });
 
-  // A message in progress when its function is killed looks like a message that kills its function. A message that
-  // never starts never finishes.
+  // A message in progress when its function is killed looks like the cause of the kill. A message that needs more time
+  // than its function has is never started.
   test.each([
     ['payment requests', LONGEST_MESSAGE_SECONDS.paymentRequest, REQUEST_BUDGET_SECONDS, PAYMENTS_TIMEOUT_SECONDS],
     ['consumers', LONGEST_MESSAGE_SECONDS.consumed, RECEIPT_SECONDS, CONSUMER_TIMEOUT_SECONDS],
@@ -208,7 +211,7 @@ describe('a batch of events', () => {
       WEBHOOK_SENDER_TIMEOUT_SECONDS,
     ],
   ])(
-    'a message of %s has more time than its calls need, and less than its function',
+    'a message of %s gets more time than its calls need, and less than the timeout of its function',
     (_whose, needed, calls, timeout) => {
       expect(needed).toBeGreaterThan(calls + 2);
       expect(needed).toBeLessThan(timeout);

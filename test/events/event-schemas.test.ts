@@ -60,7 +60,7 @@ describe('a newer event of the same version', () => {
   });
 
   test.each([null, 'text', 7, [], {}, { ...event, event: { ...event['event'], version: 2 } }])(
-    'is malformed and does not throw if it is %j',
+    'is reported as malformed, without an error, if it is %j',
     (detail) => {
       expect(readEvent(NAME, detail)).toMatchObject({ kind: 'malformed' });
     },

@@ -63,31 +63,34 @@ describe('events on EventBridge', () => {
   test.each([
     ['sampled', 'Sampled=1', { TraceHeader: `${TRACE};Sampled=1` }],
     ['not sampled', 'Sampled=0', {}],
-  ])('carry the trace header of their execution only if it is sampled: %s', async (_what, sampled, expected) => {
-    const before = { ...process.env };
-    Object.assign(process.env, { [TRACING]: 'true', _X_AMZN_TRACE_ID: `${TRACE};${sampled};Lineage=1:2` });
-    const harness = new RelayHarness();
-    const rows = harness.ledger.map(transitionRow);
-    process.env = before;
-    const records = rows.map(({ pk, sk, ...row }) => {
-      const image = { Keys: marshall({ pk, sk }), NewImage: marshall({ pk, sk, ...row }) };
-      return readStreamRecord({ eventName: 'INSERT', dynamodb: { SequenceNumber: '1', ...image } });
-    });
-    const Entries = harness.expected.map((EventId) => ({ EventId }));
-    const { asked, publisher } = await bus(200, { FailedEntryCount: 0, Entries });
-    expect(await harness.relayWith({ publisher }, records)).toMatchObject({ published: Entries.length, parked: 0 });
-    const sent = asked[0]?.body['Entries'] as readonly Record<string, unknown>[];
-    expect(sent.length).toBe(Entries.length);
-    for (const { EventBusName, Source, DetailType, Detail, ...others } of sent) {
-      expect([EventBusName, Source, typeof DetailType, typeof Detail]).toEqual([
-        'the-bus',
-        'payonce',
-        'string',
-        'string',
-      ]);
-      expect(others).toEqual(expected);
-    }
-  });
+  ])(
+    'carry the trace header of their execution only if that trace is sampled: %s',
+    async (_what, sampled, expected) => {
+      const before = { ...process.env };
+      Object.assign(process.env, { [TRACING]: 'true', _X_AMZN_TRACE_ID: `${TRACE};${sampled};Lineage=1:2` });
+      const harness = new RelayHarness();
+      const rows = harness.ledger.map(transitionRow);
+      process.env = before;
+      const records = rows.map(({ pk, sk, ...row }) => {
+        const image = { Keys: marshall({ pk, sk }), NewImage: marshall({ pk, sk, ...row }) };
+        return readStreamRecord({ eventName: 'INSERT', dynamodb: { SequenceNumber: '1', ...image } });
+      });
+      const Entries = harness.expected.map((EventId) => ({ EventId }));
+      const { asked, publisher } = await bus(200, { FailedEntryCount: 0, Entries });
+      expect(await harness.relayWith({ publisher }, records)).toMatchObject({ published: Entries.length, parked: 0 });
+      const sent = asked[0]?.body['Entries'] as readonly Record<string, unknown>[];
+      expect(sent.length).toBe(Entries.length);
+      for (const { EventBusName, Source, DetailType, Detail, ...others } of sent) {
+        expect([EventBusName, Source, typeof DetailType, typeof Detail]).toEqual([
+          'the-bus',
+          'payonce',
+          'string',
+          'string',
+        ]);
+        expect(others).toEqual(expected);
+      }
+    },
+  );
 
   test('each have their own outcome', async () => {
     const Entries = [
@@ -112,8 +115,11 @@ describe('events on EventBridge', () => {
     ['answers for fewer events than it received', 200, { Entries: [] }, 'bus_ambiguous'],
     ['refuses the contents of a call', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
     ['refuses us', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
-  ])('fail with an error that states their possible effect when the bus %s', async (_what, status, answer, code) => {
-    const { publisher } = await bus(status, answer);
-    await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });
-  });
+  ])(
+    'fail with an error that states whether they may have taken effect when the bus %s',
+    async (_what, status, answer, code) => {
+      const { publisher } = await bus(status, answer);
+      await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });
+    },
+  );
 });

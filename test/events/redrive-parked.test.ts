@@ -20,7 +20,7 @@ describe('a parked message', () => {
   });
 
   /** Format: AWS Lambda developer guide, "Retain discarded records for a DynamoDB event source". */
-  test('is republished from the Ledger if it has only a Stream position, with a ten-minute margin for clock skew', () => {
+  test('is republished from the Ledger, with a ten-minute margin for clock skew, if it has only a Stream position', () => {
     const pointer = {
       requestContext: { condition: 'RetryAttemptsExhausted', approximateInvokeCount: 21 },
       version: '1.0',
@@ -107,7 +107,7 @@ describe('a redriven message', () => {
     );
   });
 
-  test('raises the alarm for a payment in review if it is a range, because the relay may have crashed before the alarm', async () => {
+  test('raises, if it is a range, the alarm for a payment in review, because the relay may have crashed before raising it', async () => {
     const [first] = chains(1);
     if (first === undefined) throw new Error('the payment has no transition');
     const review = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1', capturedMinor: 999 });
@@ -148,16 +148,16 @@ describe('a redriven message', () => {
     expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
   });
 
-  test('is parked again unpublished, with the reason, if it is older than the deduplication of consumers', async () => {
+  test('is parked again unpublished, with the reason, if it is older than the period in which consumers deduplicate', async () => {
     harness.clock.advance(14 * DAY_MS);
     expect(await redrive(range)).toEqual({ published: 0, parked: 1, tampered: 0 });
     expect(harness.parked).toMatchObject([{ body: parkedRangeBody(range), reason: 'beyond_horizon' }]);
     expect(harness.publishedIds).toEqual([]);
   });
 
-  test('publishes the events of a long range that consumers still deduplicate, and parks its older part', async () => {
-    // The range that the job parks in a quiet deployment whose first refused event is 13 days old and whose last one is
-    // new.
+  test('publishes the part of a long range that consumers still deduplicate, and parks the older part', async () => {
+    // The job parks this range in a quiet deployment: its first refused event is 13 days old, and its last refused
+    // event is new.
     harness.clock.advance(-60 * MINUTE_MS + 2 * MINUTE_MS);
     const wide: ParkedWork = {
       kind: 'range',

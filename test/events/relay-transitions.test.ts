@@ -13,7 +13,7 @@ const PAYMENTS = 12;
 const POSITIONS = Array.from({ length: PAYMENTS }, (_, index) => index);
 
 describe('the relay', () => {
-  test('publishes every outcome once with the fields of the first transition, but no pending transition', async () => {
+  test('publishes every outcome once, with the fields of the first transition, and publishes no pending transition', async () => {
     const harness = new RelayHarness();
     expect(await harness.relay()).toMatchObject({ published: 2, parked: 0 });
     expect(harness.publishedIds).toEqual(harness.expected);
@@ -44,7 +44,7 @@ describe('the relay', () => {
       harness.bus.trouble = () => undefined;
       const settled = await harness.relay(harness.records.slice(PAYMENTS + position));
       expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
-      // The redelivered batch also counts the outcomes that the bus accepted before.
+      // The count for the redelivered batch includes the outcomes that the bus accepted before.
       expect(settled).toMatchObject({ published: PAYMENTS - position, parked: 0 });
     },
   );

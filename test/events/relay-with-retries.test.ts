@@ -74,7 +74,7 @@ test('an event that the bus refuses is parked immediately, and no event waits fo
 });
 
 describe('events that the bus has not accepted for an hour and a half', () => {
-  /** Relays events of the given age. The job's mark is `markAfterMs` after them. */
+  /** Relays events of the given age. The job's mark is `markAfterMs` after those events. */
   async function atAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
     const relay = new PatientRelay(0);
     relay.bus.trouble = AWAY;
@@ -101,7 +101,7 @@ describe('events that the bus has not accepted for an hour and a half', () => {
     expect(await atAge(ageMs, markAfterMs, unchanged)).toEqual({ leaves: 0, againFrom: 0, parked: 0 });
   });
 
-  test('are left to the job up to a record that must be parked, which the next attempt parks', async () => {
+  test('are left to the job up to the first record that must be parked; the next attempt parks that record', async () => {
     const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
     const result = await atAge(KEEPS_MS + 1, -1, (records) => void records.splice(PAYMENTS + 4, 0, poison));
     expect(result).toEqual({ leaves: 4, againFrom: 4, parked: 0 });
@@ -120,6 +120,6 @@ describe('events that the bus has not accepted for an hour and a half', () => {
   });
 });
 
-test('a batch is retried for twice as long as the relay keeps events, so that waiting parks no event', () => {
+test('a batch is retried for twice as long as the relay keeps events, so that no event is parked merely because it waited', () => {
   expect(RELAY_ATTEMPTS * RELAY_MAX_WAIT_SECONDS).toBeGreaterThanOrEqual(2 * RELAY_MAX_AGE_SECONDS);
 });

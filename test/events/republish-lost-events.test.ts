@@ -64,7 +64,7 @@ class LostEventsApiHarness {
     void this.#stores.write([first, outcome]);
   }
 
-  /** Makes the projector process the events of a period, and updates the length of its queue. */
+  /** Makes the projector process the events of a period, and updates the length of the projector's queue. */
   async catchUp(untilMs: number, fromMs = NOON - DAY_MS): Promise<void> {
     const { ledger } = this.#stores;
     const { outcomes } = await ledger.outcomesAfter(positionAt(fromMs), untilMs, 10_000);
@@ -131,7 +131,7 @@ class LostEventsApiHarness {
 }
 
 describe('the job that republishes lost events', () => {
-  test('raises the alarm for a payment in review once per process before its event is published, because the relay may never read its record', async () => {
+  test('raises the alarm for a payment in review once per process before it publishes the event of the payment, because the relay may never read the record of that event', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.complete(999);
@@ -158,7 +158,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.bus.published).toHaveLength(1);
   });
 
-  test('reports in every run that the relay has stopped, from the first unpublished events', async () => {
+  test('reports in every run, once the first events are unpublished, that the relay has stopped', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let run = 1; run <= 3; run += 1) {
@@ -197,7 +197,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
-  test('reads only the first page of an outage and the queue length while it waits', async () => {
+  test('reads only the first page of an outage and the queue length while it waits for the projector', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 300; payment += 1) harness.complete();
@@ -214,7 +214,7 @@ describe('the job that republishes lost events', () => {
     expect(reads).toBe(101);
   });
 
-  test('publishes lost events in time among processed events, if they are not in the queue of the projector', async () => {
+  test('publishes in time the lost events between processed ones, if the projector’s queue does not contain the lost events', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 10; payment += 1) harness.complete();
@@ -246,7 +246,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.bus.published).toHaveLength(300);
   });
 
-  test('publishes an event once if the projector has not seen it for five hours, regardless of the queue length', async () => {
+  test('publishes an event once if the projector has not processed it within five hours, regardless of the queue length', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     harness.complete();
@@ -287,7 +287,7 @@ describe('the job that republishes lost events', () => {
     }
   });
 
-  test('catches up after a one-week outage with eight queries per day and per hundred outcomes', async () => {
+  test('catches up after a one-week outage with at most eight queries for each day and each hundred outcomes', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let day = 0; day < 7; day += 1) {
@@ -324,7 +324,7 @@ describe('the job that republishes lost events', () => {
       if (refused.size === 0) refused.add(id);
       return refused.has(id) ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
     };
-    // Published: the twenty events sent together except the refused one, and the second page.
+    // The job published the second page, and all but the refused one of the twenty events sent together.
     expect(await harness.run()).toMatchObject({ done: 19 + 2, failed: 1 });
     expect(await harness.mark()).toBe(before);
     harness.clock.advance(3 * DAY_MS);
@@ -347,7 +347,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('does not pass the present in a run for a future time', async () => {
+  test('does not move its mark past the present in a run for a future time', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run({ ...RUN, scheduledForMs: NOON + 2 * DAY_MS });
     harness.complete();
@@ -355,7 +355,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('reports the period beyond the retention of consumers once, and continues after it', async () => {
+  test('reports the period beyond the retention of consumers once, and continues after that period', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const markMs = await harness.mark();
@@ -382,7 +382,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
 
-  test('leaves a page that it cannot compare to the next run, and publishes nothing unchecked', async () => {
+  test('leaves to the next run a page that it cannot compare, and publishes nothing unchecked', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(30 * MINUTE_MS);
@@ -468,7 +468,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.parked).toHaveLength(1);
   });
 
-  test('stops within a page when its time is over, counts the finished work, and continues there', async () => {
+  test('stops within a page when its time is over, counts the finished work, and continues at that point in the next run', async () => {
     const harness = new LostEventsApiHarness();
     for (let payments = 0; payments < 50; payments += 1) harness.complete();
     harness.clock.advance(10 * MINUTE_MS);

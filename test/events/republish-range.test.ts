@@ -75,7 +75,7 @@ describe('republishing a range', () => {
     expect(published()).toEqual(ids.slice(0, 3));
   });
 
-  test('publishes unseen events, and skips seen ones', async () => {
+  test('publishes unprocessed events, and skips processed events', async () => {
     const processed: ProcessedEvents = {
       unprocessed: async (places) => places.filter((place) => 'paymentId' in place && place.paymentId === lost),
     };

@@ -33,7 +33,7 @@ describe('a record of the Ledger Stream', () => {
     });
   });
 
-  test('is not an event when it is pending', () => {
+  test('is not an event for a pending transition', () => {
     expect(readStreamRecord(recordOf(pending)).content).toEqual({ kind: 'no_event' });
   });
 

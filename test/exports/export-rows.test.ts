@@ -15,7 +15,7 @@ import { OWNER, requested } from './export-world.ts';
 /** Number of sets, for two full pages and one row. */
 const SETS = 1_001;
 
-test('pages contain every row of the range once, even at their borders and across all partitions', async () => {
+test('pages contain every row of the range exactly once, even at page borders and across all partitions', async () => {
   const clock = new SimulatedClock();
   const views = new DynamoDbViews(emptyTables(clock).client, TABLES.views, { clock, entropy: countingEntropy() });
   const asked = initialExport(requested('exp_1'));

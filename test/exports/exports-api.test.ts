@@ -91,7 +91,7 @@ describe('an export of entries', () => {
     expect(sums.get('processor_clearing EUR debit')).toBe(2 * 1300);
   });
 
-  test('shows amounts with the decimals of their currency, the processor, charge and reference, but no formula', async () => {
+  test('shows the processor, charge and reference, and amounts with the decimals of their currency, but no formula', async () => {
     const api = await past();
     const made = await api.write('/v1/exports', 'e', { ...ENTRIES, account: 'processor_clearing' });
     const rows = rowsOf(api, made);
@@ -132,7 +132,7 @@ test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<
 });
 
 describe('an export request', () => {
-  test('is replayed for a retry, and a different request with its key is refused', async () => {
+  test('gets the stored response on a retry, and a different request with the same key is refused', async () => {
     const api = await past();
     const made = await api.write('/v1/exports', 'e', ENTRIES);
     const again = await api.write('/v1/exports', 'e', ENTRIES);
@@ -194,7 +194,7 @@ test('an export has no rows after the second of its request, even if its range i
   expect(linesOf(api, month).length).toBeGreaterThan(10);
 });
 
-test('a key of the other mode creates a separate export, and sees only its own mode', async () => {
+test('a key of the other mode creates a separate export, and sees only exports of its own mode', async () => {
   const api = await past();
   api.registerKey(LIVE_KEY, { mode: 'live' });
   const made = await api.write('/v1/exports', 'e', ENTRIES);

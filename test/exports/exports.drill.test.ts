@@ -129,7 +129,7 @@ test('a job completes an export whose writer never started and that no caller re
 /**
  * Requests an export, and kills its writer halfway.
  *
- * @returns undefined if the export was already completed, so that the process of its writer may have ended, too
+ * @returns undefined if the export was already completed, because its writer may have ended before the kill
  */
 async function killedWriter(body: object): Promise<Readonly<Record<string, unknown>> | undefined> {
   const made = await api.send('POST', '/v1/exports', {

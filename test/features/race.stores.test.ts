@@ -63,7 +63,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 };
 
-/** Returns the number of Ledger entries with money. Payonce's claim is an entry without money. */
+/** Returns the number of Ledger entries that move money. Payonce's claim is an entry that moves no money. */
 async function moneyEntries(): Promise<number> {
   const output = await documentClient(dynamoDbClient()).send(
     new QueryCommand({

@@ -178,7 +178,7 @@ describe("an order's commission", () => {
     },
   );
 
-  test('waits while the order is in progress, and then follows its outcome', async () => {
+  test('waits while the order is in progress, and then follows the outcome of the order', async () => {
     const order = await new AffiliateOrder({ source: 'tok_action' }).place();
     const affiliates = await new Affiliates(order).takeAll(await order.events());
     await MATURE(order);

@@ -135,7 +135,7 @@ describe('the release of a commission', () => {
     expect(harness.stands()).toEqual(['released', 60, 'is out']);
   });
 
-  test('pays the current amount, for any order, concurrency and redelivery of its events', async () => {
+  test('pays the current amount, for any sequence, concurrency and redelivery of its events', async () => {
     const deliveries = fc.tuple(
       fc.shuffledSubarray([...EVENTS, ...EVENTS], { minLength: EVENTS.length * 2 }),
       fc.nat({ max: EVENTS.length * 2 }),
@@ -171,7 +171,7 @@ describe('the release of a commission', () => {
   });
 
   test.each([1, 2])(
-    'pays a correct amount with a refund just before call %s and any pair of faults',
+    'pays a correct amount despite a refund just before call %s and any pair of faults',
     async (rivalAt) => {
       const run: Story = async (faults) => {
         const harness = new ReleaseHarness();
@@ -184,7 +184,7 @@ describe('the release of a commission', () => {
         const calls = plan.calm();
         await harness.release();
         const [status, amount, queue] = harness.stands();
-        // The refund took effect before the release, or had no effect after it.
+        // The refund preceded the release (60), or followed it without effect (100).
         const isRight = status === 'released' && (amount === 60 || amount === 100) && queue === 'is out';
         return { calls, violations: isRight ? [] : [`${String(status)} ${String(amount)} ${String(queue)}`] };
       };

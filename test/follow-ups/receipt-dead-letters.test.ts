@@ -83,7 +83,7 @@ describe('a delayed receipt at its last attempt', () => {
     ['was refunded', 0, chainOfPaid('receipt', METADATA, [refunded('re_1', 1000)])],
     ['is disputed', 0, chainOfPaid('receipt', METADATA, [disputed('open')])],
     ['was erased', 0, erased(chainOfPaid('receipt', METADATA))],
-  ])('the charge %s by then: %i e-mails are sent', async (_what, sent, chain) => {
+  ])('the charge %s at the last attempt: %i e-mails are sent', async (_what, sent, chain) => {
     await delayedReceipt();
     world.clock.advance(24 * 60 * 60_000);
     expect(await lastRung(chain)).toEqual([sent === 1 ? 'applied' : 'refused']);

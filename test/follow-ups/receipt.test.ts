@@ -83,11 +83,11 @@ describe('the address of a receipt', () => {
       ['ada@example.com, eve@example.com', 'Ada <ada@example.com>', 'a..b@example.com', '.a@example.com'],
       [`${'a'.repeat(65)}@example.com`, `ada@${'a.'.repeat(125)}com`],
     ].flat(),
-  )('is none for %j', (text) => {
+  )('is malformed: %j', (text) => {
     expect(of({ receipt_email: text })).toEqual({ kind: 'malformed' });
   });
 
-  test('is none when the order of the payment sends a confirmation, regardless of the order in the metadata', () => {
+  test('does not exist when the order of the payment sends a confirmation, regardless of any order id in the metadata', () => {
     const order = `ord_${'a'.repeat(32)}`;
     const orderId = parseOrderId(order);
     invariant(orderId !== undefined, 'the order id is malformed');

@@ -27,8 +27,8 @@ const OPERATOR_ROUTES = ENDPOINTS.flatMap((row) =>
 const SIGNED_ROUTES = ENDPOINTS.filter(({ scope, role }) => scope === undefined && role === undefined).map(routeOf);
 
 /**
- * First example body of each endpoint. With it, a request of the owner succeeds or is refused for a reason other than
- * access.
+ * First example body of each endpoint. With this body, a request of the owner succeeds or is refused for a reason other
+ * than access.
  */
 const BODIES = Object.fromEntries(
   ENDPOINTS.flatMap((row) => {
@@ -248,7 +248,7 @@ const REFUSED: ReadonlySet<string> = new Set([
 const FOR_OPERATORS = TENANT_ROUTES.filter(([, , role]) => role !== undefined);
 
 describe.each(FOR_OPERATORS)('%s, called by an operator who names the desk', (route, _scope, role = 'owner') => {
-  test('counts against no limit and records the operator in every change', async () => {
+  test('is counted against no limit, and records the operator in every change', async () => {
     const before = written.length;
     limited.length = 0;
     const { status } = await request(route, ofRole(role), 'ten_desk/test');
@@ -323,10 +323,10 @@ test('an operator’s idempotency key is separate from the same key of the tenan
   expect((await rotate(ofRole('owner'))).body['secret']).toBe(replies[0]?.body['secret']);
 });
 
-describe('a path through the endpoint of another tenant', () => {
+describe('a path through an endpoint of the attacking tenant', () => {
   const parts = TENANT_ROUTES.map(([route]) => route).filter((route) => /\{(?:delivery|replay)\}/.test(route));
 
-  test.each(parts)('gives no access to %s of the desk', async (route) => {
+  test.each(parts)('does not reach an object of the desk: %s', async (route) => {
     const [method = '', template = ''] = route.split(' ');
     const headers = { Authorization: `Bearer ${CALLERS.otherTenant}`, 'Content-Type': 'application/json' };
     const made = await api.ask('POST', '/v1/webhook_endpoints', {

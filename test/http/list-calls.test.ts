@@ -12,13 +12,13 @@ const ROWS = 1_200;
 const MAX_CALLS = 60;
 /** Maximum number of additional calls for each object of a larger page. */
 const MAX_CALLS_PER_OBJECT = 4;
-/** Lists without pages or filters whose calls depend on nothing, with their number of calls. */
+/** Lists without pages or filters, each with its constant number of DynamoDB calls. */
 const CONSTANT: Readonly<Record<string, number>> = {
   // One query for each shard of each queue.
   '/v1/admin/queues': 72,
 };
 
-/** All endpoints that answer with a list, so that a new list or filter is tested by itself. */
+/** All endpoints that answer with a list, so that this test covers a new list or filter automatically. */
 const LISTS = ENDPOINTS.filter(({ kind, docs: { answers } }) => {
   const { schema } = answers[200] ?? {};
   return kind === 'reading' && schema instanceof z.ZodObject && schema.shape['data'] instanceof z.ZodArray;
@@ -65,7 +65,7 @@ async function queriesOf(path: string, filters: Readonly<Record<string, z.ZodTyp
 }
 
 describe.each(LISTS)('a page of $path', ({ path, filters, limit }) => {
-  test('costs at most 60 calls with every filter and every pair of filters', async () => {
+  test('costs at most 60 DynamoDB calls with every filter and every pair of filters', async () => {
     const tooMany: unknown[] = [];
     const tried = new Set<string>();
     for (const asked of await queriesOf(path, filters)) {
@@ -88,7 +88,7 @@ describe.each(LISTS)('a page of $path', ({ path, filters, limit }) => {
   });
 
   if (limit === undefined) return;
-  test('costs a few calls more for each object of a larger page', async () => {
+  test('costs at most a few more calls for each additional object', async () => {
     const largest = ['1000', '100', '25'].find((size) => limit.safeParse(size).success) ?? '1';
     let mostShown = 0;
     for (const real of world.pathsOf(path)) {

@@ -34,7 +34,7 @@ const TENANT = { tenant: 'ten_desk', mode: 'test' } as const;
 /** Number of real payments and orders: enough for one in each partition of a list. */
 const REAL = 8;
 const DAY_SECONDS = 86_400;
-/** Number of annotations of the payment: more than a page of its transitions. */
+/** Number of annotations of the payment. They do not fit on one page of the payment's transitions. */
 const TRANSITIONS = 100;
 const POSTINGS = [
   { account: 'refunds', direction: 'debit', amount: 10 },
@@ -84,7 +84,7 @@ export class ListedWorld {
     return this.#api.get(search === '' ? path : `${path}?${search}`);
   }
 
-  /** Returns the paths of lists that exist. */
+  /** Returns the paths of a list with existing ids. */
   pathsOf(path: string): readonly string[] {
     const { payment, endpoint, event } = this.#seeds;
     if (path === '/v1/admin/queues/{id}') return Object.keys(QUEUES).map((id) => path.replace('{id}', id));
@@ -269,7 +269,7 @@ function text(row: Item, name: string): string {
   return row[name] as string;
 }
 
-/** Moves a sort key by some seconds, half of the rows to the past. */
+/** Moves a sort key by `number` seconds, odd numbers into the past. */
 function later(sort: string, number: number): string {
   const seconds = number % 2 === 0 ? number : -number;
   return sort.replace(/^\d+/, (ms) => String(Number(ms) + seconds * 1000).padStart(ms.length, '0'));

@@ -66,7 +66,7 @@ function takes({ schema }: Text, character: string): boolean {
 }
 
 describe('a single-line field', () => {
-  test('is required for every text of a request by the API documents', () => {
+  test('is the only kind of text that the API documents allow in requests', () => {
     const open = TEXTS.filter(
       (text) =>
         !BY_RULE.test(text.where) &&

@@ -69,7 +69,7 @@ describe('an operator', () => {
       expect((await api.get(path, as(OPERATOR_KEY))).status).toBe(401);
   });
 
-  test('gets the stored response when the same person retries with a different API key', async () => {
+  test('gets the stored response when retrying with a different API key of the same person', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     api.registerOperator(OTHER, { operator: 'Ada Example' });

@@ -5,7 +5,7 @@ import { as, dataOf, UNKNOWN_TENANT } from '../world/api.ts';
 const PATH = '/v1/admin/limits';
 const RAISED = { mode: 'live', kind: 'payments', rate: 200, burst: 400 } as const;
 
-test('a tenant has the limits of the deployment until it gets its own', async () => {
+test('a tenant has the limits of the deployment until it gets limits of its own', async () => {
   const { api, tenant } = await keyOfTenant();
   const limits = async () => dataOf(await api.get(`${PATH}?tenant=${tenant}`));
   const deployed = [

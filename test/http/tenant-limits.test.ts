@@ -103,7 +103,7 @@ describe('a tenant beyond its limit', () => {
     expect((await other.get('/v1/payments?reference=order-1')).status).toBe(200);
   });
 
-  test('is not counted without a valid key', async () => {
+  test('is not counted for an invalid key', async () => {
     const wrong = { headers: { Authorization: 'Bearer sk_test_unknownunknownunknown' } };
     for (let request = 0; request < LIMIT.burst * 2; request += 1)
       expect((await api.pay('k-1', {}, wrong)).status).toBe(401);

@@ -49,7 +49,7 @@ describe('a payment requested by an event', () => {
     expect(site.queues).toEqual({ requests: [], parked: [] });
   });
 
-  test('has an open record after a failure, and a later delivery with a new time completes it', async () => {
+  test('has an open record after a failure, which a later delivery with a new time completes', async () => {
     const { clock, store } = site.world;
     const record = () => store.readRecord(chargeOperation(site.paymentOf()));
     const api = new Api({}, site.world);
@@ -241,7 +241,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
 });
 
 describe('an event that arrives late', () => {
-  test('is recognized as a duplicate, however old, if it was first accepted in time', async () => {
+  test('is recognized as a duplicate, regardless of its age, if it was first accepted in time', async () => {
     const record = json();
     await site.deliver(site.inQueue(record));
     site.world.clock.advance(40 * 24 * HOUR_MS);
@@ -383,7 +383,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked[0]?.attributes).not.toHaveProperty('failures');
   });
 
-  test('does not count deliveries during throttling or an outage, and ignores a count set by its sender', async () => {
+  test('is not counted as failed by deliveries during throttling or an outage, or by a count that its sender sets', async () => {
     const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
     const waited = {
       ...site.record({ body: json(), attributes: { failures: '4' } }, 100),
@@ -409,7 +409,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('is parked by its own failure count, not by the queue’s count, and does not block its batch', async () => {
+  test('is parked when its own failure count, not the queue’s count, reaches the limit, and does not block its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;
@@ -432,7 +432,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked).toMatchObject([{ attributes: { detail: 'processor_request_invalid' } }]);
   });
 
-  test('does not dead-letter the rest of its batch if it crashes the process', async () => {
+  test('does not send the rest of its batch to the dead-letter queue by crashing the process', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const killer = ids[2] ?? '';
     const left = new Set(ids);

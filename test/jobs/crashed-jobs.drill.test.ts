@@ -34,7 +34,7 @@ const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
 
 afterAll(() => switchRelay('Enabled'));
 
-/** Crashes the worker in the middle of a page, while the processor does not respond to its list request. */
+/** Crashes the worker in the middle of a page, while its list request to the processor gets no response. */
 async function killedComparison(): Promise<string> {
   await api.charges('pay_none');
   expect(signalAll(StackName.sandbox, 'SIGSTOP')).toBeGreaterThan(0);

@@ -106,7 +106,7 @@ test('a transaction conflict is retried', async () => {
   expect(conflicts).toBe(0);
 });
 
-test('rows expire thirty days after their run ends, or after it was accepted if it never ends', async () => {
+test('rows expire thirty days after their run ends, or thirty days after its acceptance if the run never ends', async () => {
   const { run } = await accepted();
   const store = storeOver();
   const row = async (pk: string, sk: string) => {

@@ -84,7 +84,7 @@ describe('two runs of five items with several workers', () => {
   );
 
   test.each(CLOCKS)(
-    'process each item once with a worker paused before any of its calls, and clocks %s',
+    'process each item once even if a worker pauses before any one of its calls, with clocks %s',
     async (_how, skews) => {
       const { histories, findings } = await held({ runs: 2, items: 5, skews, doubled: 2 }, 0);
       expect(findings.slice(0, 3)).toEqual([]);
@@ -118,12 +118,12 @@ describe('one run of three items over two pages', () => {
 });
 
 /**
- * The first run takes more than eight of its ten minutes. By a fast clock, the second run has then waited too long; by
- * a correct clock, it has not.
+ * The first run takes more than eight of its ten minutes. By the end of the first run, the second run has waited too
+ * long by a fast clock, but not by a correct clock.
  */
 const PATIENCE: History = { runs: 2, items: 17, jobId: 'resolve', lastSkews: [121_000, 0, 0], mayGiveUp: true };
 
-test('a run that one worker gives up while another worker begins it either fails or succeeds, never both', async () => {
+test('a run either fails or succeeds, never both, if one worker gives it up while another worker begins it', async () => {
   const { histories, findings } = await held(PATIENCE, 0);
   expect(findings.slice(0, 3)).toEqual([]);
   expect(histories).toBeGreaterThan(100);

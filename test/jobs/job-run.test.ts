@@ -46,7 +46,7 @@ describe('a run', () => {
     expect(withPageStarted(first, T0 + MINUTE)).toMatchObject({ startedAtMs: T0 + 1_000, attempts: 2, version: 3 });
   });
 
-  test('continues from the cursor with its counts', () => {
+  test('continues from the cursor and keeps its counts', () => {
     const one = withPageDone(
       withPageStarted(fresh, T0),
       { counts: { done: 3, left: 1, failed: 1 }, items: 5, cursor: 'e' },
@@ -91,7 +91,7 @@ describe('a run', () => {
   });
 });
 
-test('does not count a worker as crashed if another took over while it might have been alive', () => {
+test('a run does not count a worker as crashed if another worker took over while the first might have been alive', () => {
   const begun = withPageStarted(fresh, T0);
   expect(workerLivesMs(fresh, T0)).toBe(0);
   expect(workerLivesMs(begun, T0 + 30_000)).toBe(60_000);

@@ -58,7 +58,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await store.readRun(jobId, other.runId)).toBeUndefined();
     });
 
-    test('accepts one of many concurrent requests, and returns its record to the others', async () => {
+    test('accepts one of many concurrent requests, and returns the record of that request to the others', async () => {
       const owners = Array.from({ length: 6 }, (_, index) => ownerToken(`owner-${index}`));
       const outcomes = await Promise.all(owners.map((owner) => store.accept(record({ owner }), run)));
       expect(outcomes.filter(({ kind }) => kind === 'recorded')).toHaveLength(1);

@@ -199,7 +199,7 @@ describe('an operator’s request for a run', () => {
     expect([reply.status, reply.body['code']]).toEqual([400, 'missing_idempotency_key']);
   });
 
-  test('is refused, like reads, to tenants with any API key scopes', async () => {
+  test('is refused to every tenant key, whatever its scopes, and so are reads', async () => {
     const headers = { Authorization: `Bearer ${API_KEY}` };
     const replies = [
       await harness.run('my-key', undefined, { headers }),

@@ -28,7 +28,7 @@ function storeOf(...runs: readonly JobRun[]) {
   };
 }
 
-/** Returns a store with a mark for each job: the time since which no run of it is known, in milliseconds. */
+/** Returns a store with a mark for each job: the time since which the job has had no known run, in milliseconds. */
 function marksOf(marks: Readonly<Record<string, number>> = {}) {
   const kept = new Map(Object.entries(marks).map(([job, atMs]) => [`missed:${job}`, String(atMs)]));
   return {
@@ -83,7 +83,7 @@ describe('a job', () => {
     expect(await overdueJobs({ runs, marks: marksOf(), listed: [NIGHTLY] }, NOW_MS, [])).toEqual([]);
   });
 
-  test('is still overdue after so long without a run that its last runs have expired', async () => {
+  test('stays overdue even after the rows of its last runs have expired', async () => {
     const marks = marksOf({ 'close-days': NOW_MS - 31 * 24 * HOUR_MS });
     expect(await overdueJobs({ runs: storeOf(), marks, listed: [] }, NOW_MS, [NIGHTLY])).toEqual(['close-days']);
   });

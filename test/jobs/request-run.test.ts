@@ -57,7 +57,7 @@ describe('the executor', () => {
   });
 
   test('throws the error of the route and stores nothing, so that the firing is redelivered', async () => {
-    // The second call is the route.
+    // The second call requests the run.
     const world = new World({ plan: new FaultPlan([{ point: 2, kind: 'throttle' }]) });
     await expect(requestRun(executorTools(world, world.actor('a')), entry(), NOW)).rejects.toMatchObject({
       name: 'RetryableError',

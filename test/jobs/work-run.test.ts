@@ -158,7 +158,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_item_failed: 1 });
   });
 
-  test('remains unchanged, with its lock, after its end or without acceptance', async () => {
+  test('is left unchanged, together with its lock, if it has ended or was never accepted', async () => {
     const bench = new Bench(countingJob(1));
     const run = await bench.accept();
     await bench.drain(run);
@@ -241,7 +241,7 @@ test('a run that exceeds its time limit fails, and releases its lock', async () 
   expect(await bench.work(await bench.accept())).toBe('continued');
 });
 
-test('a page that cannot be read is retried by its message, and finally fails its run', async () => {
+test('a page that cannot be read is retried at each redelivery of its message, and finally fails the run', async () => {
   const job: Job = {
     page: async () => {
       throw new RetryableError('books_away', 'not now');

@@ -31,7 +31,7 @@ describe('currencies', () => {
     ['no decimals', 'JPY', 9_999_999_999],
     ['two decimals', 'EUR', 999_999_999_999],
     ['three decimals', 'KWD', 999_999_999_999],
-  ])('have the expected largest amount with %s', (_decimals, code, largest) => {
+  ])('have the expected largest amount in %s', (_decimals, code, largest) => {
     expect(largestAmountMinor(code)).toBe(largest);
   });
 

@@ -135,7 +135,7 @@ const RECORDED = {
   webhookOperation: made.webhookOperation(DIGEST, scope()),
 } satisfies Partial<Record<Maker, OperationId>>;
 
-/** Operations recorded elsewhere, each with that place: another row or an external service. */
+/** Operations recorded elsewhere, each with the other row or external service that records it. */
 const REMEMBERED_ELSEWHERE = {
   orderStepOperation: 'the party that executes the step',
   relayOperation: 'the Stream; an event may be published again',

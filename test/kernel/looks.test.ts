@@ -33,7 +33,7 @@ describe('an entry', () => {
     },
   );
 
-  test('is checked only once a day after eight days if no client waits for it', () => {
+  test('after eight days, is checked only once a day unless a client waits for it', () => {
     expect(ages(look('payer'), 9 * DAY_MS).filter((age) => age >= 8 * DAY_MS)).toHaveLength(1);
   });
 
@@ -41,7 +41,7 @@ describe('an entry', () => {
     expect(ages(look('foreign'), DAY_MS).length).toBeLessThanOrEqual(10);
   });
 
-  test('is checked within its interval, whenever a run takes place', () => {
+  test('is checked within its interval, no matter when runs take place', () => {
     const times = fc.record({ kind: fc.constantFrom(...KINDS), name: fc.string(), ageMs: fc.nat(40 * DAY_MS) });
     fc.assert(
       fc.property(times, ({ kind, name, ageMs }) => {

@@ -67,7 +67,7 @@ describe('the archive bucket', () => {
     expect(JSON.stringify(denied)).toContain('"aws:SecureTransport":"false"');
   });
 
-  test('uses compliance mode, a key and colder storage classes, and trusts one account, in a logging account', () => {
+  test('uses compliance mode, a key and colder storage classes in a logging account, and trusts one account', () => {
     expect(logging.service).toBeUndefined();
     expect(logging.data).toBeUndefined();
     present(logging.archive).hasResourceProperties('AWS::S3::Bucket', {
@@ -167,7 +167,7 @@ describe('the archiver', () => {
     ]);
   });
 
-  test('does not exist without the setting, and creates no bucket for an archive in another account', async () => {
+  test('does not exist without the setting, and no bucket is created for an archive in another account', async () => {
     const { archive, service } = await synthesize();
     expect(archive).toBeUndefined();
     expect(JSON.stringify(present(service).toJSON())).not.toContain('ARCHIVE_BUCKET');
@@ -224,7 +224,7 @@ test.each([
   ['here', archived],
   ['elsewhere', away],
 ])(
-  'the function that shows operators an archive that is %s may neither read its lines nor write anything',
+  'the function that shows operators the archive may neither read archived lines nor write anything (archive: %s)',
   (_where, { service }) => {
     const statements = statementsByOwner(present(service)).get('AuditApi') ?? [];
     const ofArchive = statements.filter(({ Action }) => JSON.stringify(Action).includes('s3:'));

@@ -37,7 +37,7 @@ describe('the callbacks function', () => {
   });
 
   test.each(schemeNames(PROCESSORS))(
-    'verifies callbacks with the scheme %s when the setting names it',
+    'verifies callbacks with the scheme %s when the setting names that scheme',
     async (scheme) => {
       const template = present((await elsewhere({ 'payonce:callbackScheme': scheme })).service);
       expect(callbackSources(template)).toContain(`"scheme":"${scheme}"`);

@@ -64,7 +64,7 @@ describe('an API key', () => {
     expect(await status()).toBe(401);
   });
 
-  test('stores the day of its last use once a day, if it is valid', async () => {
+  test('has its day of last use stored once a day, only if it is valid', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
     await harness.get('/v1/balances', as('sk_test_revokedrevokedrevoked'));
     for (let hour = 0; hour < 30; hour += 1) {
@@ -111,7 +111,7 @@ describe('an API key', () => {
     expect(harness.lookups).toEqual(['77533b4270ef7b39d087a2b098ed5f4e460ad440c5800bd7fcab1829b571ee37']);
   });
 
-  test('gets a 403 with the same body for reads and writes if it lacks the scope', async () => {
+  test('returns 403 if it lacks the scope, with the same body for reads and writes', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerRead] });
 
     const write = await harness.pay('k-1', {}, as(OTHER_KEY));
@@ -136,7 +136,7 @@ describe('an API key', () => {
     expect((await harness.pay('k-2', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
-  test('is cached after its last use, and is refused within 10 seconds of its revocation', async () => {
+  test('stays cached after a use, but is refused within 10 seconds of its revocation', async () => {
     await harness.pay('k-1');
     harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
     harness.clock.advance(9_999);
@@ -148,7 +148,7 @@ describe('an API key', () => {
     expect(harness.lookups).toHaveLength(2);
   });
 
-  test('is not cached longer if it was read slowly before its revocation', async () => {
+  test('is not cached longer if a slow read of the key started before the revocation', async () => {
     let record = { tenantId: tenantId('ten_1'), mode: 'test' as const, scopes: ALL_SCOPES, revokedAtMs: 0 };
     const { revokedAtMs: _none, ...valid } = record;
     let revoked = false;
@@ -275,7 +275,7 @@ describe('a path', () => {
     '/v1/payment_requests/{id}': 'GET, HEAD',
   };
 
-  test('returns 405 with all of its methods for every other method', async () => {
+  test('returns 405 and all allowed methods for every method that it does not allow', async () => {
     expect(new Set(PAYMENT_PATHS.map(({ path }) => path))).toEqual(new Set(Object.keys(ALLOWED)));
     const read = READ_ROUTES.filter(({ docs }) => ['Payments', 'Refunds', 'Disputes'].includes(docs.tag));
     expect(new Set(PAYMENT_READ_PATHS)).toEqual(new Set(read.map(({ path }) => path)));

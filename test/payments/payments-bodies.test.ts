@@ -46,7 +46,7 @@ describe('an amount', () => {
   });
 
   test.each(['9007199254740992', '9007199254740993', '1e16', '1e400', '1000.00000000000000001'])(
-    'is refused if parsers disagree on it: %s',
+    'is refused if JSON parsers read it differently: %s',
     async (amount) => {
       const reply = await refusing().post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
@@ -79,10 +79,10 @@ describe('an amount', () => {
   test.each([
     ['JPY', '10.00'],
     ['KWD', '1.234'],
-  ])('is read in minor units, not as a decimal amount of %s: %s', async (currency, amount) => {
+  ])('is read in minor units, even if it is written like a decimal amount of %s: %s', async (currency, amount) => {
     const reply = await harness.post(`{"amount":${amount},"currency":"${currency}","source":"tok_ok"}`);
 
-    // As JSON, 10.00 is the number 10, here ten yen.
+    // In JSON, 10.00 equals 10, which is accepted as ten yen.
     expect(reply.status).toBe(amount === '10.00' ? 201 : 400);
     if (reply.status === 201) expect(reply.body).toMatchObject({ amount: 10, currency: 'JPY' });
   });
@@ -123,7 +123,7 @@ describe('a field', () => {
     expect(reply.body['detail']).toMatch(/ must (?:not )?(?:be|have) /);
   });
 
-  test('is quoted only in `param` if its metadata name is too long', async () => {
+  test('is quoted only in `param` if it is a metadata name that is too long', async () => {
     const name = '<b>'.repeat(20);
     const reply = await refusing().post(
       JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', metadata: { [name]: '1' } }),
@@ -159,7 +159,7 @@ describe('a field', () => {
     'amount ',
     'constructor',
     'toString',
-  ])('is refused by name if clients may not set it: %s', async (field) => {
+  ])('is refused as an unknown field if clients may not set it: %s', async (field) => {
     const reply = await refusing().pay('k-1', { [field]: 'x' });
 
     expect(reply.status).toBe(400);
@@ -221,7 +221,7 @@ describe('a body', () => {
     expect(reply.headers).toMatchObject({ 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' });
   });
 
-  test('is refused with __proto__, and changes nothing', async () => {
+  test('is refused if it contains __proto__, and changes no prototype', async () => {
     const prototype = '{"__proto__":{"tenant_id":"x"},"amount":1000,"currency":"EUR","source":"tok_ok"}';
     const inMetadata = '{"metadata":{"__proto__":"x"},"amount":1000,"currency":"EUR","source":"tok_ok"}';
 
@@ -373,7 +373,7 @@ describe('a query', () => {
 });
 
 describe('the first error', () => {
-  test('is chosen in the order key, query, size, type, JSON, secrets, fields', async () => {
+  test('reports the first failed check in the order key, query, size, type, JSON, secrets, fields', async () => {
     const good = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' };
     const body = '{"status":"succeeded","amount":-1,"description":"4242424242424242"}';
     const ask = (headers: Readonly<Record<string, string>>, text: string, path = '/v1/payments') =>

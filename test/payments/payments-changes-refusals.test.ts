@@ -42,7 +42,7 @@ describe.each([
     },
   );
 
-  test('returns 422 if it differs under the same key, and the stored response stays unchanged', async () => {
+  test('returns 422 if the same key is reused with a different amount, and the stored response stays unchanged', async () => {
     const id = await make();
     const first = await harness.change(`${id}/${step}`, 'k', { amount: 300 });
 
@@ -54,7 +54,7 @@ describe.each([
     expect(harness.processor.inside.applied).toHaveLength(1);
   });
 
-  test('is refused above the remaining amount, which the response states, and nothing is stored', async () => {
+  test('is refused if it exceeds the remaining amount; the response states the remaining amount, and nothing is stored', async () => {
     const id = await make();
     const much = await harness.change(`${id}/${step}`, 'k', { amount: 1001 });
 
@@ -148,7 +148,7 @@ describe('a payment', () => {
     expect((await harness.change(`${other}/refunds`, 'k')).status).toBe(201);
   });
 
-  test('returns 409 with Retry-After while another process uses its key, and then replays the response of that process', async () => {
+  test('returns 409 with Retry-After while another process uses the same key, and later replays that process’s response', async () => {
     const id = await paid();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
@@ -213,7 +213,7 @@ describe('refunds and lists of refunds', () => {
     }
   });
 
-  test('require the read scope, which does not permit refunds', async () => {
+  test('require the read scope, and the read scope does not permit new refunds', async () => {
     const id = await paid();
     const refund = String((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
     const paths = [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`];

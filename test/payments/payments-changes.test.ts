@@ -62,7 +62,7 @@ function withoutRequestId({ status, body }: Reply) {
 }
 
 describe('a capture', () => {
-  test('captures the full amount if the request has no body, and the payment shows it', async () => {
+  test('captures the full amount if the request has no body, and the payment includes the captured amount', async () => {
     const id = await held();
     const reply = await harness.change(`${id}/capture`, 'k');
 
@@ -72,7 +72,7 @@ describe('a capture', () => {
     expect(await show(id)).toEqual(reply.body);
   });
 
-  test('captures a partial amount, which limits refunds', async () => {
+  test('captures a partial amount, which is the maximum of all refunds', async () => {
     const id = await held();
     expect((await harness.change(`${id}/capture`, 'k', { amount: 400 })).body).toMatchObject({ amount_captured: 400 });
 
@@ -91,7 +91,7 @@ describe('a capture', () => {
     expect((await harness.change(`${id}/capture`, 'k', { amount: 1000 })).status).toBe(200);
   });
 
-  test('returns 402 at each retry if the processor refuses it, and can succeed under a new key', async () => {
+  test('returns 402 for the request and each retry if the processor refuses the capture, and can succeed under a new key', async () => {
     const id = await held();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     const refused = await harness.change(`${id}/capture`, 'k');
@@ -137,7 +137,7 @@ describe('a cancellation', () => {
 });
 
 describe('a refund', () => {
-  test('covers the full amount if the request has no body, and appears in the payment and in its list', async () => {
+  test('refunds the full amount if the request has no body, and appears in the payment and in the list of refunds', async () => {
     const id = await paid();
     const reply = await harness.change(`${id}/refunds`, 'k');
 
@@ -172,7 +172,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(amount);
   });
 
-  test('is limited to the full amount in total, here over twenty refunds', async () => {
+  test('is refused if all refunds (here twenty) would exceed the full amount', async () => {
     const id = await paid();
     for (let n = 1; n <= 20; n += 1) {
       expect((await harness.change(`${id}/refunds`, `k-${n}`, { amount: 50 })).status).toBe(201);
@@ -198,7 +198,7 @@ describe('a refund', () => {
       const mayRetry = (reply: Reply | undefined) => reply?.headers['Retry-After'] !== undefined;
       settled.push(...replies.filter((reply) => !mayRetry(reply)).map(({ status }) => status));
       keys = asked.filter((_, index) => mayRetry(replies[index]));
-      // The claim of a caller that must retry is still leased.
+      // The claim of a caller that must retry stays leased until this time has passed.
       harness.clock.advance(30_000);
     }
 
@@ -266,7 +266,7 @@ describe.each([
 
   const ask = (key: string, body?: Readonly<Record<string, unknown>>) => harness.change(`${id}/${step}`, key, body);
 
-  test('takes effect once, and is replayed byte for byte for no body, an empty body and {}', async () => {
+  test('takes effect once, and no body, an empty body and {} all get the same response byte for byte', async () => {
     const first = await ask('k');
     const replies = [await ask('k'), await ask('k', {}), await harness.change(`${id}/${step}`, 'k', {}, emptyBody)];
 
@@ -310,7 +310,7 @@ describe.each([
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
-  test('is a separate request even if its key was used for another payment or to create the payment', async () => {
+  test('is a separate request if its key was used before for another payment or for the creation of the payment', async () => {
     const other = await (make === held ? held('other') : paid({}, 'other'));
     const replies = [await ask('pay'), await harness.change(`${other}/${step}`, 'pay')];
 
@@ -364,7 +364,7 @@ describe.each([
     },
   );
 
-  test('returns 202 at each retry if its outcome is not known in time, and GET shows the outcome', async () => {
+  test('returns 202 for the request and each retry if the outcome is not known in time, and GET returns the outcome later', async () => {
     const { processor } = harness;
     const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     let isSent = false;

@@ -62,7 +62,7 @@ describe('the idempotency key', () => {
     }
   });
 
-  test('is the same for any case of the header name, raw or quoted, sent once or twice', async () => {
+  test('is recognized in any case of the header name, raw or quoted, and sent once or twice', async () => {
     const first = await harness.pay('k-1');
     const forms = [
       { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: null },
@@ -98,7 +98,7 @@ describe('the first execution', () => {
     expect(reply.body).toMatchObject({ status: 'requires_capture', amount_captured: 0, capture: 'manual' });
   });
 
-  test('returns 402 with the payment if it is declined, and the decline is final', async () => {
+  test('returns 402 with the payment if the charge is declined, and a retry returns the same decline', async () => {
     const declined = await harness.pay('k-1', { source: 'tok_declined' });
     const again = await harness.pay('k-1', { source: 'tok_declined' });
 
@@ -112,7 +112,7 @@ describe('the first execution', () => {
     expect(again.headers['Idempotency-Replayed']).toBe('true');
   });
 
-  test('returns 202 with a Location, also at each retry, if the outcome is not known in time', async () => {
+  test('returns 202 with a Location, for each retry too, if the outcome is not known in time', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
     const away = harness.with({ processor: unanswered });
 
@@ -217,7 +217,7 @@ describe('a duplicate while the first request runs', () => {
     expect((await running).status).toBe(201);
   });
 
-  test('waits under Prefer: wait for the first request, and replays its response', async () => {
+  test('waits for the first request if sent with Prefer: wait, and replays its response', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -243,7 +243,7 @@ describe('a duplicate while the first request runs', () => {
     expect(harness.processor.charges(String(rival.body['id']))).toHaveLength(1);
   });
 
-  test('returns 409 under Prefer: wait if the first request takes longer', async () => {
+  test('returns 409 despite Prefer: wait if the first request takes longer than the wait', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -277,7 +277,7 @@ describe('a reused key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('counts as used for a different body if the body states a default explicitly', async () => {
+  test('returns 422 for a body that differs only in an explicit default', async () => {
     await harness.pay('k-1');
 
     expect((await harness.pay('k-1', { capture: 'automatic' })).status).toBe(422);
@@ -357,7 +357,7 @@ describe('a reference', () => {
     expect((await harness.pay('k-5', { reference: 'caf\u00e9' })).status).toBe(409);
   });
 
-  test('leaves the key unused if it is refused', async () => {
+  test('leaves the key unused if the request is refused', async () => {
     await harness.pay('k-1', { reference: 'order-1' });
     await harness.pay('k-2', { reference: 'order-1' });
 

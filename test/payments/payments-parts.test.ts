@@ -25,7 +25,7 @@ const partsOf = async (what: string) => dataOf(await harness.get(`/v1/payments/$
 const nowSeconds = () => harness.clock.nowMs() / 1000;
 
 describe('a refund', () => {
-  test('can be read by its id, with the time when it was recorded, if it was made at the processor', async () => {
+  test('can be read by its id if it was made at the processor, and has the time at which Payonce recorded it', async () => {
     await harness.processor.inside.refund(chargeId, 200);
     await ledger.world.learn(id);
     const recorded = nowSeconds();
@@ -35,7 +35,7 @@ describe('a refund', () => {
     expect((await harness.get(`/v1/refunds/${String(refund?.['id'])}`)).body).toEqual(refund);
   });
 
-  test('keeps its time if it fails later', async () => {
+  test('keeps its recorded time if it fails later', async () => {
     const refundId = await harness.processor.inside.refund(chargeId, 200);
     await ledger.world.learn(id);
     const recorded = nowSeconds();

@@ -75,7 +75,7 @@ describe('a payment that a rule routes', () => {
     expect(later.processor.sends(String((await onlyPayment(store)).id))).toBe(1);
   });
 
-  test('stays at its processor under changed rules: Stripe makes its refund, and no other processor charges its key', async () => {
+  test('stays at its processor if the rules change: Stripe makes its refund, and no other processor charges for its key', async () => {
     const first = await harness.pay('usd', dollars);
     const later = deployed([REST]);
     expect((await refund(later, first.body['id'], 'r-1')).body).toMatchObject({ status: 'succeeded', amount: 300 });
@@ -111,7 +111,7 @@ describe('a payment that no rule matches', () => {
     expect((await deployed(RULES).pay('eur')).status).toBe(201);
   });
 
-  test('keeps its stored response, and an open claim is retried at its own processor', async () => {
+  test('still returns a stored response, and retries an open claim at the processor of that claim', async () => {
     const first = await harness.pay('usd', dollars);
     await harness.pay('eur', { source: 'tok_unauthorized' });
     const nowhere = deployed([]);
@@ -183,7 +183,7 @@ describe('routing with any rules, processors and payment', () => {
   const rule = fc.record({ mode, processor: name, currency, tenant }, { requiredKeys: ['mode', 'processor'] });
   const called = fc.uniqueArray(fc.record({ name, mode }), { selector: (each) => `${each.name} ${each.mode}` });
 
-  test('calls a processor only in the mode of the payment and as a rule requires, and otherwise sends nothing', () => {
+  test('calls a processor only in the mode of the payment and only if a rule selects it; otherwise it sends nothing', () => {
     fc.assert(
       fc.property(fc.array(rule, { maxLength: 5 }), called, mode, currency, tenant, (rules, names, ...payment) => {
         const [ofMode, inCurrency, ofTenant] = payment;

@@ -64,7 +64,7 @@ async function everyKindOfRequest(harness: Api): Promise<void> {
   await harness.get(`/${SECRETS.description}/${liveKey}`);
 }
 
-describe('the output of the function', () => {
+describe('the log output of the function', () => {
   test('contains nothing of a body, no unmasked key and no source, for any outcome', async () => {
     const telemetry = standardTelemetry('payments', systemInstruments);
 

@@ -62,7 +62,7 @@ describe('the deployed API', () => {
     ]);
   });
 
-  test('returns 409 for a concurrent duplicate, or the first response after a wait', async () => {
+  test('returns 409 for a concurrent duplicate, or the response of the first request if the duplicate waits', async () => {
     const { slow, first, rival } = await until(rivalsAtOnce);
     expect([rival.status, rival.json['code']]).toEqual([409, 'idempotency_key_in_progress']);
     expect(Number(rival.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
@@ -142,7 +142,7 @@ describe('the Location of a response', () => {
     ['startJobRun', '/v1/admin/jobs/reconcile-recent/runs', {}],
   ];
 
-  test('leads to the object for every operation that returns a Location', async () => {
+  test('leads to the changed object for every operation that returns a Location', async () => {
     const described = operations.filter(({ responses }) =>
       Object.values(responses).some(({ headers }) => 'Location' in headers),
     );
@@ -177,7 +177,7 @@ describe('operators', () => {
       body: JSON.stringify(body),
     });
 
-  test('correct high amounts with a second operator, create and roll API keys, and list open work', async () => {
+  test('need a second operator for corrections of high amounts, create and roll API keys, and list open work', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const ada = new ApiClient(aws, aws.operatorKey);
     const ben = new ApiClient(aws, await administration.createOperatorKey({ operator: 'Ben', role: 'approver' }));
@@ -240,7 +240,7 @@ describe('a tenant', () => {
     expect(theirs.json['id']).not.toBe(mine.json['id']);
   });
 
-  test('gets no information with an unknown or revoked key, or without the scope', async () => {
+  test('gets no data with an unknown key, a revoked key or a key without the scope', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const owner = tenantId(aws.tenantId);
     const reader = await administration.createApiKey({

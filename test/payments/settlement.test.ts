@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const STRONG: Lookup = { kind: 'strong' };
 
-/** Returns the next step `minutes` after the claim. By default, a crashed owner may have sent the request. */
+/** Returns the next step at `minutes` after the claim. By default, a crashed owner may have sent the request before. */
 function at(minutes: number, changes: Partial<SettlementState> = {}) {
   return nextStep({
     nowMs: CLAIMED + minutes * MINUTE,
@@ -36,14 +36,14 @@ describe('a request that was never sent', () => {
 });
 
 describe('settlement after a loss of claims', () => {
-  test('looks up a first claim, and sends its request only after a look-up without a result', () => {
+  test('looks up a first claim before its request is sent, and sends the request only if the look-up finds nothing', () => {
     const first = { abilities: claimsLost, sent: 'nothing' } as const;
     expect(at(0, first)).toEqual({ do: 'ask' });
     expect(at(0, { ...first, lookedUp: 'absent' })).toEqual({ do: 'send' });
     expect(at(0, { ...first, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('sends the request of a first claim to a processor without idempotency keys only if the look-up proves absence', () => {
+  test('if the processor has no idempotency keys, sends the request of a first claim only if the look-up proves absence', () => {
     const first = { sent: 'nothing', lookedUp: 'absent' } as const;
     const keyless = { ...claimsLost, keyRetentionMs: 0 };
     const late: Lookup = { kind: 'eventual', maxLagMs: 60 * MINUTE };
@@ -53,7 +53,7 @@ describe('settlement after a loss of claims', () => {
     expect(at(0, { ...first, abilities: { ...keyless, lookup: late } })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('does not let a new owner rely on the key alone, either', () => {
+  test('leaves the outcome unknown for a new owner too if the look-up fails', () => {
     expect(at(1, { abilities: claimsLost, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 });

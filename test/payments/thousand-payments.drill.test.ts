@@ -137,7 +137,7 @@ test('processor, Ledger, lists, events and webhooks agree on payments whose proc
   const secret = new Webhook(String(endpoint.json['secret']));
   const verified = new Set<string>();
   receiver.respond = (response) => {
-    // Verifies on arrival: a signature is valid for five minutes, and this test may take longer.
+    // Verifies each webhook on arrival: a signature is valid for five minutes, and this test may take longer.
     const { body = '', headers = {} } = receiver.arrivals.at(-1) ?? {};
     secret.verify(body, headers as Record<string, string>);
     verified.add(String((JSON.parse(body) as Listed)['id']));
@@ -157,14 +157,16 @@ test('processor, Ledger, lists, events and webhooks agree on payments whose proc
 
   const webhooks = () => new Map(receiver.arrivals.map((each) => [String(each.headers['webhook-id']), each]));
   const events = () => listed(api, '/v1/events');
-  // Counts arrivals first: listing a thousand events takes eleven requests, which would slow down the remaining work.
+  // Counts arrivals before it lists events: a list of a thousand events takes eleven requests, which would slow down
+  // the remaining work.
   await untilAll(async () => [Math.min(webhooks().size, PAYMENTS + refunds)], [PAYMENTS + refunds]);
   await untilAll(async () => {
     const all = await events();
     const of = (type: string) => all.filter((event) => event['type'] === type).length;
     return [of('payment.completed'), of('refund.completed'), webhooks().size - all.length];
   }, [PAYMENTS, refunds, 0]);
-  // The projector writes an event before the lists of its payment, and may have been killed in between.
+  // The projector writes an event before it writes the lists of the payment, and may have been killed between the two
+  // writes.
   await untilAll(async () => [(await listed(api, '/v1/payments')).length], [PAYMENTS]);
   const payments = await listed(api, '/v1/payments');
   expect(payments.map(({ id }) => String(id)).sort()).toEqual(paid);

@@ -60,7 +60,7 @@ describe('the chain of a payment', () => {
     expect(firstBrokenLink(systemDigest, [first, { ...corrected, subject: forged }])).toBe(2);
   });
 
-  test('stays valid without its tail: only a count or a later link detects the cut', () => {
+  test('stays valid if its last transitions are cut off: only a count or a later link detects the cut', () => {
     expect(firstBrokenLink(systemDigest, [first, second])).toBeUndefined();
   });
 });

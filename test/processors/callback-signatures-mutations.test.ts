@@ -178,7 +178,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'at least 301 s early': (good, { atS, place }) => ({ ...good, nowS: atS - 301 - (place % 2 === 0 ? 0 : place) }),
 };
 
-/** Detects a mutation that changes nothing, such as the other letter case of a signature without letters. */
+/** Detects a mutation that changes nothing, such as a change of letter case in a signature without letters. */
 function same(left: Presented, right: Presented): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
@@ -202,7 +202,7 @@ afterEach(() => {
 });
 
 describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
-  test('accepts exactly what was signed', async () => {
+  test('accepts a callback only as it was signed', async () => {
     const seen = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(draws, fc.constantFrom(...Object.entries(MUTATIONS)), async (draw, [what, mutate]) => {

@@ -25,7 +25,10 @@ const BOM = [0xef, 0xbb, 0xbf];
 const BODY = bytes('{"id":"evt_1","object":"event"}');
 const NOT_TEXT = bytes(BOM, '{"n":"', [0xff, 0xfe], '"}');
 
-/** HMAC-SHA256 as the schemes document it: of "<t>.<body>" in hexadecimal, or of "<id>.<t>.<body>" in base64. */
+/**
+ * HMAC-SHA256 as documented by the schemes: over "<t>.<body>", written in hexadecimal, or over "<id>.<t>.<body>",
+ * written in base64.
+ */
 const digest = (key: string | Buffer, start: string, body: Buffer) =>
   createHmac('sha256', key).update(Buffer.concat([Buffer.from(start), body]));
 const hexadecimal = (key: string, seconds: number, body: Buffer) => digest(key, `${seconds}.`, body).digest('hex');
@@ -55,8 +58,8 @@ const callback = (headers: Headers, body: Uint8Array = BODY): SignedCallback => 
 });
 
 /**
- * Verifies a callback, and returns the verdict as one word. Sets the system clock, which the Standard Webhooks package
- * reads, to the same time.
+ * Verifies a callback, and returns the verdict as one word. Also sets the system clock, which the Standard Webhooks
+ * package reads, to the time of the verification.
  */
 async function verdict(
   name: SignatureSchemeName,
@@ -152,7 +155,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
   const sign = SIGNERS[name];
   const good = sign(old, NOW_S, BODY);
 
-  test('accepts a callback up to 300 s late or early, and rejects it beyond', async () => {
+  test('accepts a callback that is at most 300 s late or early, and rejects any other', async () => {
     const at = (seconds: number, milliseconds = 0) =>
       verdict(name, good, { nowMs: (NOW_S + seconds) * 1_000 + milliseconds });
 
@@ -187,7 +190,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     expect(await verdict(name, sign(key, NOW_S, BODY), { secrets: [key] })).toBe('mismatch');
   });
 
-  test.each(Object.keys(good))('rejects a callback without %s, and with two values of it', async (header) => {
+  test.each(Object.keys(good))('rejects a callback without %s or with two values of this header', async (header) => {
     const value = good[header] ?? '';
     const { [header]: _left, ...without } = good;
 

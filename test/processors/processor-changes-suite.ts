@@ -3,12 +3,12 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 
-/** A processor with access to the charges in its own books. */
+/** A processor together with access to the charges in its books. */
 export interface ChangeableProcessor extends AsyncDisposable {
   readonly processor: Processor;
   /** Returns a charge's state, with amounts in minor units and refunds oldest first. */
   stateOf(chargeId: string): Promise<ChargeState>;
-  /** Makes the next `count` changes behave like the first send of `source`. */
+  /** Makes the next `count` changes behave like a first charge with the test token `source`. */
   failNextChange(count: number, source: string): Promise<void>;
 }
 
@@ -121,7 +121,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         },
       );
 
-      test('leaves no hold in the look-up of a charge that the payer did not approve', async () => {
+      test('has the effect that the look-up reports no hold for a charge that the payer did not approve', async () => {
         const { order, chargeId, toChange } = await charged({ source: 'tok_action' });
         await change(toChange(VOID));
         expect(await subject.processor.findCharge(order, LIMIT)).toEqual({ kind: 'pending', chargeId });
@@ -212,7 +212,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         });
       });
 
-      test('is unknown, never refused, if its amount differs under a known key, and refunds nothing', async () => {
+      test('for a known key with a different amount, has an unknown outcome, never a refusal, and refunds nothing', async () => {
         const { toChange, state } = await charged();
         const order = toChange(refundOf(700));
         await change(order);
@@ -246,7 +246,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       ] as const;
 
       test.each(kinds)(
-        'a %s that took effect without a response is found, and has no second effect if it is resent',
+        'a %s that took effect without a response is found by the look-up, and has no second effect if it is resent',
         async (...row) => {
           const [, wanted, capture, after] = row;
           for (const source of ['tok_timeout_charged', 'tok_malformed']) {
@@ -264,7 +264,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       );
 
       test.each(kinds)(
-        'a %s that never arrived is unknown and absent, and takes effect if it is resent',
+        'a %s that never arrived is reported as unknown, the look-up finds nothing, and a resend takes effect',
         async (...row) => {
           const [, wanted, capture, after] = row;
           for (const source of ['tok_timeout_not_charged', 'tok_flaky']) {

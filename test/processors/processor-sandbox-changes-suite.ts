@@ -177,7 +177,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         ['tok_rate_limited', 429, 0],
         ['tok_unauthorized', 401, 0],
       ] as const)(
-        'make the next change behave like the first send of %s, and the following one is applied',
+        'make the next change behave like a first charge with %s, and the change after it succeeds',
         async (source, status, refunded) => {
           const id = await captured();
           await switchFailures(1, source);
@@ -189,7 +189,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         },
       );
 
-      test('leave the key unused after a refusal, and the response of an applied key unchanged', async () => {
+      test('leave a refused key unused, and the stored response of a successful key unchanged', async () => {
         const id = await captured();
         await switchFailures(1, 'tok_declined');
         const answer = await send(id);
@@ -204,7 +204,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         ['tok_async', 'succeeded', 100, 'refund.updated'],
         ['tok_async_declined', 'failed', 0, 'refund.failed'],
       ] as const)(
-        'make a refund that starts like %s pending, and %s after 2 seconds',
+        'make a refund that behaves like %s pending, and %s after 2 seconds',
         async (source, status, refunded, type) => {
           const id = await captured();
           await switchFailures(1, source);

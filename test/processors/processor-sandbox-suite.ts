@@ -120,7 +120,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('charges one of two concurrent bodies under one key, and refuses the other', async () => {
+      test('charges one of two concurrent requests with one key and different bodies, and refuses the other', async () => {
         const answers = await Promise.all([charge('tok_ok'), post('/charges', order({ amount: 1 }), key)]);
         expect(statusesOf(answers)).toEqual([201, 422]);
         expect(await listed()).toHaveLength(1);
@@ -147,7 +147,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(new Set(ids).size).toBe(count);
       });
 
-      test('forgets a key after 24 hours: it charges again, and a look-up by key shows both charges', async () => {
+      test('forgets a key after 24 hours: the same key charges again, and a look-up by the key returns both charges', async () => {
         await charge('tok_ok');
         sandbox.advance(DAY_MS - 1);
         await charge('tok_ok');
@@ -265,7 +265,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(7);
       });
 
-      test('keep the charge of a key while its responses are lost', async () => {
+      test('do not change the charge of a key whose response is lost', async () => {
         const made = chargeIn(await charge('tok_ok'));
         await switchFailures(1, 'tok_timeout_charged');
         expect((await charge('tok_ok')).status).toBe(504);

@@ -7,7 +7,7 @@ import { freshOrder } from '../orders/sandbox-orders.ts';
 export interface ProcessorUnderTest extends AsyncDisposable {
   readonly processor: Processor;
   chargesOf(paymentId: string): Promise<readonly { readonly id: string; readonly status: string }[]>;
-  /** Makes the next `count` sends behave like the first send of `source`. */
+  /** Makes the next `count` sends behave like a first charge with the test token `source`. */
   failNext(count: number, source: string): Promise<void>;
   advance(milliseconds: number): void;
 }
@@ -59,7 +59,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await find(order)).toEqual(outcome);
     });
 
-    test('returns a decline with its reason as an outcome, and the look-up proves it', async () => {
+    test('returns a decline and its reason as an outcome, and the look-up returns the same decline', async () => {
       const order = freshOrder({ source: 'tok_declined' });
       const outcome = await charge(order);
       const [made, ...more] = await subject.chargesOf(order.paymentId);
@@ -75,7 +75,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('returns a refused request as rejected with its reason, and the processor stores nothing', async () => {
+    test('returns an invalid request as rejected with the reason, and the processor stores nothing', async () => {
       const order = freshOrder({ source: 'tok_unknown' });
       expect(await charge(order)).toEqual({
         kind: 'rejected',
@@ -112,7 +112,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     test.each([
       ['tok_flaky', 'processor_error'],
       ['tok_timeout_not_charged', 'processor_timeout'],
-    ])('reports %s as unknown and absent first, then creates one charge', async (source, code) => {
+    ])('first reports %s as unknown, with no charge found, then creates one charge', async (source, code) => {
       const order = freshOrder({ source });
       const error = await fault(order);
       expect(error).toBeInstanceOf(AmbiguousError);
@@ -126,7 +126,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     });
 
     test.each(['tok_timeout_charged', 'tok_malformed'])(
-      'reports %s as unknown first, although it is charged; the look-up and a second send return that charge',
+      'first reports the outcome of %s as unknown although it is charged; the look-up and a second send return that charge',
       async (source) => {
         const order = freshOrder({ source });
         expect(await fault(order)).toBeInstanceOf(AmbiguousError);
@@ -138,7 +138,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       },
     );
 
-    test('reports tok_rate_limited as not applied with a Retry-After first, then creates one charge', async () => {
+    test('first reports tok_rate_limited as not applied, with a Retry-After, and creates one charge at the second send', async () => {
       const order = freshOrder({ source: 'tok_rate_limited' });
       const error = await fault(order);
       expect(error).toBeInstanceOf(RetryableError);
@@ -157,7 +157,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await find(order)).toEqual({ kind: 'absent' });
     });
 
-    test('reports a different amount under a known key as unknown, never as rejected, and charges nothing', async () => {
+    test('for a known key with a different amount, reports the outcome as unknown, never as rejected, and charges nothing', async () => {
       const order = freshOrder();
       await charge(order);
       const changed = { ...order, amountMinor: 1 };

@@ -126,7 +126,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('probes with one read in ready() while it is half-open, and closes after a success', async () => {
+  test('sends one read as a probe in ready() while the breaker is half-open, and closes if the probe succeeds', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;
@@ -136,7 +136,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  test('sends a charge only after a successful probe while it is half-open', async () => {
+  test('while half-open, sends a charge only after a successful probe', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 402;
@@ -147,14 +147,14 @@ describe('the circuit breaker', () => {
     expect(requestLines().slice(4)).toEqual(['GET /health', 'POST /charges']);
   });
 
-  test('shares one probe between twenty concurrent charges while it is half-open, and sends none if it fails', async () => {
+  test('while half-open, sends one probe for twenty concurrent charges, and no charge if the probe fails', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     await Promise.all(Array.from({ length: 20 }, () => fail(client, 1)));
     expect(requestLines().slice(3)).toEqual(['GET /health']);
   });
 
-  test('shares one probe between twenty concurrent charges while it is half-open, and sends all if it succeeds', async () => {
+  test('while half-open, sends one probe for twenty concurrent charges, and all charges if the probe succeeds', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;

@@ -254,7 +254,7 @@ describe('the sandbox client classifies each response to a change by its possibl
     });
   });
 
-  test('the look-up reads the charge, and finds the change of any user of the account', async () => {
+  test('the look-up reads the charge, and finds a change even if another user of the account made it', async () => {
     answers(200, chargeWith({ ...captured, amount_captured: 450 }));
     expect(await find(capture)).toEqual({
       kind: 'applied',
@@ -293,7 +293,7 @@ describe('the sandbox client classifies each response to a change by its possibl
       chargeWith({ ...captured, refunds: [refundFor({ amount: 1 })] }),
       'processor_answer_mismatch',
     ],
-  ])('%s in a look-up proves nothing', async (_what, status, body, code) => {
+  ])('%s in a look-up leaves the outcome unknown', async (_what, status, body, code) => {
     answers(status, body);
     await expect(find(refund)).rejects.toMatchObject({ name: 'AmbiguousError', code });
   });

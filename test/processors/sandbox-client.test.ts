@@ -113,7 +113,7 @@ describe('the sandbox client classifies each response by its possible effect', (
     await expect(books.readCharge('ch_1', LIMIT)).rejects.toMatchObject(mismatch);
   });
 
-  test('text in a response does not determine its mode', async () => {
+  test('a "livemode" in text does not affect the mode of a response', async () => {
     const quoted = { ...chargeFor(order).metadata, livemode: 'true', note: '"livemode":true' };
     answers(201, JSON.stringify({ ...chargeFor(order), metadata: quoted }));
     expect(await client.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
@@ -302,7 +302,7 @@ describe('the sandbox client classifies each response by its possible effect', (
     ['an unreadable list', 200, () => ({})],
     ['404', 404, () => ({ error: { code: 'not_found', message: 'no' } })],
     ['500', 500, () => ({})],
-  ])('%s in a look-up proves nothing', async (_what, status, body) => {
+  ])('%s in a look-up leaves the outcome unknown', async (_what, status, body) => {
     answers(status, JSON.stringify(body()));
     await expect(client.findCharge(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError' });
   });

@@ -93,7 +93,7 @@ describe('the Stripe adapter classifies each response by its possible effect', (
     );
   });
 
-  test('text in metadata does not determine the mode', async () => {
+  test('a "livemode" in metadata does not affect the mode', async () => {
     const metadata = { payment: wanted.paymentId, operation: wanted.operationId, livemode: 'true' };
     answers(200, intent({ metadata }));
     expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });

@@ -44,7 +44,7 @@ describe('Stripe’s books', () => {
   };
   const read = (chargeId: string) => books.readCharge(chargeId, LIMIT);
 
-  test('have the name and the account to which payments are pinned', () => {
+  test('have the same name and account as the client, to which payments are pinned', () => {
     expect([books.name, books.account]).toEqual([client.name, client.account]);
   });
 
@@ -177,13 +177,13 @@ describe('Stripe’s books', () => {
     ['appeal_needs_response', 'open'],
     ['won', 'won'],
     ['lost', 'lost'],
-  ])('report a dispute with Stripe’s status %s as %s', async (status, ours) => {
+  ])('report a dispute whose status at Stripe is %s as %s', async (status, ours) => {
     const { chargeId } = await charged();
     double.books.dispute(chargeId, 500, status);
     expect((await read(chargeId))?.disputes.map((dispute) => dispute.status)).toEqual(ours === undefined ? [] : [ours]);
   });
 
-  test('identify the first refund by its operation, and every other refund by Stripe’s id', async () => {
+  test('identify the first refund of an operation by that operation, and every other refund by Stripe’s id', async () => {
     const { order, chargeId } = await charged();
     const ours = freshChange(order, chargeId, { kind: 'refund', amountMinor: 10 });
     await client.change(ours, LIMIT);
@@ -239,7 +239,7 @@ describe('Stripe’s books', () => {
     expect(await listed({ fromSeconds: START_S, untilSeconds: START_S })).toEqual({ ids: [], pages: 1 });
   });
 
-  test('list all charges of a month once, oldest first, regardless of their distribution', async () => {
+  test('list all charges of a month exactly once, oldest first, however they are distributed', async () => {
     const ids: string[] = [];
     // Most charges are within one second, some are minutes apart, and the rest are days apart.
     const gaps = [
@@ -256,7 +256,7 @@ describe('Stripe’s books', () => {
     expect(pages).toBeLessThanOrEqual(30);
   });
 
-  test('reject a further page with charges outside a one-second window', async () => {
+  test('reject a page after the first if it contains charges outside the one-second window', async () => {
     const window = /&?created(%5B|\[)\w+(%5D|\])=\d+/g;
     await charged();
     double.advance(1_000);
@@ -315,7 +315,7 @@ describe('Stripe’s books', () => {
     },
   );
 
-  test('list an unreadable charge that names no payment without a payment', async () => {
+  test('list an unreadable charge without a payment if its metadata contains no payment', async () => {
     const { chargeId } = await charged();
     Object.assign(double.books.intents.get(chargeId) ?? {}, { metadata: { operation: 7 } });
     const { charges, unreadable = [] } = await books.listCharges(

@@ -35,7 +35,7 @@ describe('a change of a charge at Stripe', () => {
   const held = () => charged({ capture: 'manual' });
   const writes = () => double.calls.filter(({ method }) => method === 'POST').slice(1);
 
-  test('is one request with its operation as the idempotency key and, for a refund, as metadata', async () => {
+  test('is one request with its operation as the idempotency key; for a refund, the metadata also contains the operation', async () => {
     const one = await held();
     const taken = one.toChange(capture(500));
     await client.change(taken, LIMIT);
@@ -103,7 +103,7 @@ describe('a change of a charge at Stripe', () => {
     },
   );
 
-  test('a refund resent after its key expired is refused by Stripe but found by its operation', async () => {
+  test('a refund that is resent after its key expired is refused by Stripe, but the look-up finds it by its operation', async () => {
     const { chargeId, toChange } = await charged();
     const order = toChange(refund(1_999));
     const outcome = await client.change(order, LIMIT);
@@ -128,7 +128,7 @@ describe('a change of a charge at Stripe', () => {
     }
   });
 
-  test('a capture of an expired hold is refused, and a void of it reports the expiry', async () => {
+  test('a capture of an expired hold is refused, and a void of an expired hold reports the expiry', async () => {
     const { chargeId, toChange } = await held();
     double.books.expire(chargeId);
     expect(await client.change(toChange(capture(500)), LIMIT)).toMatchObject({
@@ -141,7 +141,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('a refund is pending until it settles, and failed with Stripe’s reason if it does not reach the payer', async () => {
+  test('a refund is pending until it settles; if it does not reach the payer, it has failed for Stripe’s reason', async () => {
     const { chargeId, toChange } = await charged({ source: 'pm_card_pendingRefund' });
     const order = toChange(refund(700));
     const fact = { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700 };
@@ -167,7 +167,7 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
-  test('leaves the outcome of a refund unknown under an API key of another account or mode', async () => {
+  test('for a refund, has an unknown outcome with an API key of another account or mode', async () => {
     await using other = await serveStripe();
     const order = (await charged()).toChange(refund(500));
     const rotated = clientAt(other.url, { clock: other.clock });
@@ -178,7 +178,7 @@ describe('a change of a charge at Stripe', () => {
     await expect(rotated.findChange(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
 
-  test('has an unknown outcome if one operation has two refunds', async () => {
+  test('has an unknown outcome if Stripe has two refunds of one operation', async () => {
     const { toChange } = await charged();
     const order = toChange(refund(10));
     await client.change(order, LIMIT);

@@ -67,7 +67,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('is authorized under manual capture, and still found as authorized after the hold expires', async () => {
+  test('is authorized if capture is manual, and the look-up still reports it as authorized after the hold expires', async () => {
     const wanted = order({ capture: 'manual' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({ kind: 'authorized' });
@@ -134,7 +134,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
   });
 
-  test('is not found before the search index contains it, and is then found with its current status', async () => {
+  test('is not found until the search index contains it, and the look-up then returns its current status', async () => {
     const wanted = order();
     const outcome = await client.charge(wanted, LIMIT);
     double.advance(HOUR_MS - 1);
@@ -240,7 +240,7 @@ describe('a charge at Stripe', () => {
     expect(await rotating.charge(order(), LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('is reported as absent only by the configured account', async () => {
+  test('is reported as absent only if the configured account was searched', async () => {
     await using other = await serveStripe({ account: 'acct_other' });
     const rotated = clientAt(other.url, { clock: other.clock });
     await expect(rotated.findCharge(order(), LIMIT)).rejects.toMatchObject({

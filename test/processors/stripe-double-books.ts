@@ -13,7 +13,7 @@ export type Params = Readonly<Record<string, string>>;
 export interface DoubleAnswer {
   readonly status: number;
   readonly body: object;
-  /** Whether the endpoint started executing. Only then is the result stored under the idempotency key. */
+  /** Whether the endpoint started executing. The result is stored under the idempotency key only if this is true. */
   readonly began: boolean;
 }
 
@@ -277,8 +277,9 @@ export class StripeDoubleBooks {
   }
 
   /**
-   * Books the fees of a charge's refunds.
-   * @param fees fees of each refund's balance transactions: one for the refund, and one if it failed
+   * Books the fees of each refund of a charge.
+   *
+   * @param fees the fees of one refund: one for the refund itself and, if the refund failed, one for the failure
    */
   bookRefunds(intentId: string, ...fees: readonly DoubleFee[]): void {
     for (const refund of this.#known(intentId).refunds) refund.fees = [...fees];

@@ -41,8 +41,8 @@ export function timeOutOnSilence(double: StripeDouble): SendRequest {
 }
 
 /**
- * Adapts the Stripe adapter to the contract suites: translates the sandbox's magic sources and its refusals. The
- * adapter's behavior is unchanged.
+ * Adapts the Stripe adapter to the contract suites: translates the sandbox's test tokens to Stripe's, and Stripe's
+ * refusals to the sandbox's. The behavior of the adapter is unchanged.
  */
 export function translateToSandbox(stripe: Processor, double: StripeDouble): Processor {
   const met = new Set<string>();

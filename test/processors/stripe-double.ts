@@ -43,7 +43,8 @@ export interface StripeDoubleOptions {
   readonly account?: string;
   /**
    * Fee of every charge, in the charge's currency.
-   * @default not booked yet
+   *
+   * @default Stripe has not booked a fee yet
    */
   readonly fee?: number;
 }

@@ -44,7 +44,7 @@ describe('Stripe events', () => {
       { object: 'refund', id: 're_1', payment_intent: null },
     ],
     ['a charge without an intent', 'charge.refunded', { object: 'charge', id: 'ch_1', payment_intent: null }],
-  ])('%s is ignored, and therefore acknowledged', (_what, type, object) => {
+  ])('%s is ignored, so that Stripe gets an acknowledgment', (_what, type, object) => {
     expect(read(type, object)).toEqual({ kind: 'ignored', type });
   });
 

@@ -77,7 +77,7 @@ test('two differences of one payment that cancel each other out are still a mism
 });
 
 describe('a charge whose metadata names another payment', () => {
-  test('is a mismatch of the payment that owns it', async () => {
+  test('is a mismatch of the payment that recorded the charge', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment: other, operation: payment } });
@@ -87,7 +87,7 @@ describe('a charge whose metadata names another payment', () => {
     expect(found.get(other)).toMatchObject({ processorMinor: 2000, ledgerMinor: 1000 });
   });
 
-  test('is a mismatch if only its operation differs, even with equal amounts', async () => {
+  test('is a mismatch even if only the operation in the metadata differs and the amounts are equal', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment, operation: other } });
@@ -152,7 +152,7 @@ describe('money that only the Ledger has', () => {
     ]);
   });
 
-  test('is a mismatch after a wrong correction until its reversal', async () => {
+  test('is a mismatch from a wrong correction until the reversal of that correction', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.world.learn(payment);
@@ -182,7 +182,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('does not resolve a mismatch of two offsetting charges by fee postings', async () => {
+  test('does not resolve a mismatch of two charges that offset each other if it posts only fees', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.dispute(harness.chargeOf(payment).chargeId, 1000);
     await harness.makeStrayCharge(payment, 1000);
@@ -192,7 +192,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toMatchObject([{ kind: 'charges_differ' }]);
   });
 
-  test('counts toward the posted fee if it posts a fee', async () => {
+  test('is added to the posted fee if it posts a fee', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 59) });

@@ -67,7 +67,7 @@ describe('the open mismatches', () => {
     expect((await harness.get(path, { headers: { Authorization: `Bearer ${API_KEY}` } })).status).toBe(401);
   });
 
-  test('are paged over all tenants and modes, including those without a payment', async () => {
+  test('are paged over all tenants and modes, including mismatches of charges without a payment', async () => {
     const { owner: _owner, ...nobodys } = comparedPayment('n', { subject: 'ch_9', createdAtMs: 5 });
     await keep(1, nobodys, differsBy(1));
     await keep(1, comparedPayment('k', { createdAtMs: 7 }), differsBy(2));

@@ -46,7 +46,7 @@ describe('the view of mismatches', () => {
     expect(views.all()).toEqual(newer);
   });
 
-  test('keeps the later of two concurrent comparisons, and counts their difference once', async () => {
+  test('stores the later of two concurrent comparisons, and counts the difference that both found only once', async () => {
     let rival: (() => Promise<unknown>) | undefined;
     /** Lets the rival write between the read and the write. */
     class Raced extends MemoryViews {
@@ -70,7 +70,7 @@ describe('the view of mismatches', () => {
     }
   });
 
-  test('confirms a mismatch only after its amount has been the same for ten minutes', async () => {
+  test('confirms a mismatch only after the difference has stayed the same for ten minutes', async () => {
     await keep(NOW);
     await keep(NOW + STEADY_FOR_MS - 1);
     expect(bodies()[0]?.status).toBe('suspected');

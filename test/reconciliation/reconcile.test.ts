@@ -137,7 +137,7 @@ describe('the position mark', () => {
 
   /** The outcome has its writer's time, so it appears five minutes late by the database's clock. */
   test.each([-5, 0, 5])(
-    'stays before an outcome from a writer five minutes slow, even if the worker’s clock is off by %d minutes',
+    'stays before an outcome whose writer’s clock is five minutes slow, even if the worker’s clock is off by %d minutes',
     async (minutes) => {
       const payment = await harness.paid('k-1');
       await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
@@ -241,7 +241,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('raises no alarm while a payment is changing, and is gone at the next comparison', async () => {
+  test('raises no alarm while a payment is changing, and is removed by the next comparison', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     await harness.recent();
@@ -357,7 +357,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('is found without an outcome if only the processor has the money', async () => {
+  test('is found without a new outcome of the payment if only the processor has the money', async () => {
     const payment = await harness.paid('k-1', { source: 'tok_async' });
     harness.wait(2 * DAY);
     await harness.recent();
@@ -368,7 +368,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ mismatch: { kind: 'missing_in_ledger', processorMinor: 1000 } }]);
   });
 
-  test('is found by its outcome if only the Ledger has the money', async () => {
+  test('is found by the outcome of its payment if only the Ledger has the money', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
     const empty: ProcessorBooks = {
@@ -384,7 +384,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('is found by the previous outcome if the newest outcome’s time precedes the window', async () => {
+  test('is found through the previous outcome if the time of the newest outcome precedes the window', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     harness.wait(-10);
@@ -397,7 +397,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment, mismatch: { processorMinor: 500 } }]);
   });
 
-  test('stays open while neither list nor search shows its charge', async () => {
+  test('stays open while its charge appears neither in the list nor in the search', async () => {
     const payment = await harness.paid('k-1');
     await harness.makeStrayCharge(payment, 700);
     await harness.recent();
@@ -543,7 +543,7 @@ describe('a run', () => {
     ).toEqual(payments.toSorted());
   });
 
-  test('continues with the next processor, or with the Ledger, if a processor is no longer configured', async () => {
+  test('continues with the next processor, or with the Ledger, if the processor at its cursor is no longer configured', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
     const second = {
@@ -589,7 +589,7 @@ describe('a run', () => {
     expect(harness.changes).toEqual(['suspected 1600/1000']);
   });
 
-  test('leaves the remaining work to a later run at its deadline', async () => {
+  test('stops at its deadline, and leaves the remaining work to a later run', async () => {
     await harness.paid('k-1');
     expect(await harness.recent({}, { deadlineMs: 0 })).toMatchObject({ done: 0, left: 2 });
     expect(harness.counted).toEqual([]);

@@ -34,7 +34,7 @@ describe('an unreadable charge', () => {
   test.each([
     ['names no payment', {}],
     ['names a payment that does not exist', { paymentId: parsePaymentId(`pay_${'a'.repeat(32)}`) as PaymentId }],
-  ])('is reported and blocks neither later charges nor the mark if it %s', async (_, names) => {
+  ])('is reported, and blocks neither later charges nor the position mark, if it %s', async (_, names) => {
     await harness.recent();
     const books = withUnreadable(harness.clock.nowMs(), names);
     harness.wait(5);

@@ -88,7 +88,7 @@ describe('another payment’s charge, named by an operator', () => {
     expect([...refunds.values()].filter(({ chargeId }) => chargeId === world.chargeOf(other))).toEqual([]);
   });
 
-  test('is not refunded for this payment', async () => {
+  test('is not refunded by a refund of this payment', async () => {
     const { paymentId } = mine;
     await world.change(change(mine, 'r', { kind: 'refund', amountMinor: 400 }));
     await live(60);
@@ -184,7 +184,7 @@ describe('the payment’s own charge with a changed operation in its metadata', 
 });
 
 describe('another user’s pending refund of a stray charge, with an id that looks like Payonce’s', () => {
-  test('is looked up, and Payonce refunds the money itself if it fails without a callback', async () => {
+  test('is looked up, and Payonce itself refunds the money if that refund fails without a callback', async () => {
     const { inside } = world.processor;
     await world.pay(mine);
     const { paymentId } = mine;

@@ -5,7 +5,7 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 export interface HoldsUnderTest {
   readonly holds: DueQueue<Hold>;
-  /** Records an effect that creates the hold. */
+  /** Records an effect, and thereby creates the hold. */
   readonly write: (hold: Hold) => Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(behind).toEqual([]);
     });
 
-    test('returns the mark of a row, and creates no row for a mark', async () => {
+    test('returns the mark of a row, and marking a closed row creates no row', async () => {
       const [marked, closed] = own;
       if (marked === undefined || closed === undefined) throw new Error('the queue has fewer than two holds');
       await holds.mark(marked, true);

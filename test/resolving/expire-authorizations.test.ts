@@ -151,7 +151,7 @@ describe('a hold that is not captured', () => {
     expect(await stuck.violations(true)).toEqual([]);
   });
 
-  test('is voided only if the processor reports the hold', async () => {
+  test('is voided only if the processor reports the charge as a hold', async () => {
     await world.authorize();
     await world.processor.inside.correct(world.chargeId, { status: 'pending' });
     overdue();
@@ -160,7 +160,7 @@ describe('a hold that is not captured', () => {
     expect(world.processor.inside.applied).toEqual([]);
   });
 
-  test('stays open and fails the run if the processor cannot be read', async () => {
+  test('stays open, and the run fails, if the processor cannot be read', async () => {
     await world.authorize();
     overdue();
     await world.processor.inside.goDown();
@@ -170,7 +170,7 @@ describe('a hold that is not captured', () => {
     expect(await world.expire()).toMatchObject({ done: 1 });
   });
 
-  test('keeps the reason "requested" of a merchant’s own cancellation', async () => {
+  test('has the cancel reason "requested" if the merchant canceled the payment', async () => {
     await world.authorize();
     await world.ask({ kind: 'cancel' });
     overdue();

@@ -26,7 +26,7 @@ const RIVALS: Readonly<Record<string, Rival>> = {
   'a concurrent duplicate of the run': (world, plan) => world.expireOrDie(new Actor('doubled', plan)),
 };
 
-/** Number of calls in a run, plus one. */
+/** Upper limit: the number of calls in a run, plus one. */
 const MAX_POINTS = 14;
 
 async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, rival?: Rival): Promise<HistoryRun> {

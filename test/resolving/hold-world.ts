@@ -75,7 +75,7 @@ export class HoldWorld extends World {
     for (let half = 0; half < 2; half += 1) {
       this.clock.advance(30 * MINUTE_MS);
       if (store.openClaims() > 0) await this.resolveClaims();
-      // Each inquiry is due once every 15 minutes.
+      // Each inquiry is due once within these 15 minutes.
       for (let look = 0; look < 15 && store.queued('inquiry') > 0; look += 1)
         await resolveInquiries(tools, this.clock.nowMs() + look * MINUTE_MS);
       if (store.queued('return') > 0) await this.returnCharges();

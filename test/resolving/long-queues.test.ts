@@ -100,7 +100,7 @@ describe('an unknown outcome', () => {
   };
 
   test(
-    'is checked within a minute despite many disputes, each checked once a day',
+    'is checked within a minute, although the queue contains many disputes that are checked once a day',
     async () => {
       const disputed = names('disputed').map((name) => paymentIdFor(name));
       for (const [each, paymentId] of disputed.entries()) {
@@ -175,7 +175,7 @@ test(
 );
 
 test(
-  'an open order is driven within its interval plus the time to drive all open orders, in any minute of the hour',
+  'an open order is processed within its interval plus the time to process all open orders, in any minute of the hour',
   async () => {
     const open = names('order').map((name) => `ord_${paymentIdFor(name).slice('pay_'.length)}` as OrderId);
     for (const [each, orderId] of open.entries()) {
@@ -200,7 +200,7 @@ test(
 );
 
 test(
-  'an orphaned callback is retried every minute despite many foreign callbacks, which need few reads each',
+  'an orphaned callback is retried every minute, although the queue contains many foreign callbacks, each read only a few times',
   async () => {
     const orphan = (chargeId: string, receivedAtMs: number, isForeign = false) => {
       const operationId = callbackOperation(systemDigest, 'memory', chargeId);

@@ -1,4 +1,7 @@
-/** A bank, payer or other user acts between two steps of Payonce. Tests the guarantee "returned money". */
+/**
+ * Stories in which a bank, a payer or another user acts between two steps of Payonce. Tests the guarantee "returned
+ * money".
+ */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
@@ -87,7 +90,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is refunded after the dispute is won, even if that callback is lost', async () => {
+  test('is refunded after the dispute is won, even if the callback about the win is lost', async () => {
     const { request, charge } = await succeedsLate('won');
     const dispute = await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -127,7 +130,7 @@ test.each([
   await harness.processor.inside.correct(charge, changes);
   expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
   expect(harness.processor.inside.sent.filter(({ kind }) => kind === 'refund')).toEqual([]);
-  // The books show the money again.
+  // The books contain the money again.
   await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
   expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
   await expectBooksToAgree(request);
@@ -155,7 +158,7 @@ describe('a refund whose owner crashed before sending it', () => {
   };
 
   test.each(['received', 'lost'])(
-    'is not sent after a dispute took the money, if the dispute’s callback is %s',
+    'is not sent after a dispute withdrew the money, if the dispute’s callback is %s',
     async (callback_) => {
       const { request, charge } = await paid('dead');
       const refund = await diesBeforeSending(request);
@@ -258,19 +261,22 @@ describe('another user’s refund at the processor, with an operation in its met
     return id;
   }
 
-  test.each(['another', 'this'])('is looked up if its operation, of %s payment, never started', async (whose) => {
-    const { request, charge } = await paid('named');
-    const other = await paid('other');
-    const { operationId } = change(whose === 'this' ? request : other.request, 'never', { kind: 'refund' });
-    const id = await foreignRefund(charge, operationId);
-    await sendCallback(charge);
-    const { refunds } = (await harness.chain(request)).state;
-    expect([...refunds.keys()]).toEqual([whose === 'this' ? operationId : id]);
-    await harness.processor.inside.endRefund(id, 'failed');
-    await live(2);
-    expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
-    expect(await harness.store.inquiries()).toEqual([]);
-  });
+  test.each(['another', 'this'])(
+    'is looked up if the operation in its metadata, of %s payment, never started',
+    async (whose) => {
+      const { request, charge } = await paid('named');
+      const other = await paid('other');
+      const { operationId } = change(whose === 'this' ? request : other.request, 'never', { kind: 'refund' });
+      const id = await foreignRefund(charge, operationId);
+      await sendCallback(charge);
+      const { refunds } = (await harness.chain(request)).state;
+      expect([...refunds.keys()]).toEqual([whose === 'this' ? operationId : id]);
+      await harness.processor.inside.endRefund(id, 'failed');
+      await live(2);
+      expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
+      expect(await harness.store.inquiries()).toEqual([]);
+    },
+  );
 
   test('is recorded as a separate refund if another refund of the charge already has that operation', async () => {
     const { request, charge } = await paid('copied');
@@ -301,7 +307,7 @@ test('a stray charge with more new facts than fit into one transaction is record
   await expectBooksToAgree(request);
 });
 
-test('a run that crashes after recording some of the new facts leaves the rest to a later run', async () => {
+test('if a run crashes after recording some of the new facts, a later run records the rest', async () => {
   const request = paymentRequest('part', { source: 'tok_action' });
   await harness.pay(request);
   const charge = harness.chargeOf(request);
@@ -353,7 +359,7 @@ describe('a payment at a non-default processor', () => {
 test.each([
   ['a pending charge', 'tok_async'],
   ['a charge whose answer was lost', 'tok_timeout_charged'],
-])('%s that captured another amount is found in the books, even if its callback is lost', async (_what, source) => {
+])('the books reveal that %s captured another amount, even if its callback is lost', async (_what, source) => {
   const request = paymentRequest('differs', { source });
   const { processor } = harness;
   const charging = harness.pay(request, {
@@ -495,7 +501,7 @@ describe('an operator’s decision about a payment', () => {
     return { request, charge };
   }
 
-  test('refunds the money at the processor if it says "failed"', async () => {
+  test('refunds the money at the processor if its outcome is "failed"', async () => {
     const { request } = await inReview('wrong');
     expect(await decide(request, {})).toMatchObject({ kind: 'first' });
     await live(1);
@@ -504,7 +510,7 @@ describe('an operator’s decision about a payment', () => {
     expect(await harness.store.inquiries()).toEqual([]);
   });
 
-  test('includes earlier refunds made at the processor if it says "succeeded"', async () => {
+  test('includes earlier refunds made at the processor if its outcome is "succeeded"', async () => {
     const { request, charge } = await inReview('refunded');
     await harness.processor.inside.refund(charge, 999);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
@@ -513,7 +519,7 @@ describe('an operator’s decision about a payment', () => {
     await expectBooksToAgree(request);
   });
 
-  test('cannot name a stray charge, which is refunded instead', async () => {
+  test('cannot assign a stray charge, which is refunded instead', async () => {
     const { request } = await inReview('stray');
     const { chargeId } = await harness.processor.inside.charge({
       operationId: storedOperationId('other'),
@@ -535,7 +541,7 @@ describe('an operator’s decision about a payment', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is reported if it needs the books of a processor that is no longer configured', async () => {
+  test('is reported as undecidable if it needs the books of a processor that is no longer configured', async () => {
     const { request } = await inReview('elsewhere');
     await decide(request, {});
     expect(await resolveInquiries(moved())).toMatchObject({ undecidable: 1, waiting: 0 });
@@ -560,7 +566,7 @@ describe('an operator’s decision about a payment', () => {
   test.each([
     ['capture', 'manual', { kind: 'capture', amountMinor: 1000 }],
     ['refund', 'automatic', { kind: 'refund', amountMinor: 1000 }],
-  ] as const)('raises an alarm for a %s that the books never show', async (_what, capture, command) => {
+  ] as const)('raises an alarm for a %s that never appears in the books', async (_what, capture, command) => {
     const request = paymentRequest('never-done', { capture });
     await harness.pay(request);
     await harness.processor.inside.failNextChange(9, 'tok_timeout_not_charged');

@@ -41,7 +41,7 @@ describe('metrics of unfinished work', () => {
     expect(reported).toEqual([{ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 }]);
   });
 
-  test('zero is also reported, and a claim time in the future counts as age 0', async () => {
+  test('an empty queue is reported as zero, and a claim time in the future as age 0', async () => {
     await observed([{ claimedAtMs: NOW_MS + MINUTE_MS, released: false }], []).staleClaims(DUE);
     await observed([], []).unknownOutcomes(DUE);
     expect(reported).toEqual([

@@ -1,5 +1,5 @@
 /**
- * An object that a read or a callback shows to be open at the processor stays in a queue until it has a result,
+ * An object that is open at the processor, according to a read or a callback, stays in a queue until it has a result,
  * whatever the state of its payment. Each case ends the object days later without a callback, and compares the books.
  * Tests the guarantee "known outcomes".
  */
@@ -156,7 +156,7 @@ describe('a refund that is pending at the processor but final in the chain', () 
     ]);
   });
 
-  test('is tracked if only the response to its request shows it', async () => {
+  test('is tracked if only the response to its request reports it as pending', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     const store = world.storeWithRival(async () => {
       world.clock.advance(50 * MINUTE_MS);
@@ -178,8 +178,8 @@ describe('a refund that is pending at the processor but final in the chain', () 
   });
 });
 
-describe('a pending charge that is not the payment’s own', () => {
-  test('is tracked if its owner crashed after the send and another charge of the operation has ended the payment', async () => {
+describe('a pending charge made by another attempt of the payment', () => {
+  test('is tracked if the owner of the attempt crashed after the send and another charge of the operation has ended the payment', async () => {
     const payment = paymentRequest('owner-dies', { source: 'tok_async' });
     await world.claimThenDie(payment, true);
     const first = world.chargeOf(payment);
@@ -192,7 +192,7 @@ describe('a pending charge that is not the payment’s own', () => {
     expect(world.refundedAtProcessor(payment)).toBe(1000);
   });
 
-  test('is tracked if its owner received no response and another charge has ended the payment', async () => {
+  test('is tracked if the owner of the attempt received no response and another charge has ended the payment', async () => {
     const payment = paymentRequest('no-answer', { source: 'tok_async' });
     const { processor } = world;
     const { paymentId } = payment;
@@ -370,7 +370,10 @@ const SHOWN: Readonly<Record<string, (payment: CreatePayment, chargeId: string) 
   },
 };
 
-/** Number of slices. It is coprime to the numbers of ways and states, so that each slice covers all of them. */
+/**
+ * Number of slices. It shares no factor with the numbers of ways and of states, so that each slice covers all ways and
+ * all states.
+ */
 const PARTS = 5;
 const MATRIX = Object.entries(KINDS).flatMap(([kind, { courses }]) =>
   courses.flatMap((course) => Object.keys(SHOWN).map((way) => [kind, way, course] as const)),
@@ -388,7 +391,7 @@ test('a second read of a queued object does not change its queue entry', async (
   expect(await queued()).toEqual(before);
 });
 
-describe('a dispute that the chain shows as open', () => {
+describe('a dispute that is open in the chain', () => {
   let payment: CreatePayment;
   let chargeId: string;
   const queued = async () => (await world.store.inquiries()).map(({ operationId }) => operationId);
@@ -419,7 +422,7 @@ describe('a dispute that the chain shows as open', () => {
 
 describe('an object that is open at the processor', () => {
   test.each(sliceOf(MATRIX, PARTS))(
-    '%s, shown by %s, is tracked although the payment is %s',
+    '%s, reported by %s, is tracked although the payment is %s',
     async (kind, way, course) => {
       const payment = paymentRequest('open');
       await COURSES[course](payment);

@@ -137,7 +137,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
   });
 
-  test('a reference that the older copy assigns to an ended payment belongs to the payment that used it later', async () => {
+  test('assigns a reference to the payment that used it last, even if the older copy assigns it to an ended payment', async () => {
     const ended = await pay('ended', { source: 'tok_declined', reference: 'invoice-7' });
     const taken = await pay('taken', { reference: 'invoice-7' });
     const [row] = world.store.database.items(TABLES.registry, RegistryRow.reference);
@@ -180,7 +180,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(queued()).toEqual(expect.arrayContaining([...was]));
   });
 
-  test('the refund of a stray charge is queued again while it is pending at the bank', async () => {
+  test('queues the refund of a stray charge again while this refund is pending at the bank', async () => {
     const stray = await pay('stray-at-bank', { source: 'tok_async' });
     const charge = world.chargeOf(stray);
     await world.processor.inside.decline(charge);
@@ -203,7 +203,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
-  test('the read of the books after an operator’s decision is queued again, and finds a charge that the decision missed', async () => {
+  test('queues the read of the books after an operator’s decision again, and the read finds a charge that the decision missed', async () => {
     const decided = await pay('decided', { source: 'tok_async' });
     const charge = world.chargeOf(decided);
     await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
@@ -227,7 +227,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(keys()).toEqual([]);
   });
 
-  test('an order is reopened if its refund failed before newer transitions of its payment', async () => {
+  test('reopens an order if its refund failed, even if its payment has newer transitions', async () => {
     const order = orderRequest('undone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await world.order(order);
     await world.resolveFor(5);

@@ -67,7 +67,7 @@ async function decideFailed(operationId: OperationId): Promise<void> {
 describe('a refund with a lost response and removed metadata', () => {
   const refund = () => change(mine, 'r', { kind: 'refund', amountMinor: 300 });
 
-  test('is posted once, although a callback first shows it under the processor’s id', async () => {
+  test('is posted once, although a callback first reports it under the processor’s id', async () => {
     await world.dieAfterChange(refund());
     await removeMetadata(charge);
     await deliver('evt_1', charge);
@@ -78,7 +78,7 @@ describe('a refund with a lost response and removed metadata', () => {
     expect(alarms).toEqual([]);
   });
 
-  test('does not hide a refund of the same amount by another user', async () => {
+  test('is not confused with another user’s refund of the same amount', async () => {
     await world.dieBeforeChange(refund());
     await world.processor.inside.refund(charge, 300);
     await deliver('evt_1', charge);
@@ -128,7 +128,7 @@ describe('an accepted refund whose metadata is removed while it is pending', () 
 test.each([
   ['a refund by another user', 300],
   ['no other refund', 0],
-])('an unsent refund is declared “not attempted” with %s at the processor', async (_what, foreignMinor) => {
+])('an unsent refund is declared “not attempted” if there is %s at the processor', async (_what, foreignMinor) => {
   const refund = change(mine, 'r', { kind: 'refund', amountMinor: 300 });
   await world.dieBeforeChange(refund);
   if (foreignMinor > 0) {

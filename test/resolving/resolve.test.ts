@@ -98,7 +98,7 @@ describe('a stray charge', () => {
     expect(harness.processor.charges(request.paymentId)[0]?.status).toBe('voided');
   });
 
-  test('is voided again if it was declined or voided and is authorized a second time', async () => {
+  test('is voided again if it is authorized a second time after a decline or a void', async () => {
     const { request, charge } = await lateHold();
     for (const status of ['declined', 'voided'] as const) {
       await harness.processor.inside.correct(charge, { status });
@@ -125,7 +125,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
   });
 
-  test('raises the same alarm whether the run or a callback finds its capture', async () => {
+  test('raises the same alarm whether the job or a callback finds its capture', async () => {
     const { charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     const alarms: string[] = [];
@@ -134,7 +134,7 @@ describe('a stray charge', () => {
     expect(await harness.deliver(callback('h_3', charge))).toMatchObject({ transitions: [] });
   });
 
-  test('stays queued for a refund if its void is closed late', async () => {
+  test('stays queued for a refund if its void entry is closed late', async () => {
     const { request, charge } = await lateHold();
     const [hold] = await harness.store.chargesToReturn(ALL_DUE);
     await harness.processor.inside.capture(charge);
@@ -144,7 +144,7 @@ describe('a stray charge', () => {
     expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 
-  test('is refunded under a different key than its refused void', async () => {
+  test('is refunded under a different key than the key of its refused void', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
@@ -158,7 +158,7 @@ describe('a stray charge', () => {
 });
 
 describe('the resolver', () => {
-  test('finishes a payment whose owner crashed, with the response that the caller receives', async () => {
+  test('finishes a payment whose owner crashed, and stores the response that the caller receives later', async () => {
     const request = paymentRequest('dead');
     await harness.claimThenDie(request, true);
     expect(await harness.resolveClaims()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
@@ -188,7 +188,7 @@ describe('the resolver', () => {
       });
     });
 
-    test('releases the reservation of its refund', async () => {
+    test('releases the money reserved for its refund', async () => {
       const request = paymentRequest('reserved');
       await harness.pay(request);
       const refund = change(request, 'r', { kind: 'refund' });
@@ -285,7 +285,7 @@ describe('the resolver', () => {
   });
 
   test.each(['tok_async', 'tok_action'])(
-    'keeps looking up another charge of the payment while it has no result: %s',
+    'continues to look up another charge of the payment until it has a result: %s',
     async (source) => {
       const request = paymentRequest(`other-${source}`, { source });
       const { paymentId } = request;
@@ -400,7 +400,7 @@ describe('the resolver', () => {
   test.each([
     ['finds the charge by key', {}],
     ['cannot look the charge up', { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 } }],
-  ])('finishes a pending charge that was voided without a callback, at a processor that %s', async (_how, options) => {
+  ])('finishes a pending charge that was voided without a callback if the processor %s', async (_how, options) => {
     const world = new World(options);
     const request = paymentRequest('voided', { source: 'tok_async' });
     await world.pay(request);
@@ -459,7 +459,7 @@ describe('the resolver', () => {
       expect(await harness.store.inquiries()).toEqual([]);
     });
 
-    test('finds the approval that preceded a refused cancellation', async () => {
+    test('finds an approval that was given before a cancellation was refused', async () => {
       const request = paymentRequest('too-late', { source: 'tok_action' });
       await harness.pay(request);
       await harness.processor.inside.approve(harness.chargeOf(request));
@@ -481,7 +481,7 @@ describe('the resolver', () => {
   });
 });
 
-test('a payment whose own charge is pending is finished, even if another charge of the operation is found first', async () => {
+test('finishes a payment whose own charge is pending, even if another charge of the operation is found first', async () => {
   const request = paymentRequest('two-charges');
   const { processor } = harness;
   const unanswered = async () => {

@@ -17,10 +17,10 @@ import { type Cut, type HistoryStep, RestoredWorld, type Transaction } from './r
 type Next = 'repeated' | 'left';
 
 /**
- * Runs a history until its tables are lost, restores and recovers them, runs the jobs, and retries requests without a
- * response.
+ * Runs a history until its tables are lost, restores and recovers the tables, runs the jobs, and retries the requests
+ * that got no response.
  *
- * @returns the violations that remain
+ * @returns the violations that remain after all work
  */
 async function playRestored(history: readonly HistoryStep[], cut: Cut, next: Next): Promise<readonly string[]> {
   globalThis.spendCases?.(1);
@@ -76,7 +76,9 @@ describe('tables restored to a moment within a transaction', () => {
   });
 });
 
-/** Runs a history until its tables are lost. The copy contains only these rows of the given transaction. */
+/**
+ * Runs a history until its tables are lost. The restored copy contains only the rows in `has` of the given transaction.
+ */
 async function restored(history: keyof typeof HISTORIES, transaction: number, has: readonly string[]) {
   const steps = HISTORIES[history] ?? [];
   const rows = (await transactionsOf(steps))[transaction]?.rows ?? [];
@@ -194,7 +196,7 @@ describe('the recovery', () => {
     expect(world.world.refundedAtProcessor({ paymentId: world.paymentId })).toBe(300);
   });
 
-  test('completes an order whose contacts are lost, without its e-mail and credit', async () => {
+  test('completes an order whose contact details are lost, but sends no e-mail and gives no credit', async () => {
     const { world, last } = await restored('an order', 0, ['ord', 'ORD']);
     await world.recover();
     expect(await last.act(world)).toMatchObject({

@@ -22,8 +22,9 @@ const STOPPED_MS = 10 * MINUTE_MS;
 export interface HistoryStep {
   readonly what: string;
   /**
-   * Whether the step is a request with a key, which its client retries.
-   * @default the step happens once
+   * Whether the step is a request with an idempotency key, which the client retries.
+   *
+   * @default false: the step happens once
    */
   readonly isKeyed?: true;
   readonly act: (world: RestoredWorld) => Promise<Reply | undefined | void>;

@@ -40,7 +40,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
   ];
 
   describe(`the ${name} queues of unfinished work`, () => {
-    test('show a claim from the end of its lease until it is completed', async () => {
+    test('list a claim as stale from the end of its lease until it is completed', async () => {
       await claim();
       expect(await stale(leaseExpiresAtMs - 1)).toEqual([]);
       expect(await stale(leaseExpiresAtMs)).toEqual([openRecord(id)]);
@@ -48,7 +48,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(leaseExpiresAtMs)).toEqual([]);
     });
 
-    test('show a released claim from the end of its send window, even if a new owner’s lease expired earlier', async () => {
+    test('list a released claim once its send window has ended, even if the lease of a later owner expired before', async () => {
       await claim();
       await payments.release(chargeOperation(id), ownerToken('owner-a'));
       const windowEndMs = claimedAtMs + SEND_WINDOW_MS;
@@ -61,7 +61,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(lease.leaseExpiresAtMs)).toMatchObject([{ owner: lease.owner, released: false }]);
     });
 
-    test('show a postponed claim, with its mark, from its new due time on', async () => {
+    test('list a postponed claim, with its mark, only from its new due time on', async () => {
       await claim();
       const next = { dueAtMs: leaseExpiresAtMs + 60_000, undecidable: true };
       await work.postponeClaim(openRecord(id), next);
@@ -72,7 +72,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(next.dueAtMs)).toEqual([]);
     });
 
-    test('show an inquiry from the commit of its 202 response until it is closed', async () => {
+    test('list an inquiry from the commit of its 202 response until the inquiry is closed', async () => {
       await claim();
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
@@ -87,7 +87,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).not.toContainEqual(inquiry);
     });
 
-    /** Queues an inquiry with an effect, as callbacks and operators' decisions do. */
+    /** Records an effect that queues an inquiry, as callbacks and operators' decisions do. */
     const queueInquiry = async (event: string, inquiry: Inquiry): Promise<Inquiry> => {
       const record = {
         operationId: callbackOperation(systemDigest, 'memory', `${inquiry.paymentId}-${event}`),
@@ -99,7 +99,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       return inquiry;
     };
 
-    test('keep the look-up for the payer if a read of the books is queued and closed', async () => {
+    test('still list the look-up for the payer after a read of the books was queued and closed', async () => {
       const asked = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const payer = await queueInquiry('payer', { ...asked, waitsFor: 'payer' });
       const books = await queueInquiry('decided', { ...asked, waitsFor: 'books' });
@@ -110,7 +110,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).toContainEqual(books);
     });
 
-    test('keep a requeued read of the books if the earlier read is closed late', async () => {
+    test('still list a requeued read of the books if the earlier read is closed late', async () => {
       const first: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs, waitsFor: 'books' };
       await queueInquiry('first', first);
       const second = await queueInquiry('second', { ...first, claimedAtMs: claimedAtMs + 1 });
@@ -158,14 +158,14 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.unknownOutcomes(ALL_DUE)).toContainEqual({ ...unknown, undecidable: false });
     });
 
-    test('contain no inquiry from a commit whose condition failed', async () => {
+    test('do not list an inquiry from a commit whose condition failed', async () => {
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
       expect(outcome.kind).toBe('fenced');
       expect(await inquiries()).not.toContainEqual(inquiry);
     });
 
-    /** Queues a stray charge that one processor event found. */
+    /** Records an effect that queues a stray charge, as an event does. */
     const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {
       const charge: ChargeToReturn = {
         paymentId: id,
@@ -184,7 +184,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       return charge;
     };
 
-    test('show a stray charge from the effect that found it until its return is closed', async () => {
+    test('list a stray charge from the effect that found it until its return is closed', async () => {
       await claim();
       const charge = await find('found');
       expect(await work.chargesToReturn(ALL_DUE)).toContainEqual(charge);
@@ -192,7 +192,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.chargesToReturn(ALL_DUE)).not.toContainEqual(charge);
     });
 
-    test('keep a requeued refund of a hold if the void is closed late', async () => {
+    test('still list a requeued refund of a hold if its void is closed late', async () => {
       await claim();
       const hold = await find('held', { by: 'void' });
       const money = await find('taken', { by: 'refund', foundAtMs: claimedAtMs + 1 });

@@ -1,6 +1,6 @@
 /**
  * Implements `npm test`: all checks, and all tests with a slice of their enumerations. CPU-bound steps run concurrently
- * with steps that mostly wait. The deployed tests deploy the assembly to which the template rules were applied.
+ * with steps that mostly wait. The deployed tests deploy the same assembly that the template rules have checked.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

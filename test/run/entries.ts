@@ -1,7 +1,7 @@
 /**
- * Generates one Jest test file ("entry") for each folder of `test`, and one for all small folders. An entry loads its
- * test files into one module registry. Without entries, loading production code for each of 370 files would take a
- * fifth of the total unit-test time, and compiling it would take most of the rest.
+ * Generates one Jest test file ("entry") for each folder of `test`, and one entry for all small folders together. An
+ * entry loads its test files into one module registry. Without entries, a fifth of the total unit-test time would be
+ * spent on loading production code for each of 370 files, and most of the rest on compiling this code.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
@@ -74,8 +74,8 @@ const textOf = (files: readonly string[], test: string): string =>
   files.map((file) => `await loadTestFile('test/${file}', () => import('${test}/${file}'));\n`).join('');
 
 /**
- * Returns the weight of an entry, which applies until Jest knows its duration: the size of its test files and of the
- * stories next to them, in bytes.
+ * Returns the weight of an entry: the size of its test files and of the stories next to them, in bytes. The weight is
+ * used until Jest knows the duration of the entry.
  */
 export function weightOf(entry: string): number {
   const name = relative(ENTRIES, entry).replace(/\.test\.js$/, '');

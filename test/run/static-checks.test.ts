@@ -6,7 +6,7 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 
 // The linter also checks types. `npm run types` checks the files that the linter ignores, so each ignored file must be
 // in a project of that script.
-test('the linter ignores no TypeScript except the generated types of the API', () => {
+test('the linter checks all TypeScript files except the generated types of the API', () => {
   const { ignorePatterns } = JSON.parse(readFileSync(resolve(PROJECT, '.oxlintrc.json'), 'utf8')) as {
     readonly ignorePatterns: readonly string[];
   };

@@ -18,7 +18,10 @@ const NO_VERBS = new Set(
 /** Imperatives that look like another form of a verb. */
 const VERBS = new Set(['bring', 'embed', 'exceed', 'feed', 'focus', 'need', 'proceed', 'seed', 'speed', 'string']);
 
-/** Returns the problem of a commit subject as the end of a sentence about it, or undefined for a valid subject. */
+/**
+ * Returns the problem of a commit subject, as the predicate of a sentence about the subject. Returns undefined for a
+ * valid subject.
+ */
 export function subjectProblem(subject: string): string | undefined {
   if (MADE_BY_GIT.test(subject)) return undefined;
   const words = FORM.exec(subject)?.groups?.['words'];

@@ -8,10 +8,10 @@ import { PROJECT } from '../../local/directories.ts';
 const run = promisify(execFile);
 
 /**
- * Derives a number from the content of the working tree, so that the run before a commit and the CI run use the same
- * slice, and the next change uses another.
+ * Derives a number from the content of the working tree. The run before a commit and the CI run thus use the same
+ * slice, and the run after the next change uses another slice.
  *
- * @returns an integer from 0 to 2^31 - 1, which is 0 outside a git repository
+ * @returns an integer from 0 to 2^31 - 1; 0 outside a git repository
  */
 export async function sliceOfTree(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'payonce-tree-'));

@@ -81,7 +81,7 @@ const NAMES: Readonly<Record<string, string>> = {
   whoever: 'any',
 };
 
-/** Allowed texts. Changing this label of random draws would change the histories of all seeds. */
+/** Allowed texts. This text labels random draws, so a change of the label would change the histories of all seeds. */
 const KEPT_TEXTS: ReadonlySet<string> = new Set(['course goes on']);
 
 /** Allowed names: stored attributes, fault codes and sample values, which must stay unchanged. */

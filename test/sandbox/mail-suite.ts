@@ -104,7 +104,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       ['down', 503, 0, 503, 0],
       ['bounce', 422, 0, 422, 0],
     ])(
-      '%s@ gets %i with %i e-mails sent, then %i with %i e-mails sent',
+      '%s@ gets %i for the first send (%i e-mails sent), then %i (%i e-mails sent)',
       async (name, first, afterFirst, second, afterSecond) => {
         expect((await post(to(name))).status).toBe(first);
         expect(await found()).toMatchObject({ TotalCount: afterFirst });
@@ -114,7 +114,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       },
     );
 
-    test('each e-mail to the same recipient counts its own attempts', async () => {
+    test('attempts are counted separately for each e-mail to a recipient', async () => {
       expect((await post(to('flaky'))).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: { payonce: `${order}x` } })).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: {} })).status).toBe(500);

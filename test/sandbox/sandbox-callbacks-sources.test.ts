@@ -103,14 +103,14 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.events(id)).toMatchObject([{ attempts: 2, delivered: true }]);
   });
 
-  test('tok_callback_twice counts as delivered if one copy is accepted, and otherwise resends both copies', async () => {
+  test('tok_callback_twice is recorded as delivered if one of two copies is accepted; otherwise both copies are resent', async () => {
     receiver.statuses.push(500, 500, 200, 500);
     const { id } = await made('tok_callback_twice');
     await sandbox.runFor(60 * SECOND_MS);
     expect(await harness.events(id)).toMatchObject([{ attempts: 4, delivered: true }]);
   });
 
-  test('tok_callback_first delivers its event and awaits the receiver before the charge response', async () => {
+  test('tok_callback_first delivers its event, and responds to the charge request only after the receiver has responded', async () => {
     const order: string[] = [];
     let readBefore: string | undefined;
     receiver.onArrival = async ({ event }) => {
@@ -160,7 +160,7 @@ describe('magic sources whose charges change without a request', () => {
     ]);
   });
 
-  test('tok_callback_out_of_order holds the older event until the newest is accepted', async () => {
+  test('tok_callback_out_of_order sends the older event only after the newest event is accepted', async () => {
     receiver.statuses.push(500, 500);
     await made('tok_callback_out_of_order');
     await sandbox.runFor(60 * SECOND_MS);

@@ -5,7 +5,7 @@ import { createTestSandbox, SANDBOX_SECRET, SANDBOX_START_MS, type TestSandbox }
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
-/** Waits between the 20 attempts, in seconds: doubled from 1 to 512, then 900. */
+/** Waits between the 20 attempts, in seconds: 1, doubled each time up to 512, then always 900. */
 const GROWING_WAITS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900, 900, 900, 900, 900, 900];
 
 describe('callbacks of the sandbox processor', () => {
@@ -44,7 +44,7 @@ describe('callbacks of the sandbox processor', () => {
       expect([attempts, delivered]).toEqual([1, true]);
     });
 
-    test('is signed over its raw bytes with the secret, and with no other secret', async () => {
+    test('is signed over its raw bytes with the secret, so that no other secret verifies it', async () => {
       await harness.charge('tok_ok', { metadata: { payment: 'pay_ä€😀' } });
       await sandbox.runDue();
       const [arrival] = receiver.arrivals;
@@ -100,7 +100,7 @@ describe('callbacks of the sandbox processor', () => {
     });
 
     test.each([['http://127.0.0.1:1/callbacks'], ['no URL at all']])(
-      'counts as a failed attempt at %s',
+      'is recorded as a failed attempt if the URL is %s',
       async (address) => {
         sandbox.address = address;
         const id = await captured();

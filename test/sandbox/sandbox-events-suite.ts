@@ -47,7 +47,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         data: { charge: chargeId, payment: null },
       });
 
-      test('a new charge is written with its event, and a claimed key prevents both writes', async () => {
+      test('a new charge is written together with its event; if its key is already claimed, neither is written', async () => {
         const request = { key: crypto.randomUUID(), fingerprint: 'f' };
         const [winner, loser] = [made(id()), made(id())];
         const [first, second] = [event(winner.id), event(loser.id)];
@@ -60,7 +60,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.eventsOfCharge(loser.id)).toEqual([]);
       });
 
-      test('a change is written with its events and pointers, and a conflict prevents all writes', async () => {
+      test('a change is written together with its events and pointers; if there is a conflict, nothing is written', async () => {
         const charge = made(id());
         await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
         const seen = { charge, version: 1 };
@@ -96,7 +96,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.event(again.id)).toBeUndefined();
       });
 
-      test('twenty concurrent requests with one key create one event, and the other queued tasks find nothing', async () => {
+      test('twenty concurrent requests with one key create one event, and the tasks of the other requests find no event', async () => {
         const key = crypto.randomUUID();
         const answers = await Promise.all(Array.from({ length: 20 }, () => harness.charge('tok_ok', {}, key)));
         const [{ id: chargeId } = { id: '' }] = answers.map(chargeIn);
@@ -134,7 +134,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('the content of events', () => {
-      test('an event names its payment, or has null without a payment', async () => {
+      test('an event contains the id of its payment, or null if the charge has no payment', async () => {
         const { id } = chargeIn(await harness.charge('tok_ok', { metadata: { payment: 'pay_7' } }));
         expect(await harness.events(id)).toEqual([
           {
@@ -217,7 +217,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('disputes', () => {
-      test('are opened for the full captured amount, and closed once', async () => {
+      test('are opened for the full captured amount, and can be closed only once', async () => {
         const id = await captured();
         const opened = await harness.post(`/control/charges/${id}/dispute`);
         expect(opened.status).toBe(201);
@@ -326,7 +326,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(times).toEqual(times.toSorted((a, b) => a - b));
       });
 
-      test('includes its first second and excludes its last', async () => {
+      test('includes its start second and excludes its end second', async () => {
         const start = startOf(2033);
         const first = chargeIn(await harness.charge('tok_ok')).id;
         sandbox.advance(1_000);

@@ -54,7 +54,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe.each(SERVICES)(`$service in ${booksKind} books`, (of) => {
     const { path, body } = of;
 
-    test('a request gets 201 and is counted immediately', async () => {
+    test('a request gets 201, and its object is listed immediately', async () => {
       const answer = await harness.post(path, body(order), key);
       expect(answer.status).toBe(201);
       const made: unknown = JSON.parse(answer.body);
@@ -68,28 +68,28 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path, `${order}x`)).toEqual([]);
     });
 
-    test('the same key gets the same response and counts once, even a year later', async () => {
+    test('a repeated key gets the same response and creates no second object, even a year later', async () => {
       const first = await harness.post(path, body(order), key);
       sandbox.advance(365 * 24 * 60 * 60 * 1_000);
       expect(await harness.post(path, body(order), key)).toEqual(first);
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('ten concurrent requests with one key count once, and all get the same response', async () => {
+    test('ten concurrent requests with one key create one object, and all get the same response', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => harness.post(path, body(order), key)));
       expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
       expect(new Set(answers.map((answer) => answer.body)).size).toBe(1);
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('a different body under a known key is 422 and counts nothing', async () => {
+    test('a different body under a known key gets 422 and creates no object', async () => {
       await harness.post(path, body(order), key);
       const answer = await harness.post(path, of.other(order), key);
       expect([answer.status, errorIn(answer).code]).toEqual([422, 'idempotency_key_mismatch']);
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('one of two concurrent bodies under one key counts, and the other gets 422', async () => {
+    test('of two concurrent bodies under one key, one creates an object, and the other gets 422', async () => {
       const answers = await Promise.all([
         harness.post(path, body(order), key),
         harness.post(path, of.other(order), key),
@@ -98,7 +98,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('each request counts if it has no key or a different key', async () => {
+    test('each request without a key or with a new key creates a separate object', async () => {
       await harness.post(path, body(order));
       await harness.post(path, body(order));
       await harness.post(path, body(order), key);
@@ -152,7 +152,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe(`the shop in ${booksKind} books`, () => {
     const [stock, credits] = SERVICES;
 
-    test('a reservation is released once, returns the same response to replays, and stays in the list', async () => {
+    test('a reservation is released once, a repeated release gets the same response, and the list still contains the reservation', async () => {
       const made = await harness.post(stock.path, stock.body(order), key);
       const releasing = () => harness.post(`${stock.path}/${idIn(made)}/release`);
       const [first, second] = await Promise.all([releasing(), releasing()]);
@@ -178,14 +178,14 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(stock.path)).toEqual([]);
     });
 
-    test('ref_down gets 503 every time, and is never counted', async () => {
+    test('ref_down gets 503 every time, and is never credited', async () => {
       for (let send = 1; send <= 3; send += 1) {
         expect((await harness.post(credits.path, credits.body(order, 'ref_down'), key)).status).toBe(503);
       }
       expect(await listed(credits.path)).toEqual([]);
     });
 
-    test('the stock, the credits and the processor have separate keys', async () => {
+    test('one key can be used separately for the stock, the credits and the processor', async () => {
       expect((await harness.charge('tok_flaky', {}, key)).status).toBe(500);
       expect((await harness.post(stock.path, stock.body(order, 'sku_flaky'), key)).status).toBe(500);
       expect((await harness.post(credits.path, credits.body(order, 'ref_flaky'), key)).status).toBe(500);

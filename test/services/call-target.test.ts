@@ -118,7 +118,7 @@ describe('a request to a target', () => {
     // Even a target that has the same secret by mistake refuses the credential.
     const mistaken = { ...toolsOf('loyalty'), secrets: secretsOf('secret-of-membership') };
     expect(await verifyJobCredential(mistaken, token, `loyalty ${PATH}`)).toEqual({ kind: 'refused' });
-    // Credentials for Payonce's own routes have a path without a target as their audience.
+    // For Payonce's own routes, the audience of a credential is a path without a target.
     expect(await verifyJobCredential(mistaken, token, PATH)).toEqual({ kind: 'refused' });
   });
 
@@ -179,7 +179,7 @@ describe('a request to a target', () => {
     await expect(routes.ask(run, { timeoutMs: 1_000 })).rejects.toBeInstanceOf(fault);
   });
 
-  test('is missed and raises an alarm if its window ends before the next attempt', async () => {
+  test('is recorded as missed and raises an alarm if its window ends before its next attempt', async () => {
     answers = [{ status: 503 }, { status: 429, headers: { 'retry-after': '3000' } }];
     nowMs += (WINDOW_SECONDS - 1) * 1_000;
     expect(await call(CALL)).toBe('missed');
@@ -191,7 +191,7 @@ describe('a request to a target', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('is listed as a run that is first running with a reason, and then succeeded', async () => {
+  test('is listed as a run with the status "running" and a reason, and later with the status "succeeded"', async () => {
     answers = [{ status: 503 }];
     await call(CALL);
     const run = { jobId: CALL.job, runId: RUN_ID, scheduledForMs: nowMs, startedAtMs: nowMs };
@@ -202,7 +202,7 @@ describe('a request to a target', () => {
     expect(await runs().of()).not.toHaveProperty('reason');
   });
 
-  test('is not missed if its message is redelivered after its window and the target has accepted the run', async () => {
+  test('is not recorded as missed if its message is redelivered after its window but the target has accepted the run', async () => {
     await call(CALL);
     // Simulates a crash of the function before it wrote the run's row.
     const { client } = api.world.store.database;
@@ -239,13 +239,16 @@ describe('a request to a target', () => {
     expect(missed).toEqual([]);
   });
 
-  test.each([301, 400, 401, 403, 404, 410, 422])('is missed immediately after the response %d', async (status) => {
-    answers = [{ status, headers: { location: url } }];
-    expect(await call(CALL)).toBe('missed');
-    expect(missed).toEqual([{ ...CALL, reason: `target_answered_${status}` }]);
-    expect(await runs().of()).toMatchObject({ status: 'failed', reason: `target_answered_${status}` });
-    expect([asked.length, again.length]).toEqual([1, 0]);
-  });
+  test.each([301, 400, 401, 403, 404, 410, 422])(
+    'is recorded as missed immediately after the response %d',
+    async (status) => {
+      answers = [{ status, headers: { location: url } }];
+      expect(await call(CALL)).toBe('missed');
+      expect(missed).toEqual([{ ...CALL, reason: `target_answered_${status}` }]);
+      expect(await runs().of()).toMatchObject({ status: 'failed', reason: `target_answered_${status}` });
+      expect([asked.length, again.length]).toEqual([1, 0]);
+    },
+  );
 
   test('is missed, and no request is sent, if its URL is not public', async () => {
     expect(await call(CALL, { allowLoopback: false })).toBe('missed');

@@ -8,7 +8,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-test('a consumer of a service refuses an event too old for its record, unless it has a business key', async () => {
+test('a service’s consumer without a business key refuses an event that is older than the retention of its record', async () => {
   const clock = new SimulatedClock();
   const written: string[] = [];
   const tools = {

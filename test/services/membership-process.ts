@@ -9,9 +9,9 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 
 /*
  * Runs the example as a process that can pause at one point. It prints each transaction on standard output, such as
- * `part ok` or `commit refused`. At the point `PAUSE`, `<before|after> <transaction> <number>`, it prints `paused`, and
- * continues after the line `continue` on standard input. With `CLOCK=simulated`, time advances only by lines such as
- * `pass 400`, in milliseconds.
+ * `part ok` or `commit refused`. `PAUSE` has the format `<before|after> <transaction> <number>`. At that point, the
+ * process prints `paused`, and continues after it reads the line `continue` on standard input. With `CLOCK=simulated`,
+ * time advances only by lines such as `pass 400`, in milliseconds.
  */
 
 const { TABLE = '', SECRET = '', LEASE = '25', PAUSE = '', CLOCK = '' } = process.env;

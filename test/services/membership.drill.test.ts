@@ -168,7 +168,7 @@ describe('the membership service in a separate process', () => {
     await second.fire(scheduledTime);
     expect(await second.work()).toEqual(taken);
     expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 1, runs: 1 });
-    // A run far in the past is not called. It is kept for an operator.
+    // The target is not called for a run far in the past. The run is kept for an operator.
     await second.fire('2026-03-01T01:20:00Z');
     expect(await second.work()).toEqual(taken);
     expect(await second.missed()).toEqual([expect.objectContaining({ reason: 'window_ended' })]);
@@ -200,7 +200,7 @@ describe('the membership service in a separate process', () => {
   });
 
   test.each(['after claim 1', 'before part 1', 'after part 1', 'before commit 1', 'after commit 1'])(
-    'completes the work after its lease expires if it was killed %s, and releases each lock once',
+    'if killed %s, completes the work after its lease has expired, and releases each lock once',
     async (pause) => {
       const table = await withLocks(25);
       const killed = await start({ table, pause, leaseSeconds: 1 });
@@ -214,7 +214,7 @@ describe('the membership service in a separate process', () => {
     },
   );
 
-  test('a process that runs for longer than its lease keeps its claim', async () => {
+  test('a process that runs for longer than one lease renews it and keeps its claim', async () => {
     const table = await withLocks(1);
     const service = await start({ table, leaseSeconds: 1, pause: 'before part 1', clock: 'simulated' });
     const first = service.call();

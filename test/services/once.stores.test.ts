@@ -74,7 +74,7 @@ describe('a route of a service', () => {
     expect(await totalOf('once')).toBe(1);
   });
 
-  test('releases its key if it fails during a renewal of its lease', async () => {
+  test('releases its key if its handler fails while its lease is renewed', async () => {
     const client = documentClient(dynamoDbClient());
     const send = client.send.bind(client) as (command: unknown) => Promise<unknown>;
     let renewals = 0;
@@ -95,7 +95,7 @@ describe('a route of a service', () => {
     let runs = 0;
     app.post('/slow', slow.idempotent({ scope: 'slow' }), async (c) => {
       runs += 1;
-      // The first part of the work is written while the handler already reports a failure.
+      // The first part of the work is written while the handler already returns 503.
       if (runs === 1)
         void c
           .get('effect')
@@ -245,7 +245,7 @@ describe('a consumer of a service', () => {
     expect(await totalOf('orders')).toBe(2);
   });
 
-  test('decides again if a row has changed', async () => {
+  test('calls its handler again if a row has changed', async () => {
     const client = documentClient(dynamoDbClient());
     let reads = 0;
     const handle = once.createEventHandler({

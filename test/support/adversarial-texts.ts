@@ -1,6 +1,6 @@
 /**
- * Returns the texts on which a regular expression backtracks longest: repetitions of text that matches its parts, with
- * and without a matching beginning, and with an end that does not match.
+ * Returns the texts on which a regular expression backtracks longest. Each text repeats text that matches parts of the
+ * expression, has or lacks a matching beginning, and ends with text that does not match.
  */
 export function adversarialTexts({ source, flags }: RegExp): readonly AdversarialText[] {
   const parts = partsOf(source, flags);
@@ -21,7 +21,10 @@ export function adversarialTexts({ source, flags }: RegExp): readonly Adversaria
  */
 type AdversarialText = (length: number) => string;
 
-/** Reports whether a text can make the expression backtrack: a part repeats without a bound, or with a high bound. */
+/**
+ * Returns whether a text can make the expression backtrack, which requires a part that repeats without a bound or with
+ * a high bound.
+ */
 export function repeats(source: string): boolean {
   const outsideClasses = source.replaceAll(CLASS, 'c').replaceAll(/\\[^]/g, 'e');
   if (/[*+]|\{\d+,\}/.test(outsideClasses)) return true;
@@ -31,13 +34,13 @@ export function repeats(source: string): boolean {
 
 /** Maximum number of backtracking steps at one position that counts as constant. */
 const LARGEST_BOUND = 300;
-/** Ends that do not match. Most character classes lack one of the last two characters. */
+/** Ends that do not match. Most character classes exclude at least one of the characters in the second end. */
 const ENDS = ['', '\u0000\n'];
 /** Maximum number of parts of the expression that the repeated text matches. */
 const LONGEST_PUMP = 12;
 /**
- * Maximum number of parts of a repeated text with varied characters. A longer text uses only the first character of
- * each part.
+ * Maximum number of parts for which the repeated text is tried with different characters. For more parts, only the
+ * first character of each part is used.
  */
 const LONGEST_VARIED = 4;
 /** Maximum number of characters that are also tried in pairs. */

@@ -53,8 +53,8 @@ export class ApiClient {
   }
 
   /**
-   * Pays, and waits until the payment has succeeded. On a machine too busy to finish within the 20 seconds of a
-   * request, the API returns 202, and the outcome follows.
+   * Pays, and waits until the payment has succeeded. If the machine is too busy to finish within the 20 seconds of a
+   * request, the API returns 202, and this function waits for the outcome.
    */
   async payUntilSucceeded(post: PaymentPost): Promise<ApiAnswer> {
     const answer = await this.payUntilAnswered(post);

@@ -7,8 +7,8 @@ interface SessionCredentials {
 }
 
 /**
- * Creates a session of a new role with all rights in S3, to test what a resource policy still denies. All other tests
- * call as root of the local account, which no policy restricts.
+ * Creates a session of a new role with all rights in S3, to test which calls a resource policy denies even to this
+ * role. All other tests call as root of the local account, which no policy restricts.
  */
 export async function administratorOfS3(name: string): Promise<SessionCredentials> {
   const statement = (fields: object) =>
@@ -47,7 +47,7 @@ async function query(service: string, version: string, fields: Readonly<Record<s
   const scope = `${CREDENTIALS.accessKeyId}/${day}/${region}/${service}/aws4_request`;
   const answer = await fetch(awsEndpoint, {
     method: 'POST',
-    // The local AWS reads the key and does not check root's signature.
+    // The local AWS reads only the access key id, and does not verify the signature.
     headers: { authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none` },
     body: new URLSearchParams({ ...fields, Version: version }),
   });

@@ -36,7 +36,7 @@ export async function startBareAws({
   assembly,
 }: BareAwsOptions): Promise<{ readonly aws: BareAws; readonly emulator: Emulator }> {
   const templates = tableTemplates(assembly);
-  // The emulator starts during the synth. A failure is thrown where the templates are awaited.
+  // The emulator starts during the synth. If the synth fails, the error is thrown where the templates are awaited.
   templates.catch(() => undefined);
   const python = await ensurePython();
   const state = join(directory, 'state');

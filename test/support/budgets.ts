@@ -6,7 +6,7 @@ import { IS_PROOF_RUN } from './slice.ts';
  */
 const CASES_PER_FILE = 3_000;
 
-/** Budgets of folders whose cases are much slower or faster than one or two milliseconds. */
+/** Maximum numbers for folders whose cases take much more or much less than one or two milliseconds. */
 const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   'api-docs': 1_000,
   'follow-ups': 4_000,

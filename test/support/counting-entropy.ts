@@ -4,8 +4,8 @@ import type { Entropy } from '../../lambdas/kernel/world.ts';
 /**
  * Returns sequential owner tokens and zero jitter, so that runs are reproducible.
  *
- * @param name name of the process; must differ between processes, because a store treats a record with its own token as
- * its own
+ * @param name name of the process; must differ between processes, because a store assumes that a process owns each
+ * record with its token
  */
 export function countingEntropy(name = 'owner'): Entropy {
   let made = 0;

@@ -1,4 +1,7 @@
-/** Share of the messages in flight above which a group is noisy, if the group also has at least `NOISY_MESSAGES`. */
+/**
+ * A group is noisy if its share of the messages in flight exceeds this share and it has at least `NOISY_MESSAGES` in
+ * flight.
+ */
 const NOISY_SHARE = 0.1;
 const NOISY_MESSAGES = 30;
 
@@ -8,12 +11,12 @@ export interface Grouped {
 }
 
 /**
- * Returns the message that an SQS standard queue delivers next: quiet groups before noisy groups, and among noisy
- * groups the one with the fewest messages in flight (Amazon SQS developer guide, "How Amazon SQS fair queues work").
- * SQS also considers a group noisy because of its share of the processing time. This function omits that measure, so
- * SQS separates groups earlier.
+ * Returns the message that an SQS standard queue delivers next: messages of quiet groups before messages of noisy
+ * groups, and among noisy groups the message of the group with the fewest messages in flight (Amazon SQS developer
+ * guide, "How Amazon SQS fair queues work"). SQS also considers a group noisy because of its share of the processing
+ * time. This function omits that measure, so SQS separates groups earlier than this function.
  *
- * @param waiting oldest first
+ * @param waiting waiting messages, oldest first
  */
 export function nextOfFairQueue<Message extends Grouped>(
   waiting: Iterable<Message>,

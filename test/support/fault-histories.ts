@@ -26,30 +26,37 @@ export interface SurveyOptions<Race = undefined> {
   /** Maximum number of faults in one history: 1 for every single fault, 2 for every pair. */
   readonly faults: number;
   /**
-   * Races that are combined with every fault.
-   * @default one undefined race
+   * Races, each of them combined with every fault.
+   *
+   * @default histories run without a race
    */
   readonly races?: readonly Race[];
   /** Number of concurrent histories, which must share nothing. @default 1 */
   readonly atOnce?: number;
-  /** Returns the kinds of faults that a call can have, by the name of the call. @default every kind */
+  /**
+   * Returns the kinds of faults that a call with the given name can have.
+   *
+   * @default every kind
+   */
   readonly kindsOf?: (call: string) => readonly FaultKind[];
   /**
-   * Divisor of the histories with the maximum number of faults: `npm test` runs one in this many, and `npm run prove`
-   * runs all.
+   * Divisor for the histories that have the maximum number of faults: `npm test` runs one of every `oneOf` histories,
+   * and `npm run prove` runs all.
+   *
    * @default 1
    */
   readonly oneOf?: number;
   /**
-   * Violation text that ends the survey, for code in which a violation must be found.
+   * Ends the survey at the first violation with this text. For faulty code, in which a violation is expected.
+   *
    * @default all histories are run
    */
   readonly until?: string;
 }
 
 /**
- * Returns the kinds of faults whose effects differ. For a read, it makes no difference whether it was applied, so those
- * kinds are omitted to save time on the DynamoDB API.
+ * Returns only kinds of faults whose effects differ. For a read, an applied call and a call that was not applied have
+ * the same effect, so only one kind of each such pair is returned. This saves time on the DynamoDB API.
  */
 export function faultKindsByEffect(call: string): readonly FaultKind[] {
   return /\.(?:GetItem|Query)Command$/.test(call) ? ['crash_before', 'throttle', 'ambiguous_lost'] : FAULT_KINDS;
@@ -116,8 +123,8 @@ export function beforeEachCall<Rival extends object>(
 }
 
 /**
- * Lists the violated guarantees without duplicates: the match of `pattern` in each violation, or else the complete
- * violation.
+ * Lists the violated guarantees without duplicates: for each violation, the text that matches `pattern` or, without a
+ * match, the complete violation.
  */
 export function violatedGuarantees({ findings }: HistorySurvey, pattern = /\bI\d\b/): readonly string[] {
   const promises = findings.flatMap(({ violations }) => violations.map((text) => pattern.exec(text)?.[0] ?? text));

@@ -43,8 +43,8 @@ export class FaultPlan {
   }
 
   /**
-   * Holds the caller once, immediately before the call with this number, while a rival acts. Without a number, holds no
-   * call.
+   * Pauses the caller once, immediately before the call with this number, while `act` runs. If the number is undefined,
+   * pauses no call.
    */
   holdAt(point: number | undefined, act: () => Promise<unknown>): void {
     this.#held = point === undefined ? undefined : { point, act };

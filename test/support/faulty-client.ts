@@ -38,7 +38,7 @@ export const timedOut = (): Error =>
 
 export const SDK_ERRORS: FaultErrors = { throttle: throttled, ambiguous: timedOut };
 
-/** Returns a DynamoDB client as one process sees it: every SDK call can have a fault. */
+/** Returns the DynamoDB client of one process, in which every SDK call can have a fault. */
 export function clientOf(actor: Pick<Actor, 'call'>, config: DynamoDBClientConfig): DynamoDBClient {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
   client.middlewareStack.add(

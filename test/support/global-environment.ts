@@ -12,8 +12,8 @@ const { createContext } = vm;
 // The namespace is the same as in the stacks.
 process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Payonce';
 
-// Disables the CDK's own template rules, whose engine each suite would load again. `npm run synth` applies them. A
-// plugin that a test adds is still applied.
+// Disables the CDK's own template rules, because each suite would load their engine again. `npm run synth` applies
+// these rules. A plugin that a test adds is still applied.
 process.env['CDK_VALIDATION'] = 'false';
 
 /** Ends a worker whose Jest was killed, together with its child processes. */

@@ -29,8 +29,8 @@ const TEST_PORTS = new Map([
 ]);
 
 /**
- * Environment variable with the assembly that each local AWS of a complete run uses. A local AWS that starts alone
- * creates its own.
+ * Environment variable with the path of the assembly that all local AWSs of a complete run share. If a suite runs
+ * alone, its local AWS synthesizes the assembly itself.
  */
 export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
 
@@ -51,7 +51,7 @@ export default async function globalSetup(
   const project = displayName?.name ?? '';
   const first = TEST_PORTS.get(project);
   const isBare = project === 'stores';
-  // The store tests use no templates, and read the tables of an assembly from its files.
+  // If an assembly exists, the store tests need no synth server: they read the tables from its files.
   if (!isBare || process.env[ASSEMBLY] === undefined) await startSynthServer();
   if (first === undefined) return;
   await startAws(first + (shard?.shardIndex ?? 1) - 1, isBare ? startBareAws : startDeployed).catch(withoutStack);

@@ -2,17 +2,18 @@ import { dirname } from 'node:path';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 
 /**
- * Reports whether a process belongs to this run, by the run's directory in its command line. Other runs may exist on
- * this machine.
+ * Returns whether a process belongs to this run: its command line then contains the directory of the run. Other runs
+ * may be active on this machine.
  */
 function isOfThisRun(commandLine: string): boolean {
   return commandLine.includes(dirname(process.env['PAYONCE_TEST_LOCAL_JSON'] ?? '/nowhere/else'));
 }
 
 /**
- * Kills one worker of any function of a stack.
- * @param pick position of the worker among all workers, from 0 to 1
- * @returns whether there was a worker
+ * Kills one worker of any function in a stack.
+ *
+ * @param pick position of the worker in the list of all workers, from 0 (first) to 1 (end)
+ * @returns true if a worker existed
  */
 export function killWorker(stack: string, pick: number): boolean {
   const workers = workersOf(stack);
@@ -23,7 +24,7 @@ export function killWorker(stack: string, pick: number): boolean {
 
 /**
  * Returns the processes that run a function, or all functions of a stack, on the local AWS. Each process handles one
- * invocation at a time, and can be killed as a Lambda process can.
+ * invocation at a time. Tests can kill it, as AWS can kill a Lambda process.
  */
 export function workersOf(functionName: string): readonly number[] {
   return runningProcesses()

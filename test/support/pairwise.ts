@@ -3,8 +3,8 @@ export type Parameters = Readonly<Record<string, readonly string[]>>;
 export type Row = Readonly<Record<string, string>>;
 
 /**
- * Returns a small set of combinations in which every pair of values of two parameters occurs. Each row begins with a
- * missing pair and takes, for every other parameter, the value that covers the most missing pairs.
+ * Returns a small set of rows in which every pair of values of two parameters occurs. Each row is built from a pair
+ * that no earlier row contains. Every other parameter gets the value that adds the most missing pairs.
  */
 export function pairwise(parameters: Parameters): readonly Row[] {
   const names = Object.keys(parameters);

@@ -1,9 +1,10 @@
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 
 /**
- * Returns the environment of the payments function with the sandbox as its processor, for a process that runs its bundle.
+ * Returns the environment of the payments function with the sandbox as its processor, for a process that runs the
+ * function's bundle.
  *
- * @param url the address of AWS, and below `/processor` of the processor
+ * @param url base URL of AWS; `<url>/processor` is the base URL of the processor
  */
 export function paymentsEnvironment(url: string): Readonly<Record<string, string>> {
   return {

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PROJECT } from '../../local/directories.ts';
 import { runningProcesses } from '../../local/processes.ts';
 
-/** Environment variables with the system's temporary folder: Unix, then Windows. */
+/** Environment variables with the system's temporary folder: the first for Unix, the others for Windows. */
 const VARIABLES = ['TMPDIR', 'TMP', 'TEMP'] as const;
 
 /**
- * Time after which a process that was asked to end counts as left behind, in milliseconds. Any process needs less, even
- * on a busy machine.
+ * Time in milliseconds after which a process that was asked to end is reported as left behind. Any process ends sooner,
+ * even on a busy machine.
  */
 const PROCESSES_GONE_WITHIN_MS = 600_000;
 const POLL_MS = 200;

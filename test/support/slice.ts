@@ -1,6 +1,6 @@
 /**
- * Environment variable with the number of the slice that this run covers of each enumeration, from 0 on. It is set by
- * hand or derived from the content of the tree.
+ * Environment variable with the number of the slice, from 0 on. This run covers only that slice of each enumeration.
+ * The variable is set by hand or derived from the content of the tree.
  */
 export const SLICE = 'PAYONCE_SLICE';
 
@@ -23,10 +23,10 @@ export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }
 }
 
 /**
- * Returns the test in every `npm run prove` and in one of `of` runs of `npm test`, and its replacement in the other
- * runs. Use it for the costliest tests that are not an enumeration.
+ * Returns the test in every `npm run prove` and in one of every `of` runs of `npm test`. Returns the replacement
+ * `otherwise` in all other runs. Use it for the costliest tests that are not enumerations.
  *
- * @param place from 0 on; tests with the same `of` and different places take turns
+ * @param place number of the turn, from 0 on; tests with the same `of` and different places run in different slices
  */
 export function inTurn<Test>(
   test: Test,
@@ -37,11 +37,11 @@ export function inTurn<Test>(
 }
 
 /**
- * Returns the cases that this run covers: all of them in `npm run prove`, and one of `parts` evenly spread slices in
- * `npm test`. All slices together cover all cases.
+ * Returns all cases in `npm run prove`, and every `parts`-th case in `npm test`. The slice of the run determines the
+ * first case. All slices together cover all cases.
  *
- * @param parts must have no common factor with the number of alternating kinds of cases; otherwise a slice contains
- * only one kind
+ * @param parts must have no common factor with the number of kinds if the kinds of cases alternate; otherwise a slice
+ * contains only some kinds
  */
 export function sliceOf<Case>(
   all: readonly Case[],

@@ -29,7 +29,7 @@ export interface Start {
   readonly schemas: number;
 }
 
-/** Starts a function. Each zod schema has a property `_zod`. */
+/** Program that counts the zod schemas of a start: each has a property `_zod`. */
 const START = `
   import { registerHooks } from 'node:module';
   import { basename } from 'node:path';

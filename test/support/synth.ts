@@ -3,8 +3,8 @@ import type { StackName } from '../../lambdas/kernel/contract/api.ts';
 import { requestTemplates } from './synth-requests.ts';
 
 /**
- * Returns the templates of the stacks as deployed with these context values, but without their code. The sandbox is
- * included by default. Each context is synthesized once per run and shared.
+ * Returns the templates that a deployment with these context values would use, but without the functions' code.
+ * Includes the sandbox by default. Each context is synthesized once per run, and the templates are shared.
  */
 export async function synthesize(
   context: Record<string, unknown> = {},

@@ -28,10 +28,10 @@ type TableProperties = Pick<CreateTableCommandInput, (typeof COMMON)[number]> & 
 };
 
 /**
- * Creates the tables of a template with their keys, indexes, Streams and time to live, without encryption, recovery and
- * protection.
+ * Creates the tables of a template with their keys, indexes, Streams and time to live, but without encryption, recovery
+ * and protection.
  *
- * @returns the name of each table by its logical id; both are equal
+ * @returns the names of the tables, each equal to the logical id of the table
  */
 export async function createTablesOf(client: DynamoDBClient, { Resources }: TableTemplate): Promise<readonly string[]> {
   const tables = Object.entries(Resources).filter(([, { Type }]) => Type === 'AWS::DynamoDB::Table');

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_INTERVAL_MS = 100;
 /**
- * Maximum number of polls, which take ten minutes. This is longer than any wait on a busy machine, but shorter than the
- * time limit of a test, so that this error is reported.
+ * Maximum number of polls. All polls together take ten minutes, which is longer than any wait on a busy machine but
+ * shorter than the time limit of a test, so that the error of `until` is reported.
  */
 const MAX_POLLS = 6_000;
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, jest } from '@jest/globals';
 
 /**
- * Collects the lines that the log and metric packages write during each test, through their own console. Call it at the
- * top of a file.
+ * Collects the lines that the log and metric packages write to their own console during each test. Call it at the top
+ * of a test file.
  */
 export function catchWrittenLines(): readonly string[] {
   const lines: string[] = [];

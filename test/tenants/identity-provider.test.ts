@@ -106,7 +106,7 @@ describe('a token of the identity provider', () => {
     expect((await api.get('/v1/payments', await as('owner'))).status).toBe(401);
   });
 
-  test('has the highest role that the settings map its claim values to', async () => {
+  test('gives the highest role to which the settings map the values of its claim', async () => {
     const settings = { issuer, audience: AUDIENCE, roleClaim: 'roles' };
     const mapped = byIdentityProvider(
       { ...settings, roles: { staff: 'viewer', operator: 'approver', accountant: 'viewer' } },
@@ -165,7 +165,7 @@ describe('a token of the identity provider', () => {
       expect(await identify(bearer(await signed(type, 20, 86_400)))).toMatchObject({ role: 'owner' });
   });
 
-  test('causes no request to the provider if it is obviously forged, and one request every five seconds during an outage', async () => {
+  test('causes no request to the provider if it is obviously forged, and at most one request every five seconds during an outage', async () => {
     const good = bearer(await tokenOf('owner'));
     const answering = server.listeners('request');
     let requests = 0;

@@ -95,7 +95,7 @@ export function describeLimits(
     });
 
     test.each(limits)(
-      'admit at most rate × time + burst over twenty processes with different clocks: %j',
+      'admit at most rate × time + burst requests of twenty processes with different clocks: %j',
       async (limit) => {
         clock = new SimulatedClock();
         const bucket = freshBucket();
@@ -121,7 +121,7 @@ export function describeLimits(
       { limit: { rate: 100, burst: 200 }, pausesMs: [0, 1, 700, 2_500] },
       { limit: { rate: 10_000, burst: 10_000 }, pausesMs: [0, 1, 2] },
     ])(
-      'admit fifty concurrent cold processes far from the limit, although each pauses before each write: %j',
+      'admit fifty concurrent new processes, although each pauses before each write, if the limit is far higher: %j',
       async ({ limit, pausesMs }) => {
         clock = new SimulatedClock();
         const bucket = freshBucket();
@@ -177,7 +177,7 @@ export function describeLimits(
       expect(await administration.list(bucket)).toEqual(LIMIT_KINDS.map((kind) => ({ kind })));
     });
 
-    test('replace the limits of the deployment within a second when set for one tenant, and can be removed', async () => {
+    test('of one tenant replace the limits of the deployment within a second, and can be removed', async () => {
       clock = new SimulatedClock();
       const tenants = new TenantAdministration(subject.client, subject.tables, 'test');
       const bucket = { ...freshBucket(), tenantId: await tenants.createTenant('Shop') };

@@ -28,9 +28,9 @@ const PROCESSES = 6;
 type Seen = Record<'fromMs' | 'untilMs' | 'admitted' | 'asked', number>;
 
 /**
- * Starts a process.
+ * Starts a process that waits for a signal.
  *
- * @returns a function that starts the process's requests and returns its report
+ * @returns a function that makes the process send its requests, and returns its report
  */
 async function readyProcess(request: LimitRequest): Promise<() => Promise<Seen>> {
   const child = spawn(process.execPath, [join('test', 'tenants', 'limits-process.ts'), JSON.stringify(request)], {

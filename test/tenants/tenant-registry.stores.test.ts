@@ -59,7 +59,7 @@ describe('an API key', () => {
     expect(one).not.toBe(two);
   });
 
-  test('is not stored in the table, not even in part', async () => {
+  test('is not stored in the table, except for its last characters', async () => {
     const key = await paymentsKey();
     const { Items } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
     const stored = JSON.stringify(Items);
@@ -95,7 +95,7 @@ describe('an API key', () => {
     expect(await administration.listApiKeys(tenant)).toMatchObject([{ id, lastUsedOn: '2026-03-02' }]);
   });
 
-  test('gets a successor with the same name, scopes and lifetime when rolled, and expires after the overlap', async () => {
+  test('is replaced by a key with the same name, scopes and lifetime if it is rolled, and expires after the overlap', async () => {
     const lifetimeMs = 24 * 60 * 60 * 1000;
     const expiresAtMs = Date.now() + lifetimeMs;
     const old = await administration.createApiKey({
@@ -118,7 +118,7 @@ describe('an API key', () => {
     expect(after?.expiresAtMs).toBeLessThanOrEqual(untilMs + lifetimeMs);
   });
 
-  test('can be rolled only once, even concurrently, and a roll never extends its lifetime', async () => {
+  test('can be rolled only once, even by concurrent calls, and a roll never extends the lifetime of the old key', async () => {
     const old = await administration.createApiKey({
       name: 'Web shop',
       tenantId: shop,

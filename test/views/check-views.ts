@@ -14,7 +14,10 @@ export const OWNERS: readonly BooksOwner[] = (['ten_a', 'ten_b'] as const).flatM
   (['test', 'live'] as const satisfies readonly Mode[]).map((mode) => ({ tenantId: tenantId(tenant), mode })),
 );
 
-/** Returns the payments as listed in the Views: in the list of all payments, of each status and of each reference. */
+/**
+ * Returns the payments that the Views list: in the list of all payments, in the list of each status, and in the list of
+ * each reference.
+ */
 function listed(views: MemoryViews): readonly string[] {
   return views
     .all()

@@ -52,7 +52,7 @@ describe('the days of all owners', () => {
     expect(await finishJob(job(), TONIGHT, { limit: 50 })).toMatchObject({ done: 0, left: 0, pages: 1 });
   });
 
-  test('are closed by the next run if a page runs out of time', async () => {
+  test('are closed by the next run if a page reaches its time limit first', async () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 12);
@@ -67,7 +67,7 @@ describe('the days of all owners', () => {
     }
 
     const first = await finishJob(job(new Slow()), TONIGHT, { deadlineMs: TONIGHT + 4_000, limit: 1 });
-    // The remaining owners are after the deadline.
+    // The run's deadline precedes the remaining owners.
     expect(first).toMatchObject({ done: 5, left: 6 });
     expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 7, left: 0 });
   });

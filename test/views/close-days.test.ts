@@ -85,7 +85,7 @@ describe('a closed day', () => {
     expect((await close()).closed).toBe(1);
   });
 
-  test('is reopened by a late entry, which counts immediately, and is closed again with this entry', async () => {
+  test('is reopened by a late entry, which is included immediately, and the day is closed again with this entry', async () => {
     await project('a', MONDAY_MS);
     await close();
     await project('late', MONDAY_MS + HOUR_MS);
@@ -116,7 +116,7 @@ describe('a closed day', () => {
     expect((await payableAndReads()).payable).toBe(2000);
   });
 
-  test('is not closed by a rival while its current closer may still be at work', async () => {
+  test('is not closed by another process while the process that is closing it may still run', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       expect(await close(interrupted)).toEqual({ closed: 0, more: true });
     });
@@ -127,7 +127,7 @@ describe('a closed day', () => {
     expect(await payableAndReads()).toEqual({ payable: 1000, read: 0 });
   });
 
-  test('is closed by a rival after its closer has crashed', async () => {
+  test('is closed by another process after its first closer has crashed', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       clock.advance(5 * 60_000);
       expect(await close(interrupted)).toEqual({ closed: 1, more: false });

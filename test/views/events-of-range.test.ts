@@ -23,7 +23,7 @@ async function projected(written: readonly Transition[]): Promise<ProjectedViews
 }
 
 describe('the events of a time range', () => {
-  test('are exactly the tenant’s events without duplicates, for any page size', async () => {
+  test('contain each event of the tenant exactly once, and no other event, for any page size', async () => {
     const ranges = fc.record({
       plans: paymentPlans,
       limit: fc.integer({ min: 1, max: 3 }),

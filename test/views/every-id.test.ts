@@ -116,7 +116,7 @@ const LISTS = [
 ];
 const LISTS_OF_PAYMENT = ['transitions', 'refunds', 'disputes', 'captures', 'cancellations'];
 
-/** Read paths of objects, by id prefix. */
+/** Read paths of objects, keyed by id prefix. */
 const PATHS: Readonly<Record<string, string>> = {
   pay: '/v1/payments',
   ord: '/v1/orders',
@@ -143,7 +143,7 @@ function pathOf(text: string, within: Json, field: string): string | undefined {
   const [, prefix = ''] = /^([a-z]+)_[A-Za-z0-9]/.exec(text) ?? [];
   const parts: Readonly<Record<string, string>> = { dlv: 'deliveries', rpl: 'replays' };
   if (prefix in parts) {
-    // An activity about a replay names its endpoint, too.
+    // An activity about a replay also contains the id of its endpoint.
     const { endpoint = (within['about'] as readonly string[]).find((id) => id.startsWith('we_')) } = within;
     return `/v1/webhook_endpoints/${String(endpoint)}/${parts[prefix]}/${text}`;
   }

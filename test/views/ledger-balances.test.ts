@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe('the balances', () => {
-  test('show each account in its normal direction, sorted by currency and chart of accounts', async () => {
+  test('contain each account in its normal direction, sorted by currency and in the order of the chart of accounts', async () => {
     const euros = await harness.paid('k-1');
     await harness.paid('k-2', { amount: 300, currency: 'CHF' });
     const { inside } = harness.processor;
@@ -102,7 +102,7 @@ describe('the balances', () => {
     expect((await harness.get('/v1/balances')).body).toEqual({ object: 'list', data: [], has_more: false });
   });
 
-  test('are refused if they exceed the exact integers of JSON, and never rounded', async () => {
+  test('are refused, never rounded, if they exceed the exact integers of JSON', async () => {
     const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
     const huge = (key: string) => takenAt(owner, key, 1, { amountMinor: 9_007_199_254_740_991, feeMinor: 0 });
     const withSum = (...keys: readonly string[]) =>

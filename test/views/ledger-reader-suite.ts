@@ -124,7 +124,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(paged).toEqual(all);
     });
 
-    test('can be filtered by currency among entries of other currencies, page by page', async () => {
+    test('can be filtered by currency, page by page, even between entries of other currencies', async () => {
       await write(takenAt(owner, 'a', NOON));
       await write(takenAt(owner, 'b', NOON + 1, { currency: 'JPY' }));
       await write(takenAt(owner, 'c', NOON + 2));
@@ -174,7 +174,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       );
     });
 
-    test('include only the entries before the requested time, also near the end of a day', async () => {
+    test('include only the entries before the requested time, even near the end of a day', async () => {
       const HOUR = 60 * 60 * 1000;
       const times = [NOON - 30 * HOUR, NOON - 12 * HOUR, NOON, NOON + 11 * HOUR, NOON + 12 * HOUR, NOON + 40 * HOUR];
       for (const [index, atMs] of times.entries()) await write(takenAt(owner, `p${index}`, atMs, { feeMinor: 0 }));

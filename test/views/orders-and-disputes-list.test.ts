@@ -51,13 +51,13 @@ describe('the list of orders', () => {
     return { api, ids, list: lists(api, PATH) };
   }
 
-  test('shows orders newest first, each with the same bytes as a read by id', async () => {
+  test('contains orders newest first, each byte for byte as in a read by id', async () => {
     const { api, ids } = await ordered();
     const shown = await Promise.all(ids.map(async (id) => (await api.get(`${PATH}/${id}`)).text));
     expect((await api.get(PATH)).text).toBe(`{"object":"list","data":[${shown.join(',')}],"has_more":false}`);
   });
 
-  test('can be filtered by status and time, and follows status changes', async () => {
+  test('can be filtered by status and time, and reflects status changes', async () => {
     const { api, ids, list } = await ordered();
     const [last, waiting, declined, second, first] = ids;
     expect(await list('status=completed')).toEqual([last, second, first]);
@@ -75,7 +75,7 @@ describe('the list of orders', () => {
     expect(await list('status=completed')).toEqual([last, waiting, second, first]);
   });
 
-  test('lists a reopened order under its status while the processor is down', async () => {
+  test('contains a reopened order under its new status while the processor is down', async () => {
     const api = new Api();
     const harness = api.world;
     const list = lists(api, PATH);
@@ -106,7 +106,7 @@ describe('the list of orders', () => {
     expect([again.status, again.body]).toEqual([first.status, first.body]);
   });
 
-  test('is filtered by the exact e-mail address', async () => {
+  test('is filtered by the complete e-mail address', async () => {
     const { api, ids, list } = await ordered();
     const { body } = await api.order('grace', { email: 'Grace@example.com' });
 
@@ -125,7 +125,7 @@ describe('the list of orders', () => {
     expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
   });
 
-  test('shows nothing from another tenant or mode', async () => {
+  test('contains no order of another tenant or mode', async () => {
     const { api, ids } = await ordered();
     await isHiddenFromOthers(api, PATH, ids[0] ?? '');
   });
@@ -161,7 +161,7 @@ describe('the list of disputes', () => {
     return { api, payments, opened, ids, close, list: lists(api, PATH) };
   }
 
-  test('shows the disputes of all payments newest first, each as a read by id shows it', async () => {
+  test('contains the disputes of all payments newest first, each as in a read by id', async () => {
     const { api, ids, opened, payments } = await disputed();
     const shown = await Promise.all(ids.map(async (id) => (await api.get(`${PATH}/${id}`)).body));
     expect(dataOf(await api.get(PATH))).toEqual(shown);
@@ -169,7 +169,7 @@ describe('the list of disputes', () => {
     expect(shown.map(({ payment }) => payment)).toEqual([payments[0], payments[1], payments[0]]);
   });
 
-  test('can be filtered by status and time, and follows status changes', async () => {
+  test('can be filtered by status and time, and reflects status changes', async () => {
     const { api, ids, close, list } = await disputed();
     const [third, second, first] = ids;
     expect(await list('status=open')).toEqual(ids);
@@ -188,7 +188,7 @@ describe('the list of disputes', () => {
     expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
   });
 
-  test('shows nothing from another tenant or mode', async () => {
+  test('contains no order of another tenant or mode', async () => {
     const { api, ids } = await disputed();
     await isHiddenFromOthers(api, PATH, ids[0] ?? '');
   });
@@ -203,7 +203,7 @@ describe('the list of disputes', () => {
     const said = await readChainViews(tools, id as never);
     const rows = views.all().filter(({ partition, chainId }) => partition.startsWith('DISPUTE#') && chainId === id);
     const heads = said?.events.flatMap(({ heads: all }) => all.slice(1)) ?? [];
-    // The Ledger also implies the row for the open state of the won dispute, but only the newest row is stored.
+    // For the won dispute, the Ledger also determines a row with the status open, but only the newest row is stored.
     expect(heads).toHaveLength(3);
     expect(rows).toHaveLength(2);
     for (const row of rows) expect(heads).toContainEqual(row);

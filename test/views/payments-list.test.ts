@@ -82,7 +82,7 @@ describe('the list of payments', () => {
     expect(up).toEqual(all.slice(0, -1));
   });
 
-  test('can be filtered by status, reference and time, and follows status changes', async () => {
+  test('can be filtered by status, reference and time, and reflects status changes', async () => {
     const held = await harness.paid('k-1', { capture: 'manual', reference: 'order-1' });
     const failed = await harness.paid('k-2', { source: 'tok_declined', reference: 'order-2' });
     const again = await harness.paid('k-3', { reference: 'order-2' });
@@ -104,7 +104,7 @@ describe('the list of payments', () => {
     expect(await listed('reference=order-1')).toEqual([held]);
   });
 
-  test('can be filtered by a charge id, which the processor’s books assign to a payment', async () => {
+  test('can be filtered by a charge id, and the processor’s books determine the payment of the charge', async () => {
     const [first, second] = [await harness.paid('k-1'), await harness.paid('k-2', { source: 'tok_declined' })];
     const chargeOf = (id: string) => harness.processor.charges(id)[0]?.chargeId;
 
@@ -161,7 +161,7 @@ describe('the list of payments', () => {
     expect(await listed('email=a@example.com')).toEqual([]);
   });
 
-  test('can be filtered by an address while the hash uses both a new and an old key', async () => {
+  test('can be filtered by an address while a new and an old hash key are both in use', async () => {
     const current = { current: 'a-key-of-the-deployment-000000002' };
     const payOf = async (key: string, keys: Record<string, string>) => {
       const api = harness.with({ emailHashes: hashesUnder(keys) });

@@ -44,7 +44,7 @@ async function damage(views: MemoryViews, { at, damage: kind }: { at: number; da
   else await views.put([wrong[kind]]);
 }
 
-/** A rebuild whose calls the scheduler interleaves with the calls of the projector. */
+/** The Views of a rebuild. The scheduler interleaves the calls of the rebuild with the calls of the projector. */
 class ScheduledWalk extends ScheduledViews {
   readonly #walk: RebuildTools['views'];
 
@@ -66,7 +66,7 @@ describe('a rebuild', () => {
         const chains = payments.map(chainFor);
         const all = chains.flat().sort((left, right) => left.occurredAtMs - right.occurredAtMs);
         const early = all.filter((_, index) => index < (all.length * known) / 100);
-        // The events of a payment can be computed only with its first transition.
+        // The events of a payment cannot be computed without its first transition.
         const firsts = all.filter(({ sequence }) => sequence === 1);
         const harness = new RebuildWorld(NOW_MS, early);
         const { views } = harness;

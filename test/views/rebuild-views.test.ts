@@ -48,7 +48,7 @@ describe('a rebuild of the views', () => {
     expect(rebuilt.filter(({ partition }) => partition.startsWith(ViewsRow.projected))).toEqual([]);
   });
 
-  test('removes rows that the Ledger does not imply, and corrects the totals', async () => {
+  test('removes rows that do not follow from the Ledger, and corrects the totals', async () => {
     await projectAll();
     const stray = takenAt(owner, 'never-happened', TODAY_MS - 2 * DAY_MS);
     for (const event of eventsOf(systemDigest, stray))
@@ -102,7 +102,7 @@ describe('a rebuild of the views', () => {
     expect(rowsOf(harness.views.all())).toEqual(rowsOf(before));
   });
 
-  test('changes the row format of payments without ever removing one from its list', async () => {
+  test('changes the row format of payments, and every payment stays in its list during the change', async () => {
     await projectAll();
     const shown = () =>
       harness.views.all().filter(({ partition }) => partition.startsWith('PAYMENT#ten_rebuild#test#'));

@@ -42,7 +42,7 @@ const deliveriesOf = (events: readonly PayonceEvent[]): fc.Arbitrary<readonly De
     });
 
 describe('the views, with events in any order, redeliveries and crashes', () => {
-  test('equal a fold of the Ledger, while days are closed and reopened', async () => {
+  test('match a fold of the Ledger while days are closed and reopened', async () => {
     const histories = paymentPlans
       .map((plans) => plans.map(chainFor))
       .chain((chains) => {
@@ -74,7 +74,8 @@ describe('the views, with events in any order, redeliveries and crashes', () => 
           ...OWNERS.flatMap((owner) => [close(owner), close(owner).then(() => close(owner))]),
         ];
         await scheduler.waitFor(Promise.all(running));
-        // A queue redelivers unacknowledged messages, also after a complete delivery that lost too many races.
+        // A queue redelivers unacknowledged messages, including a message whose delivery reached its end but lost too
+        // many races.
         for (const { event } of died) await projectEvent({ runner: idempotentRunner, views }, event);
 
         await checkViews(views, chains);

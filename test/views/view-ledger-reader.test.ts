@@ -19,7 +19,7 @@ import { MemoryViews } from './memory-views.ts';
 /**
  * Tests the Views as a LedgerReader.
  *
- * @param clockMs the closer's time; days that ended before it are closed after every write
+ * @param clockMs the time at which the closer runs; after every write, it closes the days that ended before this time
  */
 function describeViews(name: string, clockMs?: number): void {
   describeLedgerReader(name, async () => {
@@ -43,7 +43,7 @@ function describeViews(name: string, clockMs?: number): void {
 describeViews('the views');
 describeViews('the views, with their days closed', Date.UTC(2026, 2, 5));
 
-test('an entry of an account is found behind thousands of posting sets without this account', async () => {
+test('a query finds an entry of an account behind thousands of posting sets without this account', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
   const views = new MemoryViews();
   const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
@@ -61,7 +61,7 @@ test('an entry of an account is found behind thousands of posting sets without t
   expect(entries).toMatchObject([{ occurredAtMs: SETS - 1, account: 'processor_clearing' }]);
 });
 
-test('a query for a currency that a large book lacks is refused after a bounded number of rows', async () => {
+test('a query for a currency that a large book lacks is refused after it has read a bounded number of rows', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
   const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
   let read = 0;
@@ -88,14 +88,14 @@ test('a query for a currency that a large book lacks is refused after a bounded 
   expect(read).toBeLessThan(60_000);
 });
 
-test('a currency that a large book does not have is searched in at most 60 calls', async () => {
+test('a search for a currency that a large book does not contain makes at most 60 calls', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
   const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
   const { partitions } = entryList(owner, 'all');
   const legs = [{ account: 'refunds' as const, direction: 'debit' as const, amountMinor: 1, currency: 'EUR', leg: 0 }];
   let [calls, read] = [0, 0];
   const reader = new ViewLedgerReader({
-    // A book without an end, with a set each millisecond in turn in each partition.
+    // An endless book: one posting set per millisecond, written to the partitions in rotation.
     range: async ({ partition, from, limit }) => {
       calls += 1;
       read += limit;

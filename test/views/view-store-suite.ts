@@ -91,7 +91,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await sorts({ from: '40', until: '20' })).toEqual([]);
     });
 
-    test('ends at its limit or at its end, whichever is reached first', async () => {
+    test('ends at its row limit or at its end, whichever is reached first', async () => {
       await store.put(['1', '2', '3'].map((sort) => row(sort)));
 
       expect(await sorts({ limit: 2 })).toEqual(['1', '2']);

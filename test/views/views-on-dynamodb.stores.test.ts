@@ -23,8 +23,8 @@ import { takenAt } from './ledger-reader-suite.ts';
 const DAY_MS = Date.UTC(2026, 2, 1);
 let processes = 0;
 /**
- * Clock set after the end of the day. Waits take no time, and each process starts after the previous one must have
- * stopped.
+ * Clock set to a time after the end of the day. Waits take no time. Each process starts at a time when the previous
+ * process must have stopped.
  */
 const LATER: Clock = {
   nowMs: () => DAY_MS + 50 * 60 * 60 * 1000 + processes * 5 * 60 * 1000,
@@ -48,7 +48,7 @@ function faulty(actor: Actor): ViewStore {
   return new DynamoDbViews(documentClient(client), table, pacing);
 }
 
-/** Starts processes until one completes. Only the first two have faults. */
+/** Starts processes until one completes. Only the first two processes have faults. */
 async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<unknown>): Promise<boolean> {
   for (const name of ['first', 'second', 'third']) {
     if (name === 'third') plan.active = false;

@@ -30,7 +30,7 @@ async function delivered() {
   return { world, deliveries, erase: () => eraseAnswers(tools, OWNER, places), eventId: places[0]?.eventId };
 }
 
-test('an erasure deletes the responses of all receivers to the events of the erased payment, and no others', async () => {
+test('an erasure deletes the responses of all receivers to the events of the erased payment, and no other responses', async () => {
   const { deliveries, erase, eventId } = await delivered();
   const before = await deliveries();
   expect(before).toHaveLength(4);
@@ -42,7 +42,7 @@ test('an erasure deletes the responses of all receivers to the events of the era
   expect(await deliveries()).toEqual(expected);
 });
 
-test('the responses of an endpoint that no longer exists are also deleted', async () => {
+test('an erasure also deletes the responses of an endpoint that no longer exists', async () => {
   const { world, deliveries, erase, eventId } = await delivered();
   const { webhooks } = world.store;
   const [deleted] = ENDPOINTS;

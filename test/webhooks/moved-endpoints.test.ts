@@ -40,7 +40,7 @@ async function arrivedAtNew(world: WebhookWorld): Promise<number> {
 }
 
 describe('an endpoint that has moved during an attempt', () => {
-  test('stays enabled although the old URL is gone, and gets its events at the new URL', async () => {
+  test('stays enabled although the old URL responds with 410, and gets its events at the new URL', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(eventNamed('first'));

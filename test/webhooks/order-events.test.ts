@@ -105,7 +105,7 @@ test('a merchant learns by webhook that an order was canceled after its 202 resp
 });
 
 describe('the events of an order', () => {
-  test('can be listed and read by id only by their owner, with the same content', async () => {
+  test('can be listed and read by id only by their owner, and both return the published content', async () => {
     const request = await canceledLate();
     const own = { ...tools(), runner: idempotentRunner };
     const events = await relayed(request);
@@ -123,7 +123,7 @@ describe('the events of an order', () => {
     expect(canceled).toMatchObject({ kind: 'found', rows: [{ chainId: request.orderId }] });
   });
 
-  test('are published again if they were lost, but not if the projector has seen them', async () => {
+  test('are published again if they were lost, but not if the projector has already projected them', async () => {
     const request = await canceledLate();
     const transitions = await orders.transitions(request.orderId);
     const own = tools();

@@ -14,7 +14,10 @@ const DOWN: AttemptResult = { kind: 'answered', status: 503, excerpt: '' };
 const UP: AttemptResult = { kind: 'answered', status: 200, excerpt: '' };
 const KEYED = { caller: OWNER, fingerprint: { version: 1, sha256: new Uint8Array(32) }, cause: BY_REQUEST };
 
-/** Replays the range completely while an attempt to deliver its only event is in progress. The attempt then fails. */
+/**
+ * Replays the range completely while an attempt to deliver the range's only event is in progress. The attempt then
+ * fails.
+ */
 async function replayedDuringAttempt(world: WebhookWorld, deliveryId: string): Promise<void> {
   const tools = world.webhookTools(world.actor('sender'));
   world.past = [EVENT];
@@ -85,7 +88,7 @@ describe('an event replayed during a failing attempt', () => {
 test.each([
   ['was deleted', []],
   ['has begun another replay since', [endpointNamed('orders', { replay: 'rpl_two' })]],
-])('a replay whose endpoint %s ends without changing another replay', async (_what, endpoints) => {
+])('a replay ends without changing another replay when its endpoint %s', async (_what, endpoints) => {
   const world = new WebhookWorld();
   await world.addEndpoints([ENDPOINT]);
   world.past = [EVENT];

@@ -12,8 +12,8 @@ const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 type Ask = (api: Api, endpoint: string, delivery: string) => Promise<Reply>;
 
 /**
- * Sends two copies of a request. The first takes effect after the second has looked for its record, and before the
- * second reads the endpoints:
+ * Sends two copies of a request. The first copy takes effect after the second copy has looked for the request's record,
+ * and before the second copy reads the endpoints:
  *
  *   first   ───────────── record ✓ effect ✓ ── answered
  *   second  ── no record ──────────────────────── reads the effect of the first

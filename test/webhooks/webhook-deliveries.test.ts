@@ -121,7 +121,7 @@ describe('an endpoint that rejects an event', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test('gets no request late in the lease, when a rival may take over', async () => {
+  test('gets no request so late in the lease that a rival may take over', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('late'));
     const [delivery] = await deliveriesOf(world)();

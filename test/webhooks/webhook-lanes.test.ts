@@ -28,7 +28,7 @@ import { HANGING, MINUTE_MS, NORMAL, ownerOf, SECOND_MS, Site, START_MS, WORK_MS
 const LONE = endpointNamed('lone');
 const FINGERPRINT = { version: 1, sha256: new Uint8Array(32) };
 
-/** Returns the time of the slowest delivery to each other endpoint, in milliseconds. */
+/** Returns the duration of the slowest delivery to each endpoint that does not hang, in milliseconds. */
 async function slowest(hangingDue: number): Promise<{ lone: number; normal: number; site: Site }> {
   const site = new Site();
   await site.add(HANGING, 'hangs');
@@ -58,7 +58,7 @@ async function slowest(hangingDue: number): Promise<{ lone: number; normal: numb
 const DUE = whole(20_000, { slice: 1_000 });
 
 describe('an endpoint that does not respond', () => {
-  test('does not delay other endpoints by its thousands of due deliveries', async () => {
+  test('does not delay other endpoints, even if thousands of its deliveries are due', async () => {
     const without = await slowest(0);
     const loaded = await slowest(DUE);
     expect(loaded.normal).toBeLessThanOrEqual(without.normal + SECOND_MS);
@@ -121,7 +121,7 @@ describe('an endpoint that does not respond', () => {
     ['deletes during its calls and recreates', 'delete early'],
   ] as const;
   test.each(sliceOf(endings, 3))(
-    'delays another tenant twice, and then once per half hour, if it hangs every minute and its tenant %s it',
+    'delays another tenant twice, and then once per half hour, if the endpoint hangs every minute and its tenant %s it',
     async (_what, how) => {
       const site = new Site();
       await site.add(NORMAL, 80);
@@ -162,7 +162,7 @@ describe('an endpoint that does not respond', () => {
       const minutes = new Set(
         late.map(({ eventId }) => Math.floor(((published.get(eventId) ?? 0) - START_MS) / MINUTE_MS)),
       );
-      // All its deliveries go to lanes for half an hour after the second delay and after each later delay.
+      // All deliveries of the endpoint go to lanes for half an hour after the second delay and after each later delay.
       expect([...minutes].filter((minute) => minute > 1 && minute < 31)).toEqual([]);
       expect(minutes.size).toBeLessThanOrEqual(3);
       expect(minutes.size).toBeGreaterThan(0);
@@ -238,7 +238,7 @@ describe('an endpoint that does not respond', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('gets its other deliveries if one delivery triggers a bug in Payonce and gets a dead letter', async () => {
+  test('gets its other deliveries if one delivery triggers a bug in Payonce and becomes a dead letter', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -271,7 +271,7 @@ describe('an endpoint that does not respond', () => {
     expect({ parked, again: failedMessages.length, waits: batchItemFailures.length }).toEqual(expected);
   });
 
-  test('counts as slow after its first attempt, even if a rival changes the endpoint list at that moment', async () => {
+  test('is marked as slow after its first attempt, even if a rival changes the endpoint list at that moment', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     const write = site.store.write.bind(site.store);
@@ -290,7 +290,7 @@ describe('an endpoint that does not respond', () => {
     expect((await site.store.readBook(ownerOf(HANGING))).endpoints[0]?.slow).toBeDefined();
   });
 
-  test('makes the sweep fail if its deliveries cannot be read, and leaves none to shared senders', async () => {
+  test('makes the sweep fail if its deliveries cannot be read, and no shared sender gets any of its deliveries', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 102);
@@ -368,7 +368,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('gets a delivery written to its lane after a run that found nothing due for hours', async () => {
+  test('gets a delivery that is written to its lane after a lane run found nothing due within hours', async () => {
     const site = new Site();
     await site.add(HANGING, 50);
     const endpoint = { ...HANGING, slow: { sinceMs: START_MS } };
@@ -384,7 +384,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('is no longer slow if it gets a new URL a quarter of an hour later', async () => {
+  test('is no longer slow after it gets a new URL, 16 minutes after its first delivery', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.publish(HANGING, 'first');
@@ -407,7 +407,7 @@ describe('an endpoint that does not respond', () => {
   });
 });
 
-test('deliveries that no sender receives are counted after half an hour in each sweep round', async () => {
+test('deliveries that no sender has received for half an hour are counted in each sweep round', async () => {
   const site = new Site();
   await site.add(NORMAL, 50);
   await site.addDue(NORMAL, 90);
@@ -436,7 +436,7 @@ test('two overlapping sweeps queue each delivery once, and only a later round qu
   expect(queued).toHaveLength(180);
 });
 
-test('a lane run without attempts keeps the count of slow attempts', () => {
+test('a lane run without attempts does not change the count of slow attempts', () => {
   const lane = { ...OWNER, endpointId: 'we_1', revision: 1, hung: 3, wokenAtMs: 0 };
   const run = { hung: false, tried: 0, isSlow: true };
   expect(afterRun(lane, lane, run, 1_000).hung).toBe(3);

@@ -9,7 +9,7 @@ import { whole } from '../support/slice.ts';
 import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 import { WebhookWorld } from './webhook-world.ts';
 
-/** Maximum time of a history, in minutes: enough for a lease and a retry. */
+/** Maximum duration of a history, in minutes: long enough for a lease and a retry. */
 const MOST_MINUTES = 3;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   tables = await createTables('webhook-histories');
 });
 
-/** Sends one event by fan-out or by a range replay, with new processes until nothing is due. */
+/** Sends one event by fan-out or by a range replay, and starts new processes until nothing is due. */
 async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_hooks_${process.pid}_${made}`), mode: 'test' } as const;
@@ -35,7 +35,7 @@ async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]):
     operationId: storedOperationId(`wh_${process.pid}_${made}`),
     fingerprint: { version: 1, sha256: new Uint8Array(32) },
     endpointId: endpoint.id,
-    // Ends with a base32 character, as derived ids do, because the shard of the due queue depends on it.
+    // Ends with a base32 character, as derived ids do, because this character determines the shard of the due queue.
     replayId: `rpl_${process.pid}_${made}a`,
     fromMs: atMs,
     untilMs: atMs + 1,

@@ -54,7 +54,7 @@ class Timeline implements Clock {
 /** The deployed batch size and number of concurrent executions. */
 const TASKS = { batch: 10, atOnce: 20 };
 const LANES = { batch: 1, atOnce: 20 };
-/** Duration of an execution in addition to its requests, in milliseconds. */
+/** Time that an execution takes in addition to its requests, in milliseconds. */
 export const WORK_MS = 30;
 
 /** Simulates the sweep, the senders with their two queues, and receivers with configurable delays. */
@@ -74,7 +74,7 @@ export class Site {
   calls = 0;
   readonly parked: string[] = [];
   mostMessages = 0;
-  /** Whether the queues serve the groups of their messages fairly. */
+  /** Whether the queues serve all message groups fairly. */
   isFair = true;
   readonly #queues = { attempt: [] as GroupedTask[], other: [] as GroupedTask[] };
   readonly #running = { attempt: [] as (readonly GroupedTask[])[], other: [] as (readonly GroupedTask[])[] };

@@ -45,7 +45,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
         JSON.stringify(task).includes(endpointNamed(run).id),
       );
 
-    test('an endpoint book is empty at first, and is read unchanged', async () => {
+    test('an endpoint book is empty at first, and is read back exactly as written', async () => {
       const was = await store.readBook(owner);
       expect(was).toEqual({ ...owner, revision: 0, endpoints: [] });
       const endpoint = rotated(endpointNamed(run, { description: 'ü' }), 'abcdefabcdefabcd', nowMs, 60);
@@ -93,7 +93,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await mine()).toEqual([{ task, sweepAtMs: dueMs }]);
     });
 
-    test('the due row follows its delivery, and is removed with it', async () => {
+    test('the due row is updated and removed together with its delivery', async () => {
       const was = delivery('moves');
       await store.write({ deliveries: [{ now: was }] });
       const later = {
@@ -110,7 +110,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(due.filter(({ task }) => task.kind === 'attempt' && task.deliveryId === done.id)).toEqual([]);
     });
 
-    test('a due delivery is moved once, and is found at its new time', async () => {
+    test('a due delivery is moved only once, and is then found at its new time', async () => {
       const now = delivery('moved');
       await store.write({ deliveries: [{ now }] });
       const [due] = await mine();
@@ -122,7 +122,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readDelivery(now.endpointId, now.id)).toEqual({ ...now, sweepAtMs: dueMs + 5_000 });
     });
 
-    test('a delivery moved into its lane is found only there, and a finished one cannot be moved', async () => {
+    test('a delivery moved into its lane is found only in the lane, and a finished delivery cannot be moved', async () => {
       const now = delivery('apart');
       await store.write({ deliveries: [{ now }] });
       const [due] = await mine();

@@ -122,7 +122,7 @@ describe('a call over TLS', () => {
   });
   const at = (host: string) => request(`https://${host}:${receiver.port}/hooks`);
 
-  test('goes to the checked address with the host name of the certificate', async () => {
+  test('goes to the checked address, but uses the host name of the certificate', async () => {
     expect(await named.post(at(HOST), PATIENT)).toEqual({ kind: 'answered', status: 204, excerpt: '' });
     expect(receiver.arrivals.map(({ headers, body }) => [headers.host, body])).toEqual([
       [`${HOST}:${receiver.port}`, '{"a":"ü"}'],
@@ -181,7 +181,7 @@ describe('an address that is not allowed', () => {
 
 describe('the request to a receiver', () => {
   const deliver = async (rotateAgoMs?: number): Promise<WebhookWorld> => {
-    // Starts at the real time, because the package uses the system clock.
+    // Starts at the real time, because the Standard Webhooks package uses the system clock.
     const world = new WebhookWorld();
     world.clock.advance(Date.now() - world.clock.nowMs());
     const made = endpointNamed('orders', { url: receiver.url });

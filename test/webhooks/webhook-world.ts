@@ -76,16 +76,16 @@ export class WebhookWorld extends World {
     this.#bodies.set(event.id, JSON.stringify(event));
   }
 
-  /** Delivers an event until it is fanned out. */
+  /** Delivers an event repeatedly until it is fanned out. */
   async publish(event: PayonceEvent): Promise<void> {
     this.appendToLedger(event);
     await this.until('fan-out', (actor) => fanOut(this.webhookTools(actor), event));
   }
 
   /**
-   * Retries in new processes until the work is done.
+   * Runs the work in new processes until it completes, at most `tries` times.
    *
-   * @returns whether the work is done
+   * @returns whether the work completed
    */
   async until(name: string, work: (actor: Actor) => Promise<unknown>, tries = 5): Promise<boolean> {
     for (let attempt = 0; attempt < tries; attempt += 1) {
@@ -116,7 +116,7 @@ export class WebhookWorld extends World {
     return sweepWebhooks({ webhooks, due: webhooks, clock: this.clock, tasks: this.tasks, waiting: () => undefined });
   }
 
-  /** Advances the time by minutes, and sweeps and drains the queue in each minute. */
+  /** Advances the time by this many minutes. Runs the sweep and drains the queue in each minute. */
   async pass(minutes: number): Promise<void> {
     for (let minute = 0; minute < minutes; minute += 1) await this.#passUntil(this.clock.nowMs() + 60_000);
   }

@@ -289,7 +289,7 @@ describe('a rotation', () => {
 });
 
 describe('deliveries', () => {
-  test('are listed newest first, in pages whose cursors are valid for their endpoint only', async () => {
+  test('are listed newest first in pages, and the cursor of a page is valid only for its endpoint', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const other = idOf(await harness.create('k-2'));
@@ -384,7 +384,7 @@ test('resends and replays are recorded with the API key of their request', async
 });
 
 describe('a test event', () => {
-  test('is delivered once per key to one endpoint, regardless of its event types', async () => {
+  test('is delivered once per key to one endpoint, regardless of the event types of the endpoint', async () => {
     const harness = new Api();
     const id = idOf(await harness.create('k', { events: ['payment.failed'] }));
     await harness.create('other', { url: 'https://shop.co.uk/other' });

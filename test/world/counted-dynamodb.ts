@@ -29,7 +29,7 @@ export class CountedDynamoDb extends MemoryDynamoDb {
   /**
    * Writes copies of each of these rows.
    *
-   * @param changed returns the changed attributes of a copy with this number, from 1
+   * @param changed returns the attributes to change in a copy, given the number of the copy, which starts at 1
    */
   async copy(
     table: string,

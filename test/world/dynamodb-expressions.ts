@@ -1,7 +1,7 @@
 /**
  * Parses and evaluates the DynamoDB expressions that production code uses (Amazon DynamoDB developer guide, "Condition
- * and filter expressions, operators, and functions", "Update expressions"). Parses each text only once, and throws for
- * other syntax.
+ * and filter expressions, operators, and functions", "Update expressions"). Parses each expression text only once, and
+ * throws for all other syntax.
  */
 import { add, compareValues, equalValues, type Item, remove, type Value } from './dynamodb-values.ts';
 

@@ -1,4 +1,4 @@
-/** Checks and fields of requests that several commands share. */
+/** Request checks and request fields that several commands share. */
 import type { Parsed, Placeholders } from './dynamodb-expressions.ts';
 import { type Item, storedValues, type Value } from './dynamodb-values.ts';
 import {

@@ -122,7 +122,7 @@ export function compareValues(left: Value, right: Value): number | undefined {
   return undefined;
 }
 
-/** Compares text by UTF-8 bytes. That is also the order of their code points. */
+/** Compares text by UTF-8 bytes, which is also the order of code points. */
 function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const length = Math.min(left.length, right.length);

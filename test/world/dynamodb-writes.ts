@@ -38,7 +38,7 @@ export type WriteInput = (Single | NonNullable<TransactItem[WriteKind]>) & {
   readonly ReturnConsumedCapacity?: string | undefined;
 };
 
-/** Effect of one write on the current rows, before it is applied. */
+/** Effect that one write will have on the current rows when it is applied. */
 export interface Planned {
   readonly table: MemoryTable;
   readonly kind: WriteKind;
@@ -125,7 +125,7 @@ function keyItem({ partition, sort }: TableShape, key: Key): Item {
   return { [partition.name]: key.partition, ...(sort === undefined ? {} : { [sort.name]: key.sort }) };
 }
 
-/** Returns the row of an item. Checks the size of the item, and that its row reader accepts it. */
+/** Returns the row of an item, after a check of the item's size and a check that the row reader accepts the item. */
 function checkedRow(table: MemoryTable, item: Item): Row {
   const { shape } = table;
   checkIndexKeys(shape, item);

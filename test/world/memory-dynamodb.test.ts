@@ -124,8 +124,8 @@ describe('capacity units of a write', () => {
     return [output.ConsumedCapacity].flat().reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
   };
 
-  // Amazon DynamoDB developer guide, "Read and write operations": each started KB counts as one unit, twice in a
-  // transaction, and again for each index.
+  // Amazon DynamoDB developer guide, "Read and write operations": each started KB takes one unit, two units in a
+  // transaction, and the same again for each index.
   test.each([
     ['a small item', {}, 1, 2],
     ['an item of 1.5 KB', { text: 'x'.repeat(1.5 * KILOBYTE) }, 2, 4],
@@ -135,7 +135,7 @@ describe('capacity units of a write', () => {
     expect(await units(memory().client, item, true)).toBe(inTransaction);
   });
 
-  test('count the larger of the old and new size when an item moves within an index or leaves it', async () => {
+  test('are based on the larger of the old and new size when an item moves within an index or leaves the index', async () => {
     const { client } = memory();
     await units(client, { shard: 1, at: 1 });
     expect(await units(client, { shard: 1, at: 1, more: 1 })).toBe(1);

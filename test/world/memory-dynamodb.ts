@@ -311,7 +311,8 @@ export class MemoryDynamoDb {
     }
     const before = this.#tokens.get(input.ClientRequestToken ?? '')?.input;
     if (before === undefined) return false;
-    // Compare the requests by the values that they would store. The first was applied, so it has no undefined values.
+    // Compare the requests by the values that they would store. The first request was applied, so it has no undefined
+    // values.
     if (equalValues(before as unknown as Item, input as unknown as Item)) return true;
     throw new IdempotentParameterMismatchException({ message: 'another request', $metadata: ANSWERED_400 });
   }

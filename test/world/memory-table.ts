@@ -14,7 +14,7 @@ interface IndexShape extends Required<KeyShape> {
   /**
    * Whether the index contains whole rows.
    *
-   * @default only their keys
+   * @default only the keys of the rows
    */
   readonly projectsAll?: true;
 }

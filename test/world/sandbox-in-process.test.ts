@@ -59,7 +59,7 @@ describe('the sandbox in process', () => {
     return clock.nowMs() - beginMs;
   };
 
-  test('delays slow responses by the clock, and lets requests without a response time out', async () => {
+  test('delays slow responses by the clock, and times out requests that get no response', async () => {
     expect(await elapsedMs(() => charged({ source: 'tok_slow' }))).toBe(3_000);
     const silent = freshOrder({ source: 'tok_timeout_charged' });
     expect(await elapsedMs(() => processor.charge(silent, LIMIT))).toBe(LIMIT.timeoutMs);
@@ -108,7 +108,7 @@ describe('the sandbox in process', () => {
     expect(await processor.findChange(refund, SHORT)).toMatchObject({ kind: 'applied' });
   });
 
-  test('opens the client’s breaker while it is down, and receives no request', async () => {
+  test('opens the client’s breaker while the sandbox is down, and then receives no request', async () => {
     await processor.inside.goDown();
     const order = freshOrder();
     await expect(processor.ready()).rejects.toMatchObject({ code: 'processor_circuit_open', retryAfterSeconds: 10 });
@@ -156,7 +156,7 @@ describe('the sandbox in process', () => {
     expect(refundsOf(order.paymentId)).toMatchObject([{ refundId: refund.operationId, status: 'succeeded' }]);
   });
 
-  test('lists each request with an idempotency key, and the remaining amount that the books showed before it', async () => {
+  test('lists each request that has an idempotency key, with the remaining amount that the books showed before the request', async () => {
     const { order, chargeId, refund } = await charged();
     await processor.inside.dispute(chargeId, 950);
     clock.advance(2 * MINUTE_MS);
@@ -170,7 +170,7 @@ describe('the sandbox in process', () => {
     ]);
   });
 
-  test('marks a charge as shown from the comparison that lists it until the next change', async () => {
+  test('marks a charge as shown from the time when a comparison lists the charge until the next change', async () => {
     const { order, chargeId } = await charged();
     const isCompared = (): boolean => processor.inside.isShown(chargeId, true, true);
     await processor.inside.refund(chargeId, 100);
@@ -184,7 +184,7 @@ describe('the sandbox in process', () => {
     expect(isCompared()).toBe(false);
   });
 
-  test('applies planned failures to dashboard users as errors of the sandbox itself', async () => {
+  test('reports a planned failure to a dashboard user as an error of the sandbox itself', async () => {
     const { chargeId } = await charged();
     await processor.inside.failNextChange(1, 'tok_malformed');
     await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* with no JSON/);

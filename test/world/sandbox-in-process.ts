@@ -113,18 +113,18 @@ export interface InsideSandbox {
   read(chargeId: string): Promise<Charge>;
   /**
    * Returns true if a function has read the newest state of the charge, or if a request with an idempotency key
-   * produced it.
+   * produced that state.
    *
-   * @param hasCallback whether a delivered callback also counts as a read. Its receiver reads the charge but may fail
-   * afterwards, and a redelivery is not guaranteed
+   * @param hasCallback whether a delivered callback also counts as a read. The receiver of the callback reads the
+   * charge but may fail afterwards, and a redelivery is not guaranteed
    * @default true
-   * @param isCompared whether a list read by the comparison of the books also counts
+   * @param isCompared whether a list read by the comparison of the books also counts as a read
    * @default false
    */
   isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
   /**
-   * Returns the time when a request with an idempotency key created the charge, in Unix milliseconds; undefined if none
-   * did.
+   * Returns the time when a request with an idempotency key created the charge, in Unix milliseconds; undefined if no
+   * such request created the charge.
    */
   madeByKeyAtMs(chargeId: string): number | undefined;
   /** Returns the last contradiction between two states of the charge, if any. */
@@ -208,7 +208,11 @@ export interface SandboxInProcessOptions {
    * @default callbacks are not delivered
    */
   readonly onEvent?: (event: SandboxEvent) => void;
-  /** Schedules a later action of the processor itself. @default such actions do not happen */
+  /**
+   * Schedules a later action of the processor itself.
+   *
+   * @default the processor takes no later actions
+   */
   readonly later?: (afterMs: number, what: () => Promise<void>) => void;
 }
 
@@ -310,7 +314,9 @@ interface History {
   newest(partId: string): Charge;
   /** Returns the request that the call contains; undefined for a call without an idempotency key. */
   requestOf(call: TimedCall): SentRequest | undefined;
-  /** Replaces the books in a response with their state before the lag. A read by charge id does not lag. */
+  /**
+   * Replaces the charges in a response with the states that they had one lag earlier. A read by charge id does not lag.
+   */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: TimedCall, answer: HttpAnswer): void;
@@ -322,7 +328,10 @@ interface History {
   feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
 }
 
-/** Minimum timeout (milliseconds) of a read of the whole charge. A shorter read looks for one change only. */
+/**
+ * Minimum timeout (milliseconds) of a read of the whole charge. A read with a shorter timeout looks for one change
+ * only.
+ */
 const READ_TIMEOUT_MS = 2_001;
 
 /** State of a charge, with the time when the books first showed it. */
@@ -384,7 +393,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       if (method !== 'GET' || status !== 200 || timeoutMs < READ_TIMEOUT_MS || newest === undefined) return;
       if (!unread.has(id) || !isNewest(JSON.parse(text) as Charge)) return;
       if (by === 'callbacks') unread.set(id, true);
-      // The ledger function compares a decision with the books, but records no facts from them.
+      // The ledger function compares a decision with the books, but records no facts from the books.
       else if (by !== 'ledger') unread.delete(id);
     },
     isShown: (chargeId, hasCallback = true, isCompared = false) =>
@@ -473,7 +482,10 @@ function isOfOneCharge(url: string): boolean {
 
 const LONG_BEFORE_MS = 30_000;
 
-/** Returns the states that the books have shown since that time, oldest first; undefined if the charge is newer. */
+/**
+ * Returns the states that the books have shown since `sinceMs`, oldest first; undefined if the charge is newer than
+ * that.
+ */
 function since(versions: readonly Version[], sinceMs: number): readonly Charge[] | undefined {
   const first = versions.findLastIndex(({ atMs }) => atMs <= sinceMs);
   return first === -1 ? undefined : versions.slice(first).map(({ charge }) => charge);
@@ -565,7 +577,7 @@ function timedOut(): AmbiguousError {
   return new AmbiguousError('processor_timeout', 'The processor did not answer in time.');
 }
 
-/** Sleeps on the clock. Never resolves for a caller that times out first. */
+/** Sleeps on the clock. Never resolves if the caller times out before the sleep ends. */
 async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: number): Promise<void> {
   const leftMs = caller === undefined ? milliseconds + 1 : Math.max(0, caller.timesOutAtMs - clock.nowMs());
   if (milliseconds < leftMs) return clock.sleep(milliseconds);

@@ -454,7 +454,9 @@ export class World {
     return this.chain({ paymentId: paymentOfOrder(systemDigest, orderId) });
   }
 
-  /** Returns the captured less the refunded amount of an order, in minor units, from the processor's own list. */
+  /**
+   * Returns the captured amount of an order less its refunded amount, in minor units, from the processor's own list.
+   */
   keptMinor({ orderId }: OfOrder): number {
     const payment = { paymentId: paymentOfOrder(systemDigest, orderId) };
     return this.capturedAtProcessor(payment) - this.refundedAtProcessor(payment);

@@ -166,7 +166,7 @@ class Player {
     this.#mutant = mutant;
   }
 
-  /** Plays a history. If the process exits, that counts as a violated oracle. */
+  /** Plays a history. An exit of the process is reported as a violated oracle. */
   async play(history: string): Promise<Hunted> {
     const { child, lines } = this.#started();
     const answer = Promise.withResolvers<Hunted | undefined>();

@@ -13,7 +13,7 @@ test('every mutant has a unique name that is a valid command argument', () => {
   expect(names.filter((name) => !/^[a-z]+(?:-[a-z]+)+$/.test(name))).toEqual([]);
 });
 
-test('the needs of a mutant name existing acts, and one step satisfies only one need', () => {
+test('every need of a mutant refers to an existing act, and one step satisfies only one need', () => {
   const acts = new Set(ACTS.map(({ name }) => name));
   expect(
     MUTANTS.flatMap(({ needs = [] }) => needs.flatMap((each) => each.split('|'))).filter((name) => !acts.has(name)),

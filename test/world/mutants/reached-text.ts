@@ -7,8 +7,8 @@ import { MUTANTS } from './mutants.ts';
 interface Place {
   readonly mutant: string;
   /**
-   * Offset of the first replaced character that differs. Type stripping replaces types with spaces, so later offsets
-   * stay the same.
+   * Offset of the first character at which the replacement differs from the original. Type stripping replaces types
+   * with spaces, so later offsets stay the same.
    */
   readonly offset: number;
 }
@@ -35,8 +35,8 @@ export class ReachedText {
   }
 
   /**
-   * Returns the names of the mutants whose code was run since the last call. Code outside of functions counts in every
-   * call.
+   * Returns the names of the mutants whose code was run since the last call. Every call returns the mutants of code
+   * outside of functions.
    */
   take(): readonly string[] {
     const reached = new Set<string>();

@@ -109,7 +109,7 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
   },
 };
 
-/** Routes of the gateway. A route without a method serves all methods, and the first match counts. */
+/** Routes of the gateway. A route without a method serves all methods. The first matching route is used. */
 const ROUTES: readonly (readonly [path: string, name: FunctionName, method?: string])[] = [
   ['/v1/admin/jobs', 'jobs'],
   ['/v1/admin', 'ledger'],

@@ -254,7 +254,7 @@ export interface MishapsSeen {
 export interface Observed {
   readonly settings: Pick<Settings, 'approvals' | 'emailsADay'>;
   readonly nowMs: number;
-  /** Whether all faults have ended and forty days have passed. */
+  /** Whether all faults ended at least forty days ago. */
   readonly quiet: boolean;
   /** Time when all faults and outages ended. Undefined before that. */
   readonly faultsEndedAtMs?: number;
@@ -325,7 +325,7 @@ export interface ApiRequest {
 /** Operator keys: Ada's first, Ada's second, and Ben's. */
 export type OperatorName = 'operator' | 'operator_again' | 'approver';
 
-/** Running system, as acts use it. It is their only source of time, randomness and order. */
+/** Running system, as acts use it. It is the only source of time, randomness and order for acts. */
 export interface RunningSystem extends Observed {
   /** Sends a request through the gateway. Resolves when the response arrives or the client closes the connection. */
   api(request: ApiRequest): Promise<ClientCall>;
@@ -375,7 +375,7 @@ export interface RunningSystem extends Observed {
   /**
    * Loses the tables in the middle of an upcoming transaction. Restores and recovers them ten minutes later.
    *
-   * @param nth number of that transaction, counting only those across several tables; 1 is the next
+   * @param nth position of this transaction among the upcoming transactions across several tables; 1 is the next one
    * @param name unique name, which stays the same when other steps are removed
    */
   loseTables(nth: number, name: string): void;

@@ -98,7 +98,8 @@ const ALL_CELLS = Object.entries(TABLES).flatMap(([table, rows]) =>
 );
 
 /**
- * Number of histories that reached each item, and, per act, of steps that were drawn and that took effect. Plain JSON.
+ * Number of histories that reached each item. For each act, also the number of its steps that were drawn, and the
+ * number that took effect. Plain JSON.
  */
 export interface Reached {
   histories: number;
@@ -141,8 +142,8 @@ export function reachedBy(
 }
 
 /**
- * Returns a violation for each reached cell of {@link UNREACHABLE_CELLS}. Either its reason or the production code is
- * wrong.
+ * Returns a violation for each reached cell of {@link UNREACHABLE_CELLS}. Either the reason given there or the
+ * production code is wrong.
  */
 export function reachedUnreachableCells({ counts }: Reached): readonly Violation[] {
   return Object.entries(UNREACHABLE_CELLS).flatMap(([cell, why]) => {

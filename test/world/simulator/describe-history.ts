@@ -4,7 +4,10 @@ import type { History, Step } from './contract.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Describes a history with one sentence for each step, oldest first. Times count from the beginning of the history. */
+/**
+ * Describes a history with one sentence for each step, oldest first. Times are relative to the beginning of the
+ * history.
+ */
 export function describeHistory({ seed, profile, steps, muted }: History): string {
   const tools = describeToolsOf(steps);
   const lines = steps.map((step) => `  ${timeOf(step.atMs)}: ${actNamed(step.act).describe(step, tools)}`);

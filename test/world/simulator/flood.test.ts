@@ -102,7 +102,7 @@ function farFrom(alone: Seen, flooded: Seen): readonly string[] {
   return [...means, ...oldest];
 }
 
-describe('a flood of one tenant at most doubles the response and event times of another', () => {
+describe('a flood of one tenant at most doubles the response and event times of another tenant', () => {
   const floods = [
     {
       when: 'the flooding tenant’s endpoint never answers, and most of the tenant’s requests are rejected',

@@ -230,7 +230,7 @@ const worker = (name: FunctionName): SimulatedFunction => ({
   parking: `${name}-dead`,
 });
 
-/** Consumers of the bus. `RULES` (account.ts) has the events of each. */
+/** Consumers of the bus. `RULES` (account.ts) lists the events of each consumer. */
 const CONSUMERS = {
   'views-projector': consumer('views-projector'),
   'webhook-fan-out': consumer('webhook-fan-out'),

@@ -11,11 +11,14 @@ import { eventIdOf } from './acts/objects.ts';
 import type { FunctionName } from './functions.ts';
 import { SimulatedSystem } from './system.ts';
 
-/** The same workload in three sizes, so that calls that do not depend on the size cancel out. */
+/** Three sizes of the same workload, so that subtraction cancels out the calls that do not depend on the size. */
 const SIZES = whole([100, 550, 1_000] as const, { slice: [10, 55, 100] as const });
-/** Maximum growth of the calls of one more item, from the first half of the range of sizes to the second half. */
+/**
+ * Maximum factor by which the calls per additional item may grow from the first half of the range of sizes to the
+ * second half.
+ */
 const MAX_GROWTH = 1.2;
-/** Calls of an item that come and go with the borders of pages and batches. */
+/** Tolerance in calls per item, because the borders of pages and batches vary. */
 const TOLERANCE = 1;
 
 /** Functions whose calls do not grow with the data, or are counted by another test. */
@@ -38,7 +41,10 @@ const NOT_COUNTED = {
 
 type Counted = Exclude<FunctionName, keyof typeof NOT_COUNTED> | JobId | 'rebuild';
 
-/** All other functions, all jobs, and the rebuild of the Views, each with the least calls of an item, so that it has work. */
+/**
+ * All other functions, all jobs, and the rebuild of the Views, each with a minimum number of calls per item. The
+ * minimum ensures that each of them has work.
+ */
 const COUNTED: Readonly<Record<Counted, number>> = {
   callbacks: 1,
   'commission-consumer': 0.1,
@@ -93,7 +99,7 @@ async function callsOf(items: number): Promise<ReadonlyMap<string, number>> {
       calls.set(name, (calls.get(name) ?? 0) + 1);
       return around(command, apply);
     });
-  // The nightly purge deletes what time to live leaves.
+  // Disables time to live, so that the nightly purge deletes the rows.
   database.deleteExpired = () => 0;
   const invoke = account.invoke.bind(account);
   account.invoke = (name, about, event) => running.run(nameOf(name, event), () => invoke(name, about, event));
@@ -126,7 +132,7 @@ async function post(system: SimulatedSystem, path: string, key: string, body: ob
   await system.api({ step: 1, tenant: 'shop', method: 'POST', path, key, body });
 }
 
-/** Plans the requests of a few minutes: payments, holds, orders, events and charges of another program, in turn. */
+/** Plans the requests of a few minutes, in rotation: payments, holds, orders, events and charges of another program. */
 async function requestAll(system: SimulatedSystem, items: number): Promise<void> {
   const startMs = system.nowMs;
   const pay = (key: string, changes: object) =>
@@ -168,25 +174,25 @@ function requested(id: number, atMs: number) {
   };
 }
 
-/** Returns the calls of one more item between two sizes. */
+/** Returns the number of calls per additional item between two sizes. */
 function marginal(name: string, calls: readonly ReadonlyMap<string, number>[], at: 0 | 1): number {
   const [before = 0, after = 0] = [calls[at]?.get(name), calls[at + 1]?.get(name)];
   return (after - before) / ((SIZES[at + 1] ?? Number.NaN) - (SIZES[at] ?? Number.NaN));
 }
 
-describe('the DynamoDB calls of one more item', () => {
+describe('the DynamoDB calls per additional item', () => {
   const calls: ReadonlyMap<string, number>[] = [];
   beforeAll(async () => {
     for (const size of SIZES) calls.push(await callsOf(size));
   });
 
-  test.each(Object.entries(COUNTED))('stay the same for %s, however many items there are', (name, least) => {
+  test.each(Object.entries(COUNTED))('stay the same for %s, regardless of the number of items', (name, least) => {
     const [first, second] = [marginal(name, calls, 0), marginal(name, calls, 1)];
     expect(second).toBeGreaterThanOrEqual(least);
     expect(second).toBeLessThanOrEqual(MAX_GROWTH * first + TOLERANCE);
   });
 
-  test('are counted for every function and every job', () => {
+  test('are counted or excluded for every function and every job', () => {
     const folder = new URL('../../../lambdas/functions/', import.meta.url);
     const functions = readdirSync(folder)
       .filter((file) => file.endsWith('.ts') && readFileSync(new URL(file, folder), 'utf8').includes('const handler'))

@@ -13,7 +13,10 @@ const MINUTE_MS = 60_000;
 const PAYMENTS_A_MINUTE = 2;
 const OUTAGE_MINUTES = 60;
 const PAYMENTS = OUTAGE_MINUTES * PAYMENTS_A_MINUTE;
-/** Start of the outage, in minutes. The job has run by then, as in every deployment older than a few minutes. */
+/**
+ * Start of the outage, in minutes. By then, the job that publishes lost events has run, as in every deployment older
+ * than a few minutes.
+ */
 const BEGINS_AT = 7;
 
 const throttled = (name: FunctionName) => (system: SimulatedSystem, isAway: boolean) => {

@@ -111,8 +111,8 @@ export function platformOf(
 }
 
 /**
- * Number of a process's empty queries that take time and can fail. Later ones return immediately, because most sweep
- * queries are empty.
+ * Number of a process's empty queries that take time and can fail. Later empty queries return immediately, because most
+ * sweep queries are empty.
  */
 const VOID_READS = 4;
 const NOTHING = { $metadata: {}, Items: [], Count: 0, ScannedCount: 0 };

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 export interface Played {
   readonly system: SimulatedSystem;
   readonly ends: readonly StepEnd[];
-  /** All violations found at the moment of the first one. */
+  /** All violations found at the same time as the first violation. */
   readonly violations: readonly Violation[];
 }
 

@@ -59,7 +59,7 @@ export const FEATURES = [
   // Sequences of acts that are rarely drawn by chance.
   'courses',
   'cells',
-  // Payment requests over events.
+  // Payment requests by event.
   'requests',
   // Account problems, and manual changes of rows.
   'relay_outages',

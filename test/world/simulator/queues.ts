@@ -46,7 +46,7 @@ const SOON_MS = 50;
 const LATE_MS = 5_000;
 const LATE_SHARE = 0.05;
 
-/** Wait that counts as long, in milliseconds: over half an hour even with clock skew. */
+/** Minimum duration of a long wait, in milliseconds: more than half an hour, even with clock skew. */
 const LONG_MS = 40 * 60_000;
 
 const failure = (name: string, httpStatusCode = 400): Error =>
@@ -156,8 +156,8 @@ export class Queues {
     // No execution is free. The next execution that completes starts the next delivery.
     if (atOnce !== undefined && running.size >= atOnce) return;
     const taken: Message[] = [];
-    // Each message starts a delivery, so without an execution limit this message is received first. A limited consumer
-    // is shared fairly among message groups.
+    // Each message starts a delivery. Without an execution limit, the batch of the delivery begins with this message. A
+    // limited consumer is shared fairly among message groups.
     for (const message of atOnce === undefined ? new Set([first, ...messages]) : fairly(messages, running, taken)) {
       if (taken.length === batch) break;
       if (message.visibleAtMs > nowMs) continue;

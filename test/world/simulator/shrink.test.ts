@@ -5,7 +5,8 @@ import { generate } from './generate.ts';
 import { type Shown, shrink } from './shrink.ts';
 
 /**
- * Simulates a run: reports a violation if a payment is disputed and then refunded, and two particular faults happen.
+ * Simulates a run that reports a violation if a payment is disputed and then refunded, and if two particular faults
+ * happen.
  */
 async function artificial({ steps, muted }: History): Promise<Shown> {
   const faults = Array.from({ length: 40 }, (_, index) => `step 1/${index}`).filter((name) => !muted.includes(name));

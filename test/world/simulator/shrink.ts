@@ -14,8 +14,8 @@ export interface Shrunk {
 }
 
 /**
- * Shrinks a history that violates an oracle: removes subjects, steps and faults and simplifies arguments, as long as
- * the history still violates the oracle.
+ * Shrinks a history that violates an oracle: removes subjects, steps and faults and simplifies arguments. Keeps a
+ * change only if the history still violates the oracle.
  *
  * @param most maximum number of runs
  * @throws Error when the history violates no oracle

@@ -66,8 +66,8 @@ let gates = 0;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /**
- * Plays a history and returns the violated oracles and the injected faults. An error of the simulator itself counts as
- * a violated oracle.
+ * Plays a history and returns the violated oracles and the injected faults. An error of the simulator itself is
+ * returned as a violated oracle.
  */
 async function violated(
   history: History,

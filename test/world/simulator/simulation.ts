@@ -280,7 +280,11 @@ export class Simulation {
     return true;
   }
 
-  /** Applies the next event up to this time. @returns false if there is none */
+  /**
+   * Applies the next event up to this time.
+   *
+   * @returns false if no event is left up to this time
+   */
   #next(untilMs: number): boolean {
     for (;;) {
       const next = this.#heap[0];
@@ -360,7 +364,9 @@ export class Process {
     this.clock = { nowMs: () => simulation.nowMs + skewMs, sleep: (ms) => this.sleep(ms) };
   }
 
-  /** Whether a wait or a call of the process is pending. In an ended process, it stays pending forever. */
+  /**
+   * Whether a wait or a call of the process is pending. In an ended process, the wait or call stays pending forever.
+   */
   get isWaiting(): boolean {
     return this.#pending > 0;
   }
@@ -523,7 +529,7 @@ function isBefore(one: Happening, other: Happening): boolean {
 }
 
 /**
- * Calls `then` after all promises have settled that can settle without I/O. This is cheaper than an event-loop turn.
+ * Calls `then` after all promises that can settle without I/O have settled. This is cheaper than an event-loop turn.
  */
 function afterPromises(then: () => void): void {
   // A tick requested in a microtask runs only after all microtasks.

@@ -22,7 +22,7 @@ async function payAndRefund(seed: number, crashes: number): Promise<SimulatedSys
 }
 
 describe('the simulated system', () => {
-  test('has every function but those of documents, audits and the jobs of other services', () => {
+  test('has every function except those for documents, audits and the jobs of other services', () => {
     const names = globSync('lambdas/functions/*.ts').map((file) => basename(file, '.ts'));
     const others = names.filter((name) => !(name in FUNCTIONS));
     expect(others.sort()).toEqual(['api-documents', 'archive-auditor', 'audit', 'job-targets']);
@@ -72,7 +72,7 @@ describe('the simulated system', () => {
     ['scheduled jobs and clocks that differ by seconds', { cron: true, clockSkewMs: 5_000 }, false],
     ['jobs without credentials', { cron: false, clockSkewMs: 120_000 }, false],
     ['faults', { faults: { slow: 0.1 } }, true],
-  ])('records whether calls may fail with %s', async (_what, settings, isTroubled) => {
+  ])('records whether calls may fail in a run with %s', async (_what, settings, isTroubled) => {
     const system = await SimulatedSystem.begin(1);
     system.deploy(settings);
     expect(system.troubles.some(({ of, untilMs }) => of === 'all' && untilMs === undefined)).toBe(isTroubled);

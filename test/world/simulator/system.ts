@@ -394,7 +394,8 @@ export class SimulatedSystem implements RunningSystem {
 
   mishap(what: Mishap, isOver: boolean): void {
     this.#upOrDown(what, isOver);
-    // Run the job when the outage begins, so that its mark is recent, and when it ends, to publish the missing events.
+    // Run the job when the outage begins, so that the job's mark is recent, and when the outage ends, to publish the
+    // missing events.
     if (what === 'relay') this.#jobs?.runNow('republish-events');
   }
 

@@ -27,8 +27,8 @@ const YOUNGEST_FIRST = [TABLES.registry, TABLES.ledger, TABLES.idempotency] as c
 const AWAY_MS = 10 * 60_000;
 
 /**
- * Loses the tables within a transaction and restores them: copies from a later point contain the transaction, earlier
- * copies do not. Every process ends, and an operator makes the tables consistent.
+ * Loses the tables within a transaction and restores them: tables restored to a later point contain the transaction,
+ * tables restored to an earlier point do not. Every process ends, and an operator makes the tables consistent.
  * test/resolving/restored-halves.test.ts covers all other choices of the rows that remain.
  */
 export class TableRestores {
@@ -49,7 +49,8 @@ export class TableRestores {
   /**
    * Loses the tables in the middle of an upcoming transaction.
    *
-   * @param nth number of that transaction, counting only those that write to several tables; 1 is the next
+   * @param nth position of this transaction among the upcoming transactions that write to several tables; 1 is the next
+   * one
    * @param name name of the step
    */
   loseWithin(nth: number, name: string): void {

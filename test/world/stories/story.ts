@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { History, Step } from '../simulator/contract.ts';
 
 /**
- * History that once violated an oracle, or that shows required behavior. The recorded results of its steps prove that
- * its situation still occurs.
+ * History that once violated an oracle, or that shows required behavior. The recorded results of the steps prove that
+ * the situation of the history still occurs.
  */
 interface StoryFile extends Omit<History, 'steps'> {
   readonly why: string;

@@ -58,7 +58,7 @@ const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
 const ENDS = new Set(['approve', 'refuse', 'capture', 'cancel', 'expire', 'foreign_capture', 'foreign_void']);
 const DECLINED = /declined/;
 
-/** Returns true if the earlier steps probably left a hold. Sometimes also returns true if they did not. */
+/** Returns true if the earlier steps probably left a hold, and sometimes even if they probably did not. */
 export function hasHold(drawing: Drawing): boolean {
   const { dice, earlier } = drawing;
   const isLeft = !DECLINED.test(sourceOf(drawing)) && !earlier.some(({ act: name }) => ENDS.has(name));
@@ -66,7 +66,7 @@ export function hasHold(drawing: Drawing): boolean {
 }
 
 /**
- * Returns true if the payment's source and its earlier steps probably move money. Sometimes also returns true if they
+ * Returns true if the payment's source and its earlier steps probably move money, and sometimes even if they probably
  * do not.
  */
 export function hasMoney(drawing: Drawing): boolean {
@@ -92,7 +92,11 @@ export interface DescribeTools {
 export interface ActOf<Given extends Arguments> {
   readonly name: string;
   readonly actor: Actor;
-  /** Feature that a history must have, or the act is not drawn. @default no feature */
+  /**
+   * Feature that a history must have so that the act can be drawn.
+   *
+   * @default no feature
+   */
   readonly feature?: Feature;
   readonly about: Subject;
   /** Kind of object that the act creates. Later acts can be about this object. */
@@ -135,7 +139,10 @@ export interface Scene {
   readonly stepOf: (id: unknown) => Step | undefined;
   /** All steps of the history, in order of time. */
   readonly steps: readonly Step[];
-  /** Step that created the object to which a step was applied instead of its own, by the id of the applied step. */
+  /**
+   * For each step that was applied to a different object than its own: the step that created this object, by the id of
+   * the applied step.
+   */
   readonly others: Map<number, Step>;
   /** Delivery habits of callbacks, by processor. */
   readonly habits: Map<string, CallbackHabits>;

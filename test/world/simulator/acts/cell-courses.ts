@@ -24,7 +24,7 @@ import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment
 
 const AWAY_MS = 30 * HOUR_MS;
 
-/** Longer than the time for which an order in review is watched, in milliseconds. */
+/** Duration in milliseconds, longer than the time for which an order in review is watched. */
 const MONTH_MS = 31 * 24 * HOUR_MS;
 const YEAR_HOURS = 365 * 24;
 
@@ -352,7 +352,8 @@ const namelessRefund: Course = {
 };
 
 /**
- * Late money is refunded. While the refund is pending at the bank, another user of the account removes its metadata.
+ * Late money is refunded. While the refund is pending at the bank, another user of the account removes the refund's
+ * metadata.
  */
 const namelessReturn: Course = {
   of: 'pay',

@@ -49,7 +49,7 @@ export function processorOf(scene: Scene, step: Step & { readonly processor: AtP
 const SLOW_MS = 72 * 3_600_000;
 
 /**
- * Returns a step shortly before `beforeMs`, after which pending objects at the bank get their results up to days late.
+ * Returns a step shortly before `beforeMs` that delays the bank's results for pending objects by up to several days.
  */
 export function delayBank({ dice, has }: Drawing, beforeMs: number): Draft {
   const given = {

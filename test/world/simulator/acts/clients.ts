@@ -31,10 +31,10 @@ const SOURCES = {
   late_success: ['tok_declined', 'tok_async_declined', 'tok_callback_late_success'],
 } as const;
 
-/** Duration of an outage, in milliseconds: longer than a charge may be sent, so the payment fails. */
+/** Duration of an outage, in milliseconds: longer than the time in which a charge may be sent, so the payment fails. */
 const WINDOW_MS = 30 * 60_000;
 
-/** Duration of an outage, in milliseconds: longer than an order tries to send its e-mail. */
+/** Duration of an outage, in milliseconds: longer than the time in which an order tries to send its e-mail. */
 const MAIL_AWAY_MS = 96 * 3_600_000;
 
 export const TENANTS = ['shop', 'studio', 'shop_live'] as const;

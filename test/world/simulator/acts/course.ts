@@ -4,7 +4,7 @@ import type { Dice } from '../random.ts';
 import type { Draft, Pace } from './act.ts';
 
 /**
- * Rare sequence of acts on a payment or an order that reveals a fault only in this sequence. Amounts and times are
+ * Rare sequence of acts on a payment or an order, for a fault that only this sequence reveals. Amounts and times are
  * drawn, other acts happen in between, and all features can be enabled.
  */
 export interface Course {
@@ -42,20 +42,21 @@ export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * 
 export const after = ({ atMs }: Root, ms: number): Partial<Draft> => ({ fromMs: atMs + ms });
 
 /**
- * Returns a step after which this share of the callbacks is lost, and pending objects at the processor get their result
- * up to `hours` late.
+ * Returns a step that makes the processor lose this share of the callbacks, and delays the results of pending objects
+ * at the processor by up to `hours`.
  */
 export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);
 
 /**
- * Returns a step before the subject, after which pending objects at its processor get their result up to `hours` late.
+ * Returns a step before the subject that delays the results of pending objects at the subject's processor by up to
+ * `hours`.
  */
 export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 
 /**
- * Returns a step that stops the injected faults, so that an oracle cannot excuse a fault of production code by an
- * injected one.
+ * Returns a step that stops the injected faults, so that an oracle cannot attribute a fault of production code to an
+ * injected fault.
  */
 export const noFaults = (root: Root): Draft => draft('faults', 'instant', { rates: {}, clockSkewMs: 0 }, before(root));
 

@@ -120,7 +120,8 @@ const stray = act<Stray>({
   pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => {
     const { dice, has } = drawing;
-    // If the payment has no charge, a charge that names the payment’s operation may count as the payment’s own.
+    // If the payment has no charge, a charge that names the payment’s operation may be treated as the payment’s own
+    // charge.
     const isUncharged = /rate_limited|not_charged/.test(sourceOf(drawing));
     const lost = has('modes')
       ? dice.pick(['other_mode', 'other_mode', 'nameless'] as const)
@@ -157,7 +158,8 @@ const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string
 
 interface Edit extends OfCharge {
   /**
-   * Changed part: one entry of the charge's metadata, or the metadata of the charge's refunds, which the edit removes.
+   * Part that the edit changes: one entry of the charge's metadata, or the metadata of the charge's refunds. The edit
+   * removes the refunds' metadata.
    */
   readonly what: 'payment' | 'operation' | 'refunds';
   /** Step whose payment the metadata name after the edit. @default no payment */

@@ -45,8 +45,8 @@ const CAN = {
 } as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
 
 /**
- * Requests the change for the step's payment if the payment allows it or the merchant errs, and otherwise for another
- * payment that allows it.
+ * Requests the change for the step's payment if the payment allows the change or the merchant makes a mistake;
+ * otherwise for another payment that allows the change.
  */
 async function change(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean): Promise<string> {
   const isInvalid = scene.system.decide(`step ${step.id} is foolish`) < INVALID_SHARE;

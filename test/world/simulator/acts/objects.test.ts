@@ -7,7 +7,7 @@ import { isEffect, onCharge } from './objects.ts';
 const PAY: Step = { id: 1, atMs: 1, actor: 'client', act: 'pay', tenant: 'shop' };
 const ABOUT: Step = { id: 2, atMs: 2, actor: 'payer', act: 'dispute', of: 1 };
 
-test('an act falls back to another charge if the step’s own does not fit, and does nothing if none fits', async () => {
+test('an act falls back to another charge if the step’s own charge does not fit, and does nothing if no charge fits', async () => {
   const sandbox = createSandboxInProcess({ clock: { nowMs: () => 1_000, sleep: async () => {} } });
   const tenants = { shop: { tenantId: 'ten_shop', mode: 'test', apiKey: 'a' } } as const;
   const system: Pick<RunningSystem, 'processors' | 'tenants' | 'inside'> = {
@@ -37,7 +37,7 @@ test('an act falls back to another charge if the step’s own does not fit, and 
   expect(await open()).toBe('nothing');
 });
 
-test('a bank’s decline counts as an effect of an act, but a refusal does not', () => {
+test('a bank’s decline is an effect of an act, but a refusal is not', () => {
   expect(['done', 'done elsewhere', '201', '402 payment_failed', '504'].filter(isEffect)).toHaveLength(5);
   expect(['nothing', 'refused: charge_not_voidable', '409 payment_not_in_review', '422 x'].filter(isEffect)).toEqual(
     [],

@@ -32,7 +32,8 @@ interface Decision extends Arguments {
   readonly charge?: number | 'nowhere';
   /**
    * Step whose payment has the named charge.
-   * @default the decided payment
+   *
+   * @default the step of the decided payment
    */
   readonly names?: number;
   /**
@@ -44,7 +45,7 @@ interface Decision extends Arguments {
   /**
    * Decides the step's payment even if it is not in review.
    *
-   * @default decides another payment if the step's is not in review
+   * @default decides another payment if the step's payment is not in review
    */
   readonly blind?: true;
   /**
@@ -314,7 +315,7 @@ const redrive = act<Redrive>({
       await system.sleep(HOUR_MS);
     const left = dead();
     const hasDeadLetters = deadLetters();
-    // Prefer the kind that the step names, but redrive the other kind if only that exists.
+    // Prefer the kind that the step names, but redrive the other kind if only the other kind exists.
     if (hasDeadLetters && (what === 'letters' || left.length === 0)) await system.redriveDeadLetters();
     else for (const [name] of left) system.redrive(name);
     return left.length === 0 && !hasDeadLetters ? 'nothing' : 'done';

@@ -272,7 +272,8 @@ export const chargeAfterTheWindow: Course = {
 
 /**
  * The processor charges, but the process crashes before it reads the response. A callback then reports a second,
- * pending charge for the same operation. It becomes the payment's own charge, and no callback reports its outcome.
+ * pending charge for the same operation. The second charge becomes the payment's own charge, and no callback reports
+ * its outcome.
  */
 const ownIsPending: Course = {
   of: 'pay',

@@ -26,8 +26,8 @@ test('a contradiction may raise only one alarm for each state of the books and o
       count: 1,
       dimensions: {},
     });
-  // The first two alarms count as one, because two processes may raise it at the same time. Four alarms are allowed:
-  // the books had two states, and the chain has two transitions.
+  // The first two alarms count as one, because two processes may raise the same alarm at the same time. Four alarms are
+  // allowed: the books had two states, and the chain has two transitions.
   for (const minutes of [0, 0.1, 5, 10, 15]) again(minutes);
   expect(world.atTheEnd()).not.toContain('an alarm is raised once for each event');
   again(20);

@@ -36,7 +36,8 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
         expect(EventMetric.toReview, about, 'the payment or order is in review', id);
     }
     for (const { givenUpAtMs, atMs } of contradictions(chain)) {
-      // The alarm and its record precede the write. If the process crashes in between, a later inquiry does the write.
+      // The alarm is raised and recorded before the write. If the process crashes in between, a later inquiry does the
+      // write.
       const soonest = world.faults.length > 0 ? givenUpAtMs : atMs - MINUTE_MS;
       expect('contradiction', [soonest, atMs], 'a refund that Payonce had recorded as failed succeeded', id);
     }
@@ -104,8 +105,8 @@ function givenUpEarly({ alarms, database, tables }: Observed): readonly number[]
 }
 
 /**
- * Returns the time of the third consecutive report that counts unknown outcomes but has no age, if the three span some
- * time. After a longer pause, reports are about a different outcome.
+ * Returns the time of the third consecutive report that counts unknown outcomes but has no age, if these three reports
+ * span some time. After a longer pause, reports are about a different outcome.
  */
 function withoutAge({ alarms }: Observed): readonly number[] {
   const unknown = new Map(
@@ -121,7 +122,7 @@ function withoutAge({ alarms }: Observed): readonly number[] {
   return [];
 }
 
-/** Returns the inquiries whose outcome cannot be determined, so that they wait for an operator. */
+/** Returns the inquiries that wait for an operator because their outcome cannot be determined. */
 function unknownOutcomes({ database, tables }: Observed): readonly Inquiry[] {
   const inquiries = database.items(tables.registry, RegistryRow.inquiry).map(parseInquiry);
   return inquiries.filter(({ undecidable }) => undecidable === true);

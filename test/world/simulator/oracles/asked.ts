@@ -32,7 +32,7 @@ interface Asked {
   readonly postings?: readonly Leg[];
 }
 
-/** Requested and recorded amount of one request, in minor units. The amount sent to the processor must equal them. */
+/** Requested and recorded amount of one request, in minor units. The amount sent to the processor must equal both. */
 interface Done {
   readonly about: string;
   readonly askedMinor: number | undefined;

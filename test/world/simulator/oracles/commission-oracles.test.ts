@@ -135,7 +135,7 @@ describe('the commission of an order', () => {
     expect(wrong()).toEqual([]);
   });
 
-  test('may wait for the operator’s decision about its order, but not longer', async () => {
+  test('may stay undecided until the operator decides about its order, but not longer', async () => {
     await write('pending', 200, about);
     await become('order.review_required', 'needs_review');
     harness.clock.advance(33 * DAY_MS);

@@ -42,7 +42,7 @@ interface Chains {
   readonly ofOrder: readonly Written<OrderTransition>[];
   /** Whether the processor's books differ from an operator's decision. */
   readonly isOtherwise: boolean;
-  /** Whether the payment's details were erased, so that later events of the payment name no affiliate. */
+  /** Whether the payment's details were erased, which means that later events of the payment name no affiliate. */
   readonly isErased: boolean;
 }
 

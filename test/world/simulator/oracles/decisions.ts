@@ -12,7 +12,10 @@ import type { Written } from './seen.ts';
 /** Maximum time between reading the books and writing the decision, including retries, in milliseconds. */
 const LOOK_MS = 30_000;
 
-/** Checks an operator's decisions about a payment, except decisions that it failed: its charges are refunded. */
+/**
+ * Checks an operator's decisions about a payment, except decisions that the payment failed: the charges of a failed
+ * payment are refunded.
+ */
 export function checkDecisions(
   { processors }: Pick<Observed, 'processors'>,
   id: string,
@@ -38,7 +41,7 @@ function missing({ type }: Transition, chargeId: string | undefined): string | u
   return type.endsWith('.failed') ? undefined : `the processor has no charge ${chargeId}`;
 }
 
-/** Describes how the charge differs from the decision; undefined if it does not. */
+/** Describes how the charge differs from the decision; undefined if it does not differ. */
 function otherwise({ type, payment, subject }: Transition, charge: ProcessorCharge): string | undefined {
   const { status, capturedMinor, currency, paymentId, refunds } = charge;
   const refund = subject?.kind === 'refund' ? subject : undefined;

@@ -204,7 +204,7 @@ describe('an endpoint', () => {
     ]);
   });
 
-  test('must have accepted each delivery that counts as delivered', () => {
+  test('must have accepted each delivery that is recorded as delivered', () => {
     world.webhooks.pop();
     expect(named()).toEqual(['webhooks deliver every event']);
   });

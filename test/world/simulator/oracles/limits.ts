@@ -82,7 +82,7 @@ function shownIn({ effect }: Approval): string {
 
 const legOf = ({ account, direction, amountMinor, currency }: Posting) => [account, direction, amountMinor, currency];
 
-/** Returns the verdicts on an approval request that got a 200 response. */
+/** Returns those verdicts on an approval request that got a 200 response. */
 function verdictsOn(id: string, { calls }: Observed): readonly string[] {
   return calls.flatMap(({ path, method, answer }) => {
     if (method !== 'POST' || !path.startsWith(`/v1/admin/approvals/${id}/`) || answer?.status !== 200) return [];

@@ -80,7 +80,7 @@ const REDRIVEN_AFTER_MS = 2 * DAY_MS;
 
 /**
  * F36: checks that neither a wrong credential nor an outage makes a payment fail. A payment may fail only if the
- * processor reports its failure, or if nothing was sent.
+ * processor reports the payment's failure, or if nothing was sent to the processor.
  */
 function failures({ world, payments }: Noticed): readonly Violation[] {
   const charges = chargesByPayment(world);
@@ -125,8 +125,8 @@ function tests({ database, tables }: Observed): readonly Violation[] {
 }
 
 /**
- * Checks the file of an export of entries: each posting of the Ledger at most once, nothing else, and every entry that
- * existed at the time of the request. During a rebuild of the Views, entries may be missing.
+ * Checks the file of an export of entries: it contains each posting of the Ledger at most once, nothing else, and every
+ * entry that existed at the time of the request. During a rebuild of the Views, entries may be missing.
  */
 function exported(seen: Noticed): readonly Violation[] {
   const { world, payments, entered } = seen;

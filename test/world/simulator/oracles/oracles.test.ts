@@ -189,7 +189,7 @@ describe('a processor', () => {
     change: { kind: 'refund', amountMinor },
   });
 
-  test('must not receive a refund of money that the chain knows to be disputed', async () => {
+  test('must not receive a refund of money that is disputed according to the chain', async () => {
     const { request, charge } = await paid('gone');
     await harness.processor.inside.dispute(charge, 800);
     await sendCallback(charge);
@@ -227,7 +227,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('F05 send window');
   });
 
-  test('must have the posted amounts, once Payonce has read its books', async () => {
+  test('must have the posted amounts after Payonce has read the books of the processor', async () => {
     const { request, charge } = await paid('held');
     await harness.processor.inside.refund(charge, 100);
     expect(world.atTheEnd()).toEqual([]);
@@ -364,7 +364,7 @@ describe('unfinished work', () => {
     expect(left[0]?.about).toBe(request.paymentId);
   });
 
-  test('may include a late charge whose refund waits for an operator', async () => {
+  test('is allowed for a late charge whose refund waits for an operator', async () => {
     const { request, charge } = await stray('refused');
     const left = () => world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
     world.alarms.push({ metric: 'undecidable', about: request.paymentId, atMs: 0, count: 1, dimensions: {} });
@@ -380,7 +380,7 @@ describe('unfinished work', () => {
     ['a different alarm', true, 'undecidable', 700, ['is reserved']],
     ['enough captured money', true, 'contradiction', 300, ['is reserved']],
   ] as const)(
-    'may include a refund above the captured amount only after a decision and an alarm: %s',
+    'is allowed for a refund above the captured amount only after a decision and an alarm: %s',
     async (_what, isDecided, metric, refundedMinor, due) => {
       const { request, charge } = await paid('beyond');
       const foreign = await harness.processor.inside.refund(charge, 700, 'succeeded');

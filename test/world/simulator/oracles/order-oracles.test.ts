@@ -51,7 +51,7 @@ async function disputed(amountMinor = 2_000): Promise<void> {
   harness.clock.advance(5 * MINUTE_MS);
 }
 
-test('a receipt must not be sent after all money of the payment is gone', async () => {
+test('a receipt must not be sent after all money of the payment was refunded or disputed', async () => {
   const receipt = () => ({
     to: 'a@b.c',
     subject: 'Your receipt',
@@ -97,7 +97,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['I10 no goods for money that is gone']);
   });
 
-  test('must show the true outcome of its e-mail and of its credit', async () => {
+  test('must record the true outcome of its e-mail and of its credit', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     await become('email.failed', { email: { status: 'failed', sinceMs: 0 } });
@@ -110,7 +110,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test('keeps its goods when a different reservation is released, even if its id begins with the id of the order’s reservation', async () => {
+  test('keeps its goods when a different reservation is released, even if the id of that reservation begins with the id of the order’s reservation', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     const { reservationId } = (await harness.transitions(orderId)).at(-1)?.order.reservation ?? {};

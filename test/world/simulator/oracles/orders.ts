@@ -90,8 +90,8 @@ export function checkReceipts({ payments, world }: Seen): readonly Violation[] {
 }
 
 /**
- * Returns true if money remains, nothing is disputed, and the captured amount covers the price. A partial refund counts
- * as a discount.
+ * Returns true if money remains, nothing is disputed, and the captured amount covers the price. A partial refund is
+ * treated as a discount.
  */
 function isPaid(chain: readonly Written<Transition>[], atMs: number, dueMinor: number): boolean {
   const charge = chargeAt(chain, atMs);
@@ -109,9 +109,9 @@ function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
 }
 
 /**
- * Returns true if the money was already gone in the books when an operator decided that the payment succeeded, and was
- * still gone at the effect. Callbacks about a payment in review record nothing, so only a read of the books shows that
- * the money is gone.
+ * Returns true if, according to the processor's books, the money was already gone when an operator decided that the
+ * payment succeeded, and was still gone when the effect happened. Callbacks about a payment in review record nothing,
+ * so only a read of the books shows that the money is gone.
  */
 function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { processors }: Observed): boolean {
   const decided = chain.find(({ row }) => row.subject?.kind === 'decision' && row.type === 'payment.completed');

@@ -20,8 +20,8 @@ const JOB_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Number of runs that may skip a due entry. Each ten entries of the job allow one more run, because a check can take
- * seconds.
+ * Number of runs that may skip a due entry. Every ten entries in the job's queue allow one more skipping run, because a
+ * check can take seconds.
  */
 const RUNS_LEFT_OUT = 3;
 const ENTRIES_OF_A_RUN = 10;
@@ -33,7 +33,9 @@ interface Entry {
   readonly writtenAtMs: number;
   /** Number of runs that began after the due time and completed without writing the entry. */
   missed: number;
-  /** Maximum length of the job's queue in these runs. Earlier entries may have left the queue since. */
+  /**
+   * Maximum length of the job's queue in the runs that `missed` counts. Earlier entries may have left the queue since.
+   */
   longest: number;
 }
 

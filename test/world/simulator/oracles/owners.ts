@@ -1,4 +1,4 @@
-/** Oracle: no object of one tenant or mode appears in the data of another. */
+/** Oracle: no object of one tenant or mode appears in the data of another tenant or mode. */
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts';
@@ -99,7 +99,7 @@ function idsIn(text: string): readonly string[] {
   return text.match(/(?:(?:pay|ord)_[a-z2-7]{32}|we_\w+)/g) ?? [];
 }
 
-/** Returns the ids in a response. If the request was rejected, omits the ids that it contained. */
+/** Returns the ids in a response. If the request was rejected, omits the ids that the request contained. */
 function idsInAnswer({ path, body, answer }: ClientCall): readonly string[] {
   const asked = `${path} ${JSON.stringify(body)}`;
   const isFound = answer !== undefined && answer.status < 300;

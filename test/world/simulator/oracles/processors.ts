@@ -1,4 +1,7 @@
-/** Oracles: the processors' effects agree with the Ledger (I1, I9), and money that is gone is never refunded. */
+/**
+ * Oracles: the processors' effects agree with the Ledger (I1, I9), and money that is already refunded or disputed is
+ * never refunded.
+ */
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { NOT_ATTEMPTED, type Payment } from '../../../../lambdas/payments/domain/payment.ts';
@@ -82,7 +85,7 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   }
   // A write and the send that depends on it can have the same millisecond.
   const known = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(sent.chargeId);
-  // The chain is read before the send. Transitions in between count only for the next send.
+  // The chain is read before the send. Transitions between the read and the send matter only for the next send.
   const between = chain.map((each) => each.atMs).filter((each) => each > atMs - LOOK_MS && each < atMs);
   const goneMinor = Math.min(...[atMs - LOOK_MS, ...between, atMs].map((each) => goneAt(sent, chain, each)));
   if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
@@ -104,8 +107,8 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
 
 /**
  * Checks, once the system is quiet, that each payment's money at the processor equals the posted amounts, or that
- * reconciliation has reported the difference. Changes that no callback reports do not count, because Payonce cannot
- * know them.
+ * reconciliation has reported the difference. Changes that no callback reports are ignored, because Payonce cannot know
+ * them.
  */
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = chargesByPayment(world);
@@ -331,7 +334,7 @@ export function mismatches({ database, tables }: Observed): readonly string[] {
   });
 }
 
-/** Checks that a payment is recorded as not attempted only if no request of it created a charge. */
+/** Checks that a payment is recorded as not attempted only if none of the payment's requests created a charge. */
 function attempted(charge: ProcessorCharge, chain: readonly Written<Transition>[]): readonly Violation[] {
   const given = chain.find(({ row }) => row.payment.failure?.code === 'not_attempted');
   if (given === undefined || charge.createdAtSeconds * 1_000 >= given.atMs) return [];
@@ -351,7 +354,7 @@ export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): n
 /**
  * Returns true if Payonce has read the newest state of the charge, or has itself caused that state.
  *
- * @param isCompared true if a list that the comparison of the books read also counts
+ * @param isCompared true if the state also counts as read when it was in a list that the comparison of the books read
  */
 export function isShown(
   { processors, callbacks }: Observed,

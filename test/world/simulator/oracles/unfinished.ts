@@ -34,7 +34,7 @@ import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'unfinished work is queued';
 const DAY_MS = 24 * 60 * 60_000;
-/** Number of failed refunds of a stray charge after which an operator must refund it. */
+/** Number of failed refunds of a stray charge after which an operator must refund the charge. */
 const FAILED_RETURNS = 3;
 
 /** Entries of the queues, as strings. */
@@ -208,7 +208,7 @@ function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Vi
   });
 }
 
-/** I7: checks, once the system is quiet, that claims of callers' requests got a response in time. */
+/** I7: checks, once the system is quiet, that every claimed request of a caller was answered in time. */
 export function checkAnswered(seen: Seen): readonly Violation[] {
   return [...checkAnsweredAfterFaults(seen), ...checkAnsweredWhileWell(seen)];
 }

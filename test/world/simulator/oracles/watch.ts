@@ -37,7 +37,7 @@ export class Watch {
     this.#overdue = new Overdue(world);
   }
 
-  /** Returns the violations of oracles that hold at every moment. */
+  /** Returns the violations of the oracles that must hold at every moment. */
   afterStep(): readonly Violation[] {
     const { payments, orders, changed, claims, world } = this.#seen;
     const found: Violation[] = [...this.#seen.takeWrong(), ...this.#overdue.take(), ...this.#readable()];
@@ -58,7 +58,7 @@ export class Watch {
     return found;
   }
 
-  /** Returns the violations of the oracles that hold after all faults have ended and all work is done. */
+  /** Returns the violations of the oracles that must hold after all faults have ended and all work is done. */
   onceQuiet(): readonly Violation[] {
     const seen = this.#seen;
     const found: Violation[] = [...this.afterStep()];
