@@ -49,11 +49,14 @@ export function withBearer(send: SendRequest, secret: () => Promise<string>): Se
     send({ ...call, headers: { ...call.headers, authorization: `Bearer ${await secret()}` }, causes: 'dropped' });
 }
 
-/** Loads the package at the first signed call, because the sandbox processor's calls are not signed. */
+/**
+ * Loads the package at the first signed call, because the sandbox processor's calls are not signed. The package is a
+ * CommonJS module, which has only a default export in a file of its own in the bundle.
+ */
 async function signerOf(secret: string): Promise<Webhook> {
-  const { Webhook } = await import('standardwebhooks');
+  const { default: standardWebhooks } = await import('standardwebhooks');
   try {
-    return new Webhook(secret);
+    return new standardWebhooks.Webhook(secret);
   } catch (error) {
     throw new RetryableError('signing_secret_unusable', 'The secret that signs calls is empty or not base64.', {
       cause: error,

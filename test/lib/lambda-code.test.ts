@@ -52,6 +52,26 @@ function ownSources(folder: string, isAsked: (file: string) => boolean = () => t
   return [...new Set(found)].sort();
 }
 
+/** Finds `{name}=await import(part)`, `(await import(part)).name` and `import(part).then(({name})` in minified code. */
+function laterReads(text: string): readonly { readonly part: string; readonly names: readonly string[] }[] {
+  const destructured = [...text.matchAll(/\{([^{}]*)\}=await import\("\.\/([^"]+)"\)/g)].map(
+    ([, names = '', part = '']) => ({ part, names: names.split(',').map((each) => each.split(':')[0] ?? '') }),
+  );
+  const awaited = [...text.matchAll(/import\("\.\/([^"]+)"\)\.then\(\(\{([^{}]*)\}\)/g)].map(
+    ([, part = '', names = '']) => ({ part, names: names.split(',').map((each) => each.split(':')[0] ?? '') }),
+  );
+  const members = [...text.matchAll(/\(await import\("\.\/([^"]+)"\)\)\.([\w$]+)/g)].map(
+    ([, part = '', name = '']) => ({ part, names: [name] }),
+  );
+  return [...destructured, ...awaited, ...members];
+}
+
+/** Returns the names that the export statement at the end of minified code exports. */
+function exportsOf(text: string): ReadonlySet<string> {
+  const [, exported = ''] = /export\{([^{}]*)\};?\s*$/.exec(text) ?? [];
+  return new Set(exported.split(',').map((each) => each.split(' as ').at(-1) ?? ''));
+}
+
 describe('the bundles', () => {
   const directories: string[] = [];
   const bundled = (names?: readonly string[]): string => {
@@ -131,6 +151,30 @@ describe('the bundles', () => {
     // first use.
     expect(schemas).toBeGreaterThan(100);
     expect(schemas).toBeLessThanOrEqual(220);
+  });
+
+  test('export from each part all that a function reads after it loads the part', () => {
+    const unknown: string[] = [];
+    let reads = 0;
+    for (const name of FUNCTIONS) {
+      const texts = new Map(
+        readdirSync(join(first, name))
+          .filter((file) => file.endsWith('.mjs'))
+          .map((file) => [file, readFileSync(join(first, name, file), 'utf8')]),
+      );
+      for (const [file, text] of texts) {
+        for (const { part, names } of laterReads(text)) {
+          reads += names.length;
+          const exported = exportsOf(texts.get(part) ?? '');
+          unknown.push(
+            ...names.filter((each) => !exported.has(each)).map((each) => `${name}/${file}: ${part} ${each}`),
+          );
+        }
+      }
+    }
+    expect(unknown).toEqual([]);
+    // Each of the eight functions with parts reads at least ten exports.
+    expect(reads).toBeGreaterThan(80);
   });
 
   test.each([
