@@ -1,6 +1,6 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { LedgerRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
@@ -252,6 +252,33 @@ describe('the list of payments', () => {
     expect(reply.body).toMatchObject({ code, param });
   });
 });
+
+test.each(['', 'email=ada%40example.com', `amount=1000&created_from=${CREATED}&created_to=${CREATED + 3_600}`])(
+  'the pages of a list with the filters "%s" contain all payments that a restore did not lose',
+  async (search) => {
+    const metadata = { receipt_email: 'ada@example.com' };
+    const ids: string[] = [];
+    for (let index = 0; index < 8; index += 1)
+      ids.unshift(await harness.paid(`k-${index}`, { amount: 1000, metadata }));
+    await listed();
+    const { client } = harness.store.database;
+    for (const id of ids.slice(0, 6)) {
+      for (const { pk, sk } of harness.store.database.items(TABLES.ledger, `${LedgerRow.payment}${id}`))
+        await client.send(new DeleteCommand({ TableName: TABLES.ledger, Key: { pk, sk } }));
+    }
+
+    const found: string[] = [];
+    let cursor = '';
+    for (let pages = 0; pages < 10; pages += 1) {
+      const page = await harness.get(`${PATH}?limit=1&${search}${cursor}`);
+      expect(page.status).toBe(200);
+      found.push(...idsOf(page));
+      if (page.body['has_more'] !== true) break;
+      cursor = `&starting_after=${String(page.body['next_cursor'])}`;
+    }
+    expect(found).toEqual(ids.slice(6));
+  },
+);
 
 describe("another tenant's payments", () => {
   test.each([

@@ -55,6 +55,7 @@ export async function listDisputes(
       {
         ...(status === undefined ? {} : { matches }),
         show,
+        placed,
       },
     ),
   );

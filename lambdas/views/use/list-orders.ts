@@ -54,9 +54,10 @@ export async function listOrders(
     return body === undefined ? undefined : { ...row, body };
   };
   return listFrom({ after, before, placed }, async (cursors) => {
-    if (email === undefined) return shownPage(views, orderList(caller, status), { ...page, ...cursors }, { show });
+    if (email === undefined)
+      return shownPage(views, orderList(caller, status), { ...page, ...cursors }, { show, placed });
     const list = { partitions: emailPartitions(EmailRow.order, await emailHashes.of(caller, email)) };
     const matches = status === undefined ? {} : { matches: () => undefined };
-    return shownPage(emailIndex, list, { ...page, ...cursors }, { ...matches, show });
+    return shownPage(emailIndex, list, { ...page, ...cursors }, { ...matches, show, placed });
   });
 }

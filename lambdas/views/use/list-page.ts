@@ -38,7 +38,11 @@ export interface Shown {
    * @returns the row with the API object as its body; undefined when the object does not exist or does not match
    */
   readonly show: (row: ViewRow) => Promise<ViewRow | undefined>;
+  readonly placed: Placed;
 }
+
+/** Returns the sort key of the caller's object with this id; undefined when the caller has no such object. */
+type Placed = (id: string) => Promise<string | undefined>;
 
 /** Maximum number of rows that one request examines. It bounds the cost of a filter that few rows match. */
 export const MAX_EXAMINED = 1_000;
@@ -54,13 +58,14 @@ const SPARE_OBJECTS = 3;
 /**
  * Returns a page of objects. Rows that do not match are skipped until the page is full, the list ends, {@link
  * MAX_EXAMINED} rows were examined, or {@link SPARE_OBJECTS} objects were loaded that are not shown. Only in the last
- * two cases can a page be short or empty although more rows follow; `next` is then the last examined row.
+ * two cases can a page be short or empty although more rows follow; `next` is then the last examined row. A row whose
+ * object a restore lost cannot be a cursor, so the page continues after it.
  */
 export async function shownPage(
   views: Pick<ViewStore, 'range'>,
   list: ViewList,
   page: ListPage,
-  { matches, show }: Shown,
+  { matches, show, placed }: Shown,
 ): Promise<Listed> {
   const upwards = page.before !== undefined;
   const rows: ViewRow[] = [];
@@ -110,7 +115,10 @@ export async function shownPage(
     examined += judged.length;
     at = (kept.length > taken.length ? taken.at(-1)?.row : judged.at(-1)?.row) ?? at;
     if (!hasMore && kept.length === taken.length) return listed();
-    if (loads === 0) break;
+    if (loads === 0) {
+      if (at === undefined || (await placed(idOf(at.sort))) !== undefined) break;
+      loads = 1;
+    }
   }
   return listed(at);
 }
@@ -179,8 +187,7 @@ export type ListOutcome =
 interface Cursors {
   readonly after: string | undefined;
   readonly before: string | undefined;
-  /** Returns the sort key of the caller's object with this id; undefined when the caller has no such object. */
-  readonly placed: (id: string) => Promise<string | undefined>;
+  readonly placed: Placed;
 }
 
 /** Resolves the ids in the cursors to sort keys, then lists the page. */

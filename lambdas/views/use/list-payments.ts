@@ -108,7 +108,7 @@ export async function listPayments(
       (email !== undefined && (reference ?? chargeId) !== undefined);
     // The rows of a look-up do not contain the fields of a head.
     const matches = isLookUp ? () => undefined : isMatch;
-    return shownPage(from, list, { ...page, ...cursors }, isFiltered ? { matches, show } : { show });
+    return shownPage(from, list, { ...page, ...cursors }, isFiltered ? { matches, show, placed } : { show, placed });
   });
 }
 

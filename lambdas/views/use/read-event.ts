@@ -60,6 +60,7 @@ export async function listEvents(
       eventList(caller, type),
       { ...page, ...cursors },
       {
+        placed,
         show: async (row) => {
           const found = await readOwnEvent(tools, caller, idOf(row.sort));
           return found === undefined ? undefined : { ...row, body: JSON.stringify(found.event) };
