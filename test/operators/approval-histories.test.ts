@@ -141,7 +141,7 @@ describe('a request that waits for a second person', () => {
     async (verdict) => {
       const { histories, findings } = await surveyFaults((faults) => runHistory(faults, verdict), {
         faults: 1,
-        oneOf: 5,
+        oneOf: 4,
       });
       expect(findings.slice(0, 2)).toEqual([]);
       expect(histories).toBeGreaterThan(whole(50, { slice: 10 }));

@@ -75,7 +75,7 @@ describe('a hold', () => {
       const { histories, findings } = await surveyFaults((faults, { rivalAt }) => runHistory(faults, rivalAt, rival), {
         faults: 1,
         races: sliceOf(beforeEachCall(MAX_POINTS, [{}]), 13),
-        oneOf: 5,
+        oneOf: 4,
       });
       expect(findings.slice(0, 3)).toEqual([]);
       expect(histories).toBeGreaterThan(whole(500, { slice: 5 }));

@@ -1,4 +1,5 @@
 import pMap, { pMapSkip } from 'p-map';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { FAULT_KINDS, type FaultKind, type PlannedFault } from './fault-plan.ts';
 import { sliceOf } from './slice.ts';
 
@@ -41,7 +42,7 @@ export interface SurveyOptions<Race = undefined> {
   readonly kindsOf?: (call: string) => readonly FaultKind[];
   /**
    * Divisor for the histories that have the maximum number of faults: `npm test` runs one of every `oneOf` histories,
-   * and `npm run prove` runs all.
+   * and `npm run prove` runs all. It must not be a multiple of the number of kinds of faults.
    *
    * @default 1
    */
@@ -77,6 +78,8 @@ export async function surveyFaults<Race = undefined>(
     until,
   }: SurveyOptions<Race>,
 ): Promise<HistorySurvey<Race>> {
+  // Otherwise, every slice has only one kind of fault.
+  invariant(oneOf === 1 || oneOf % FAULT_KINDS.length > 0, `oneOf is ${oneOf}, a multiple of the number of kinds`);
   const findings: Finding<Race>[] = [];
   let histories = 0;
   let isFound = false;
