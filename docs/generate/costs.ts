@@ -186,7 +186,7 @@ ${Object.entries(growthOf())
   .map(([table, bytes]) => `| ${table} | ${bytes} | ${((bytes * MILLION) / 1024 ** 3).toFixed(2)} |`)
   .join('\n')}
 
-The Ledger grows permanently, and the archive until \`archiveYears\`. At a million payments a month:
+The Ledger and the archive grow permanently. At a million payments a month:
 
 | years | Ledger, GB | with recovery, USD a month | archive, GB | USD a month |
 |---|---|---|---|---|
