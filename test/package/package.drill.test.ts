@@ -8,8 +8,8 @@ import { blocksOf } from '../support/documents.ts';
 import { synthesize } from '../support/synth.ts';
 import { foreignProject } from './foreign-app.ts';
 
-/** Maximum size of the package. Measured: 13.2 MB, mostly source maps of the functions. */
-const MAX_PACKED_BYTES = 13_600_000;
+/** Maximum size of the package. Measured: 13.7 MB, mostly source maps of the functions. */
+const MAX_PACKED_BYTES = 13_900_000;
 
 const foreign = await foreignProject(['aws-cdk-lib', 'constructs', 'esbuild']);
 afterAll(() => foreign.remove());

@@ -60,7 +60,7 @@ async function follow(): Promise<ForeignProject> {
 
 async function deployAll({ folder }: ForeignProject): Promise<StackOutputs> {
   const [, deploys = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
-  expect(deploys.split('\n')[0]).toBe("npx cdk deploy --all --app 'node app.ts'");
+  expect(deploys).toContain("\nnpx cdk deploy --all --app 'node app.ts'\n");
   const words = [
     'deploy',
     '--all',
