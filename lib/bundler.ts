@@ -70,10 +70,15 @@ async function buildWithSharedFile(options: BuildOptions): Promise<void> {
   const isChunk = (file: string): boolean => outputs.has(file) && outputs.get(file)?.entryPoint === undefined;
   const atStart = new Set(['index.mjs']);
   for (const file of atStart) for (const imported of imports(file)) atStart.add(imported);
-  /** A chunk stays outside the shared file if it imports a chunk that is outside. */
-  const isShared = (file: string): boolean =>
-    isChunk(file) && (atStart.has(file) || (sizeOf(outputs.get(file)) <= SMALL_BYTES && imports(file).every(isShared)));
-  const shared = [...outputs.keys()].filter(isShared).toSorted();
+  let shared = [...outputs.keys()]
+    .filter((file) => isChunk(file) && (atStart.has(file) || sizeOf(outputs.get(file)) <= SMALL_BYTES))
+    .toSorted();
+  const isShared = (file: string): boolean => shared.includes(file);
+  // A small chunk stays outside the shared file if it imports a chunk that is outside.
+  for (let before = NaN; before !== shared.length; ) {
+    before = shared.length;
+    shared = shared.filter((file) => atStart.has(file) || imports(file).every(isShared));
+  }
   /** Returns the exports of a chunk, each under a unique name in the shared file. */
   const exportsOf = (file: string, turned: (own: string, name: string) => string): string =>
     (outputs.get(file)?.exports ?? []).map((name) => turned(name, `${name}_${shared.indexOf(file)}`)).join();

@@ -5,7 +5,7 @@ import { MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, type Reply } from '../world/api.ts';
-import type { InsideSandbox } from '../world/sandbox-in-process.ts';
+import type { InsideSandbox } from '../world/inside-sandbox.ts';
 
 /**
  * A payment on which a test provokes problems of captures, cancellations and refunds. Its processor has the sandbox's

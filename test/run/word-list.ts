@@ -226,6 +226,12 @@ function findingsInName(piece: Piece): readonly Finding[] {
     .map((word) => ({ line: lineAt(piece, 0), found: piece.text, instead: `"${NAMES[word]}" for "${word}"` }));
 }
 
+/** Returns a sentence for each rejected word in the name of a file. @param path the path in the project */
+export function fileNameFindings(path: string): readonly string[] {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return findingsInName({ kind: 'name', text: name, lines: [] }).map(({ instead }) => `${path}: write ${instead}`);
+}
+
 /** Finds the rejected words of a Markdown text, except in its code. */
 export function proseFindings(markdown: string): readonly Finding[] {
   let isCode = false;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { wordFindings } from './word-list.ts';
+import { fileNameFindings, wordFindings } from './word-list.ts';
 
 const { rejected, rejectedNames, accepted, acceptedNames } = JSON.parse(
   readFileSync(join(import.meta.dirname, 'word-samples.json'), 'utf8'),
@@ -44,6 +44,12 @@ describe('the word list', () => {
     const source = "const a = /[`'/]/g;\n\n/**\n * The payment has\n * ended meanwhile. `told`\n */\nconst b = 1;";
     expect(wordFindings('a.ts', source)).toEqual([
       { line: 5, found: 'meanwhile', instead: '"in the meantime", "since then" or "during …"' },
+    ]);
+  });
+
+  test('finds words in the names of files, but not of folders', () => {
+    expect(fileNameFindings('test/told/replayed-meanwhile.test.ts')).toEqual([
+      'test/told/replayed-meanwhile.test.ts: write "since" for "meanwhile"',
     ]);
   });
 

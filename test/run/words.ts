@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { PROJECT } from '../../local/directories.ts';
 import { documentFindings } from './document-limits.ts';
-import { wordFindings } from './word-list.ts';
+import { fileNameFindings, wordFindings } from './word-list.ts';
 
 /** Generated files, third-party files, and the samples of the word list. */
 const IGNORED = [
@@ -31,8 +31,10 @@ const files = globSync('**/*.{ts,tsx,js,cjs,mjs}', {
   exclude: IGNORED.flatMap((path) => [path, `${path}/**`]),
 });
 const read = (file: string): string => readFileSync(join(PROJECT, file), 'utf8');
-const documents = globSync(['{README,CONTRIBUTING,SECURITY}.md', 'docs/**/*.md'], { cwd: PROJECT });
+const documents = globSync(['{README,CHANGELOG,CONTRIBUTING,SECURITY}.md', 'docs/**/*.md'], { cwd: PROJECT });
+const stories = globSync('test/world/stories/*.json', { cwd: PROJECT });
 const lines = [
+  ...[...files, ...documents, ...stories].toSorted().flatMap(fileNameFindings),
   ...files
     .toSorted()
     .flatMap((file) =>

@@ -9,7 +9,7 @@ import type { HttpAnswer, HttpCall, SendRequest } from '../../lambdas/outbound/h
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
 import type { ChangeOrder, Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
-import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../../lambdas/processors/sandbox/sandbox-api.ts';
+import type { Charge, ChargeStatus, SandboxEvent } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { processorCharge } from '../../lambdas/processors/sandbox/sandbox-charge.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
@@ -21,6 +21,7 @@ import type { SandboxWorld } from '../../sandbox/world.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { isContradicted } from './contradicted-charge.ts';
 import { feesAtSandbox } from './fees-at-sandbox.ts';
+import type { AppliedChange, Contradicted, InsideSandbox, SentRequest } from './inside-sandbox.ts';
 import { emptyBooks } from './sandbox-books.ts';
 
 /** Base URL of the sandbox. No server listens there. */
@@ -39,38 +40,6 @@ const NO_CHANGE: ChangeOrder = {
   change: { kind: 'void' },
 };
 
-/** Capture, void or refund that was applied under an idempotency key. */
-interface AppliedChange {
-  readonly operationId: string;
-  readonly paymentId: string | undefined;
-  readonly kind: 'capture' | 'void' | 'refund';
-}
-
-/** Request with an idempotency key that reached the processor, regardless of the response. */
-interface SentRequest {
-  readonly kind: 'charge' | AppliedChange['kind'];
-  readonly operationId: string;
-  /** Payment id in the request's metadata. */
-  readonly paymentId: string;
-  /** Charge that the request changes; undefined for a new charge. */
-  readonly chargeId: string | undefined;
-  /** Minor units. */
-  readonly amountMinor: number;
-  readonly atMs: number;
-  /** Time when the caller sent the request, in Unix milliseconds. The request may have arrived much later. */
-  readonly askedAtMs: number;
-  /** Function that sent the request. Undefined outside of the simulator. */
-  readonly by: string | undefined;
-  /** Whether an earlier request with the same key was already applied, so that this request has no effect. */
-  readonly isRepeated: boolean;
-  /** Highest remaining amount that the books showed in the 30 seconds before the request, in minor units. */
-  readonly leftBeforeMinor: number;
-  /** Whether the books showed the hold as ended during all of the 30 seconds before the request. */
-  readonly wasOverBefore: boolean;
-  /** Whether the charge's metadata named another payment during all of the 30 seconds before the request. */
-  readonly wasOfAnother: boolean;
-}
-
 /** Request in a simulated network. */
 export interface TimedCall extends HttpCall {
   /**
@@ -81,101 +50,6 @@ export interface TimedCall extends HttpCall {
   readonly askedAtMs?: number;
   /** Function that sent the request. */
   readonly by?: string;
-}
-
-interface Contradicted {
-  /** Time of the contradiction, in Unix milliseconds. */
-  readonly atMs: number;
-  /** Time when the books first showed their current state, in Unix milliseconds. */
-  readonly shownAtMs: number;
-}
-
-/** Charge that another user creates at the processor, without Payonce. */
-interface ForeignOrder {
-  /** Payment and operation in the charge's metadata. */
-  readonly paymentId?: string;
-  readonly operationId?: string;
-  readonly amountMinor: number;
-  /** @default EUR */
-  readonly currency?: string;
-  /** @default tok_ok */
-  readonly source?: string;
-}
-
-/** Actions of payers, banks, other account users and the processor. An action throws if the sandbox refuses it. */
-export interface InsideSandbox {
-  /** Every charge, oldest first. */
-  readonly all: readonly ProcessorCharge[];
-  /** Captures, voids and refunds that were applied under an idempotency key, oldest first. */
-  readonly applied: readonly AppliedChange[];
-  readonly sent: readonly SentRequest[];
-  /** Reads the charge as the processor shows it. */
-  read(chargeId: string): Promise<Charge>;
-  /**
-   * Returns true if a function has read the newest state of the charge, or if a request with an idempotency key
-   * produced that state.
-   *
-   * @param hasCallback whether a delivered callback also counts as a read. The receiver of the callback reads the
-   * charge but may fail afterwards, and a redelivery is not guaranteed
-   * @default true
-   * @param isCompared whether a list read by the comparison of the books also counts as a read
-   * @default false
-   */
-  isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
-  /**
-   * Returns the time when a request with an idempotency key created the charge, in Unix milliseconds; undefined if no
-   * such request created the charge.
-   */
-  madeByKeyAtMs(chargeId: string): number | undefined;
-  /** Returns the last contradiction between two states of the charge, if any. */
-  contradicted(chargeId: string): Contradicted | undefined;
-  /** Returns the time of the charge's last change, in Unix milliseconds; undefined for an unknown charge. */
-  changedAtMs(chargeId: string): number | undefined;
-  /** Returns the number of states of the charge that the books have shown. */
-  statesOf(chargeId: string): number;
-  /** Returns the fees of the charge and its disputes, by currency, in minor units; undefined before the first fee. */
-  feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
-  charge(order: ForeignOrder): Promise<ProcessorCharge>;
-  /** Confirms a charge that is pending, waits for its payer, or was declined. */
-  approve(chargeId: string): Promise<void>;
-  decline(chargeId: string): Promise<void>;
-  capture(chargeId: string, amountMinor?: number): Promise<void>;
-  void(chargeId: string): Promise<void>;
-  /** Lets a hold, or the wait for the payer's approval, expire. */
-  expire(chargeId: string): Promise<void>;
-  /**
-   * Refunds a charge.
-   *
-   * @param begins first status of the refund
-   * @default 'succeeded'
-   * @returns the refund's id
-   */
-  refund(chargeId: string, amountMinor: number, begins?: 'pending' | 'succeeded'): Promise<string>;
-  /** Completes a pending refund, or lets a successful one fail. `refundId` may also be Payonce's operation id. */
-  endRefund(refundId: string, status: 'succeeded' | 'failed'): Promise<void>;
-  /** Opens a dispute. @returns the dispute's id */
-  dispute(chargeId: string, amountMinor: number): Promise<string>;
-  closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
-  /**
-   * Changes a charge, even against the processor's rules.
-   *
-   * @param callback event that reports the change
-   * @default no callback
-   */
-  correct(chargeId: string, changes: Partial<Charge>, callback?: EventType): Promise<void>;
-  /** Makes the next `count` new charges behave like a first charge of the test token `source`. */
-  failNext(count: number, source: string): Promise<void>;
-  /** Makes the next `count` captures, voids and refunds behave like a first charge of the test token `source`. */
-  failNextChange(count: number, source: string): Promise<void>;
-  /** Whether `failNext` or `failNextChange` was called. */
-  readonly hasFailing: boolean;
-  /** Delays the next `count` charges, captures, voids and refunds until `deliverDelayed`; their callers time out. */
-  delayNext(count: number): void;
-  deliverDelayed(): Promise<void>;
-  /** Makes the processor refuse connections until `recover`, and opens the client's breaker. */
-  goDown(): Promise<void>;
-  /** Makes the processor reachable, and advances the clock past the breaker's pause. */
-  recover(): Promise<void>;
 }
 
 /** Sandbox processor in this process, called by the real client. Waits and timeouts use the clock. */

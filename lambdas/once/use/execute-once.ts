@@ -92,10 +92,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
    * every RetryableError is such a proof
    */
   unsent?(error: unknown): unknown;
-  /**
-   * Decides what to write and how to respond, based on the work. Called a second time after {@link
-   * Operation.decideAgain}.
-   */
+  /** Decides what to write and how to respond. Called a second time after {@link Operation.decideAgain}. */
   conclude(work: Work, nowMs: number, held: Held<Subject>): Conclusion<Write>;
   commit(record: CompletedRecord, expects: ExpectedRecord, write: Write): Promise<CommitOutcome>;
   /** Applies the work to the subject after a rival's write, without another call to the other system. */
@@ -220,10 +217,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return judged.kind === 'payload_mismatch' ? judged : undefined;
   }
 
-  /**
-   * Replays stored responses while the breaker is open, and begins no new operation. @returns undefined when the
-   * execution may continue
-   */
+  /** Replays stored responses while the breaker is open, and begins no new operation. @returns undefined to continue */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
     const unready = breaker === undefined ? undefined : await refusalOf(breaker.check);

@@ -8,7 +8,7 @@ import type { ProcessorCharge } from '../../../../lambdas/payments/domain/proces
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { deriveChangeId, derivePaymentId, paymentOfEvent } from '../../../../lambdas/payments/ids.ts';
 import { parseTransition } from '../../../../lambdas/payments/store/items.ts';
-import type { InsideSandbox } from '../../sandbox-in-process.ts';
+import type { InsideSandbox } from '../../inside-sandbox.ts';
 import type { ApiRequest, ClientCall, Step } from '../contract.ts';
 import type { Scene } from './act.ts';
 
