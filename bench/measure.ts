@@ -1,5 +1,4 @@
-import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { accessTo, credentialVariables } from '../local/emulator-environment.ts';
+import { accessTo } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
 import { capacityTable, paidCapacity } from '../test/bench/bench-capacity.ts';
 import { deployedSettings, eventRateTable } from '../test/bench/bench-event-rate.ts';
@@ -8,6 +7,7 @@ import { reconcileTable } from '../test/bench/bench-reconcile.ts';
 import { measureByHand, measureEngine, measureOthers } from './paths.ts';
 import { report } from './report.ts';
 import { measureSpeed, type Size } from './speed.ts';
+import { measureStart, measureWarm } from './start.ts';
 import { measureWeight } from './weight.ts';
 
 interface MeasureOptions {
@@ -26,7 +26,12 @@ export async function measure(aws: LocalAws, { size, progress }: MeasureOptions)
   const byHand = await measureByHand(config, aws.tables);
   const others = await measureOthers(config, aws.tables);
   const speed = await measureSpeed(config, aws.tables, { size, progress });
-  const weight = measureWeight({ environment: await environmentOf(aws), starts: size.starts, progress });
+  progress('bundle sizes');
+  const kilobytes = measureWeight();
+  progress(`the start, ${size.starts} processes each`);
+  const start = await measureStart(size.starts);
+  progress('payments of warm processes');
+  const warm = await measureWarm({ rounds: size.warmRounds, payments: size.warmPayments });
   const capacity = capacityTable(await paidCapacity(1), await paidCapacity(1_000), await eventUnits());
   return report({
     engine,
@@ -36,19 +41,8 @@ export async function measure(aws: LocalAws, { size, progress }: MeasureOptions)
     byHand,
     others,
     ...speed,
-    weight,
+    kilobytes,
+    start,
+    warm,
   });
-}
-
-/** Returns the environment of the deployed payments function, without this process's environment. */
-async function environmentOf(aws: LocalAws): Promise<Readonly<Record<string, string>>> {
-  const client = new LambdaClient(accessTo(aws));
-  const { Environment } = await client.send(
-    new GetFunctionConfigurationCommand({ FunctionName: aws.paymentsFunction }),
-  );
-  return {
-    ...Environment?.Variables,
-    AWS_REGION: aws.region,
-    ...credentialVariables(aws.accessKeyId),
-  };
 }

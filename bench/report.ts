@@ -1,7 +1,7 @@
 import { regionRows } from '../lib/region-quotas.ts';
 import type { PathCost } from './paths.ts';
 import type { SkeletonTime, SpeedRatio } from './speed.ts';
-import type { Weight } from './weight.ts';
+import type { StartRatios, WarmRatios } from './start.ts';
 
 export interface Measurements {
   readonly engine: readonly PathCost[];
@@ -16,7 +16,10 @@ export interface Measurements {
   readonly skeleton: SkeletonTime;
   readonly overhead: readonly SpeedRatio[];
   readonly throughput: readonly SpeedRatio[];
-  readonly weight: Weight;
+  /** Size of the code that a function reads at its start, in kilobytes of 1,000 bytes, by the function's folder. */
+  readonly kilobytes: ReadonlyMap<string, number>;
+  readonly start: StartRatios;
+  readonly warm: WarmRatios;
 }
 
 /**
@@ -33,7 +36,9 @@ export function report({
   skeleton,
   overhead,
   throughput,
-  weight,
+  kilobytes,
+  start,
+  warm,
 }: Measurements): string {
   return `# Benchmarks
 
@@ -138,24 +143,29 @@ Payments completed in the same time, with 32 in flight, on the same store in the
 |---|---|
 ${rows(throughput, ({ subject, timeRatio }) => [subject, (1 / timeRatio).toFixed(2)])}
 
-## Weight
+## The start and the weight
 
-| function | goal | before | minified kB |
+| function | goal | minified kB |
+|---|---|---|
+${rows([...kilobytes], ([name, size]) => [name, name === 'payments' ? '400' : '', size.toFixed(0)])}
+
+CPU time of the payments function with the sandbox as its processor, each time in a new process, divided by another
+program's in the same round (medians):
+
+| payments function | compared with | goal | ratio |
 |---|---|---|---|
-${rows([...weight.kilobytes], ([name, kilobytes]) => [name, ...(name === 'payments' ? ['450', '777'] : ['', '']), kilobytes.toFixed(0)])}
+| import | a DynamoDB client alone, credentials from the environment | 1.5 | ${start.importToBareClient.toFixed(2)} |
+| import | a Powertools handler with zod that takes the same payment | | ${start.importToPowertools.toFixed(2)} |
+| import and first payment | that Powertools handler | 1.5 | ${start.firstToPowertools.toFixed(2)} |
+| a payment of a warm process | a naive handler (check, then act) | 1.0 | ${warm.toNaive.toFixed(2)} |
+| a payment of a warm process | that Powertools handler | | ${warm.toPowertools.toFixed(2)} |
 
-The CPU time to import the payments function, relative to a handler with only the SDK's DynamoDB client:
-
-| the client | goal | before | ratio |
-|---|---|---|---|
-${rows(weight.imports, ({ comparison, goal, before, ratio }) => [comparison, goal, before, ratio.toFixed(2)])}
-
-The least of nine starts each, because other work on the machine only adds to CPU time. A ratio of 1.3 cannot be met with zod and Powertools: the bare client is 194 kB,
-and 1.3 leaves room for about 60 kB more. Of the ratio, loading zod costs 0.2, Powertools' logger, metrics and idempotency 0.1, and the document client less than 0.05.
-The rest is the path of a payment: V8 parses its code, zod builds the schemas of requests, settings and the processor's answers, and the function loads and connects the configured processors. A first payment
-does not need all of what it loaded before: the schemas of rows are now built when a row is first read, 220 at the start instead of 542, which saved 0.15. The function reads three files at its start instead of 20, which saved less than 0.05. Code that V8 has compiled before would save
-another 0.35, but Lambda would not accept what the build can make ([0145](../design/decisions/0145-no-compiled-code-in-the-bundles.md)). The source maps, which Node would read at each start for another 0.5, are read at a fault. What a payment may not need
-(other processors' packages, the code of tracing, JSON schemas) and Secrets Manager, which it needs only to call the processor, are not read at the start.
+The server of this measurement plays DynamoDB, Secrets Manager and the processor, so that only the programs differ. In the import,
+zod's schemas, V8's parsing, Powertools and the SDK are the largest parts. Schemas of rows are built when a row is first
+read (220 instead of 542 at the start), and the function reads three files instead of 20. Code that V8 has compiled
+before would save a fifth, but Lambda would not accept what a build can make
+([0145](../design/decisions/0145-no-compiled-code-in-the-bundles.md)). Source maps, other processors' packages, the code
+of tracing, JSON schemas and Secrets Manager's client are not read at the start.
 `;
 }
 

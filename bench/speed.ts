@@ -48,11 +48,22 @@ export interface Size {
   readonly pairs: number;
   /** Number of starts of each function, each in a new process. */
   readonly starts: number;
+  /** Number of processes of each function in which payments are measured after a warm-up. */
+  readonly warmRounds: number;
+  /** Number of payments of each of these processes. The first half is the warm-up. */
+  readonly warmPayments: number;
 }
 
-export const FULL: Size = { rounds: 9, paymentsPerRound: 200, pairs: 4_000, starts: 9 };
+export const FULL: Size = {
+  rounds: 9,
+  paymentsPerRound: 200,
+  pairs: 4_000,
+  starts: 11,
+  warmRounds: 5,
+  warmPayments: 1_200,
+};
 /** The size of a short test run. Its ratios are not meaningful. */
-export const SHORT: Size = { rounds: 1, paymentsPerRound: 8, pairs: 8, starts: 1 };
+export const SHORT: Size = { rounds: 1, paymentsPerRound: 8, pairs: 8, starts: 1, warmRounds: 1, warmPayments: 4 };
 
 const IN_FLIGHT = 32;
 const ONE_AT_A_TIME = 1;
