@@ -65,6 +65,7 @@ export class Jobs extends Construct {
         data,
         processors,
         appends: ['payment', 'order'],
+        changes: true,
       }),
       // Runs maintenance jobs. Appends nothing to the Ledger.
       upkeep: new PayonceFunction(this, 'Upkeep', { ...own, folder: 'upkeep-jobs', environment: engineTables(data) }),

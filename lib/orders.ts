@@ -34,6 +34,7 @@ export class Orders extends Construct {
       data,
       processors,
       appends: ['payment', 'order'],
+      changes: true,
     });
     data.idempotency.grantClaim(this.api, ['order', 'charge', 'cancel', 'refund']);
     data.idempotency.grantCommit(this.api, ['inquiry']);

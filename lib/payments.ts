@@ -45,6 +45,7 @@ export class Payments extends Construct {
       ...defined({ reservedConcurrency }),
       data,
       processors,
+      changes: true,
     });
     data.idempotency.grantClaim(this.api, ['charge', 'capture', 'cancel', 'refund']);
     data.idempotency.grantCommit(this.api, ['inquiry']);

@@ -22,6 +22,11 @@ export interface EngineFunctionProps extends Omit<PayonceFunctionProps, 'environ
    * @default the kinds that it may append
    */
   readonly reads?: readonly LedgerKind[];
+  /**
+   * Whether the function captures, cancels or refunds payments. It then reads rows of the Ledger in batches.
+   * @default false
+   */
+  readonly changes?: boolean;
 }
 
 /** A function that appends to the Ledger. Permissions to claim or to write to queues are granted separately. */
@@ -29,11 +34,12 @@ export class EngineFunction extends PayonceFunction {
   constructor(
     scope: Construct,
     id: string,
-    { data, processors, appends = ['payment'], reads = appends, ...own }: EngineFunctionProps,
+    { data, processors, appends = ['payment'], reads = appends, changes = false, ...own }: EngineFunctionProps,
   ) {
     super(scope, id, { ...own, environment: engineTables(data) });
     data.ledger.grantAppend(this, appends);
-    data.ledger.grantRead(this, reads);
+    // A change reads the first transition and an earlier change in one call.
+    data.ledger.grantRead(this, reads, changes ? ['dynamodb:BatchGetItem'] : []);
     data.registry.grantReadDetails(this);
     processors?.grantCall(this);
   }

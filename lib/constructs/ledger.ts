@@ -79,9 +79,10 @@ export class Ledger extends Construct {
     this.table.grantRows(grantee, 'NewestActivity', ['dynamodb:Query'], [LedgerRow.activity]);
   }
 
-  /** Allows `grantee` to read rows of some kinds. */
-  grantRead(grantee: IGrantable, kinds: readonly LedgerKind[]): void {
-    this.table.grantRows(grantee, 'LedgerRead', ['dynamodb:GetItem', 'dynamodb:Query'], kinds.map(rowsOf));
+  /** Allows `grantee` to read rows of some kinds. @param more further actions that read rows by key @default none */
+  grantRead(grantee: IGrantable, kinds: readonly LedgerKind[], more: readonly 'dynamodb:BatchGetItem'[] = []): void {
+    const actions = [...more, 'dynamodb:GetItem', 'dynamodb:Query'];
+    this.table.grantRows(grantee, 'LedgerRead', actions, kinds.map(rowsOf));
   }
 
   /** Allows `grantee` to read transitions of payments and orders by key, but not to query them. */

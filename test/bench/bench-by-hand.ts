@@ -50,10 +50,11 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
   const order = { operationId, paymentId, amountMinor, currency, source, capture };
   const answerByMs = claimedAtMs + REQUEST_BUDGET_SECONDS * 1000;
   const fact = await settleCharge({ processor, clock, entropy }, { order, claimedAtMs, sent: 'nothing', answerByMs });
-  const decision = decide(fact, stateAfter([pending]));
+  const state = stateAfter([pending]);
+  const decision = decide(fact, state);
   invariant(decision.kind === 'append', 'the charge causes no transition');
   const nowMs = clock.nowMs();
-  const transition = nextTransition(digest, pending, decision.draft, requestedAt(nowMs));
+  const transition = nextTransition(digest, { newest: pending, state }, decision.draft, requestedAt(nowMs));
   const answer = creationAnswer(transition.payment, detailsOf(pending));
   const expiresAtSeconds = Math.ceil(nowMs / 1000) + WEEK_SECONDS;
   const commit = await store.commit({

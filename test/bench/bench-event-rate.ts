@@ -6,6 +6,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessRecords } from '../../lambdas/once/process-records.ts';
 import { nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { chainOf } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import type { StackTemplate } from '../../lib/cost/bill.ts';
@@ -82,7 +83,7 @@ async function eventCalls(): Promise<{ readonly relay: EventCalls; readonly proj
 function paid(number: number, nowMs: number): readonly Transition[] {
   const first = pendingTransition(paymentIdFor(`rate-${number}`), `order-${number}`);
   const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
-  return [first, nextTransition(systemDigest, first, { type, payment, postings }, requestedAt(nowMs))];
+  return [first, nextTransition(systemDigest, chainOf([first]), { type, payment, postings }, requestedAt(nowMs))];
 }
 
 /**

@@ -32,12 +32,12 @@ export const naiveReceiver: CallbackReceiver = async (actor, event, world) => {
     recordedAtMs: clock.nowMs(),
     expiresAtSeconds: Math.ceil(clock.nowMs() / 1000) + 60,
   };
-  for (let { newest } = chain; ; ) {
+  for (let newest = chain; ; ) {
     const posting = nextTransition(systemDigest, newest, decision.draft, requestedAt(clock.nowMs()));
     const anyKey = callbackOperation(systemDigest, 'posting', crypto.randomUUID());
     const posted = await effects.recordEffect({ record: { ...record, operationId: anyKey }, transitions: [posting] });
     if (posted.kind === 'recorded') break;
-    newest = (await readChain(effects, charge.paymentId))?.newest ?? newest;
+    newest = (await readChain(effects, charge.paymentId)) ?? newest;
   }
   await effects.recordEffect({ record, transitions: [] });
 };

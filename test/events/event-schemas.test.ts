@@ -5,6 +5,7 @@ import { EventSchemas, readEvent } from '../../lambdas/events/http/event-schemas
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Subject } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { chainOf } from '../../lambdas/payments/use/payment-chain.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { fc } from '../support/properties.ts';
@@ -29,7 +30,12 @@ describe('an event of every type', () => {
   test.each(ALL_EVENTS.filter(isOfPayment))('%s is read from the bus unchanged', (name) => {
     const type = typeOfEvent(name);
     const draft = { type, payment: paid.payment, postings: [], ...subjectOf(type) };
-    const transition = nextTransition(systemDigest, paid, draft, requestedAt(Date.UTC(2026, 2, 1, 13)));
+    const transition = nextTransition(
+      systemDigest,
+      chainOf([first, paid]),
+      draft,
+      requestedAt(Date.UTC(2026, 2, 1, 13)),
+    );
     const event = eventOf(systemDigest, transition, detailsOf(first));
     const onTheBus: unknown = JSON.parse(JSON.stringify(event));
     expect(nameOfEvent(event.event)).toBe(name);

@@ -10,6 +10,7 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessRecords } from '../../lambdas/once/process-records.ts';
 import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { chainOf } from '../../lambdas/payments/use/payment-chain.ts';
 import { positionAt, timeOf } from '../../lambdas/payments/use/transition-reader.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/projected-events.ts';
@@ -60,7 +61,12 @@ class LostEventsApiHarness {
       chargeId: 'ch_1',
       capturedMinor,
     });
-    const outcome = nextTransition(systemDigest, first, { type, payment, postings }, requestedAt(this.clock.nowMs()));
+    const outcome = nextTransition(
+      systemDigest,
+      chainOf([first]),
+      { type, payment, postings },
+      requestedAt(this.clock.nowMs()),
+    );
     void this.#stores.write([first, outcome]);
   }
 

@@ -5,6 +5,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { TransitionPlace } from '../../lambdas/payments/domain/transition.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { chainOf } from '../../lambdas/payments/use/payment-chain.ts';
 import type { ProcessedEvents } from '../../lambdas/payments/use/transition-reader.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
@@ -22,7 +23,12 @@ function completedAfter(minutes: number): readonly [Transition, Transition] {
   const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
   return [
     first,
-    nextTransition(systemDigest, first, { type, payment, postings }, requestedAt(NOON + minutes * MINUTE_MS)),
+    nextTransition(
+      systemDigest,
+      chainOf([first]),
+      { type, payment, postings },
+      requestedAt(NOON + minutes * MINUTE_MS),
+    ),
   ];
 }
 

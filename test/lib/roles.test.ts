@@ -49,6 +49,9 @@ const APPENDS = [
 const readsRows = (...partitions: readonly string[]) =>
   `dynamodb:GetItem, dynamodb:Query ${onlyRows('LedgerTable', ...partitions)}`;
 
+/** Reads of the functions that capture, cancel or refund payments: a change reads rows in a batch. */
+const readsTogether = (...partitions: readonly string[]) => `dynamodb:BatchGetItem, ${readsRows(...partitions)}`;
+
 const appendsRows = (...partitions: readonly string[]) =>
   'dynamodb:PutItem on LedgerTable if ForAnyValue:StringEquals dynamodb:EnclosingOperation TransactWriteItems ' +
   `if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
@@ -77,7 +80,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Payments',
     [
-      readsRows('PAY#*'),
+      readsTogether('PAY#*'),
       `dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#inq_*')}`,
       appendsRows('PAY#*'),
@@ -91,7 +94,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'JobsPayments',
     [
-      readsRows('PAY#*', 'ORD#*'),
+      readsTogether('PAY#*', 'ORD#*'),
       `dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#inq_*', 'OP#ad_*', 'OP#cb_*')}`,
       appendsRows('PAY#*', 'ORD#*'),
@@ -108,7 +111,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Orders',
     [
-      readsRows('PAY#*', 'ORD#*'),
+      readsTogether('PAY#*', 'ORD#*'),
       `dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem ${onlyRows('Idempotency', 'OP#ord_*', 'OP#pay_*', 'OP#can_*', 'OP#ref_*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#inq_*')}`,
       appendsRows('PAY#*', 'ORD#*'),

@@ -37,17 +37,17 @@ function taken(): readonly Transition[] {
 }
 
 function withFact(chain: readonly Transition[], fact: Fact): readonly Transition[] {
-  const { state, newest } = chainOf(chain);
-  const decision = decide(fact, state);
+  const before = chainOf(chain);
+  const decision = decide(fact, before.state);
   return decision.kind === 'append'
-    ? [...chain, nextTransition(systemDigest, newest, decision.draft, requestedAt(1))]
+    ? [...chain, nextTransition(systemDigest, before, decision.draft, requestedAt(1))]
     : chain;
 }
 
 function corrected(chain: readonly Transition[], id: string, change: Change): readonly Transition[] {
   const decision = decisionOn(chain, id, change);
   if (decision.kind !== 'append') return chain;
-  return [...chain, nextTransition(systemDigest, newestOf(chain), decision.draft, requestedAt(2_000))];
+  return [...chain, nextTransition(systemDigest, chainOf(chain), decision.draft, requestedAt(2_000))];
 }
 
 const newestOf = (chain: readonly Transition[]): PaymentChain['newest'] => chainOf(chain).newest;

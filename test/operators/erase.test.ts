@@ -115,7 +115,7 @@ function open() {
       const decision = decide(fact, chain.state);
       invariant(decision.kind === 'append', 'the fact causes no transition');
       const occasion = { occurredAtMs: clock.nowMs(), cause: BY_OPERATOR };
-      const transition = nextTransition(systemDigest, chain.newest, decision.draft, occasion);
+      const transition = nextTransition(systemDigest, chain, decision.draft, occasion);
       const operationId = storedOperationId(`evt_${transition.sequence}`);
       const record = { operationId, owner: tools.entropy.ownerToken(), recordedAtMs: clock.nowMs() };
       await effects.recordEffect({ record, transitions: [transition] });

@@ -265,6 +265,8 @@ describe('a reversal', () => {
       release: (operationId, owner) => store.release(operationId, owner),
       readRecord: (operationId) => store.readRecord(operationId),
       readPayment: (paymentId) => store.readPayment(paymentId),
+      readEnds: () => Promise.reject(new RetryableError('store_throttled', 'no')),
+      readNotes: (first) => store.readNotes(first),
       listTransitions: () => Promise.reject(new RetryableError('store_throttled', 'no')),
     };
     await harness.resolveFor(1, { store: silent });

@@ -6,27 +6,34 @@ import { sliceOf, whole } from '../support/slice.ts';
 import { CHANGE_RACES, type ChangeSubject, changeStory } from './change-story.ts';
 import { change, paymentRequest } from './payment-fixtures.ts';
 
-const subject = (command: ChangeCommand, rival?: ChangeCommand) => (): ChangeSubject => {
-  const payment = paymentRequest('changed', { capture: command.kind === 'refund' ? 'automatic' : 'manual' });
-  return {
-    payment,
-    change: change(payment, 'mine', command),
-    ...(rival === undefined ? {} : { rival: change(payment, 'rival', rival) }),
+const subject =
+  (command: ChangeCommand, rival?: ChangeCommand, earlier = 0) =>
+  (): ChangeSubject => {
+    const payment = paymentRequest('changed', { capture: command.kind === 'refund' ? 'automatic' : 'manual' });
+    return {
+      payment,
+      change: change(payment, 'mine', command),
+      earlier: Array.from({ length: earlier }, (_, at) =>
+        change(payment, `earlier-${at}`, { kind: 'refund', amountMinor: 1 }),
+      ),
+      ...(rival === undefined ? {} : { rival: change(payment, 'rival', rival) }),
+    };
   };
-};
 
 const REFUND: ChangeCommand = { kind: 'refund', amountMinor: 700 };
 const CAPTURE: ChangeCommand = { kind: 'capture', amountMinor: 900 };
 
 describe('the guarantees of a change, its retry and a rival', () => {
-  test.each<[string, ChangeCommand, ChangeCommand | undefined]>([
-    ['a capture and its duplicate', CAPTURE, undefined],
-    ['a capture and a cancellation', CAPTURE, { kind: 'cancel' }],
-    ['a cancellation and its duplicate', { kind: 'cancel' }, undefined],
-    ['a refund and its duplicate', REFUND, undefined],
-    ['two refunds of 70 out of 100', REFUND, { kind: 'refund', amountMinor: 700 }],
-  ])('hold for %s under every single fault at every call', async (_what, command, rival) => {
-    const { histories, findings } = await surveyFaults(changeStory(subject(command, rival)), {
+  test.each<[string, ChangeCommand, ChangeCommand | undefined, number]>([
+    ['a capture and its duplicate', CAPTURE, undefined, 0],
+    ['a capture and a cancellation', CAPTURE, { kind: 'cancel' }, 0],
+    ['a cancellation and its duplicate', { kind: 'cancel' }, undefined, 0],
+    ['a refund and its duplicate', REFUND, undefined, 0],
+    ['two refunds of 70 out of 100', REFUND, { kind: 'refund', amountMinor: 700 }, 0],
+    ['a refund after other refunds, and its duplicate', REFUND, undefined, 3],
+    ['two refunds of 70 out of 100 after other refunds', REFUND, { kind: 'refund', amountMinor: 700 }, 3],
+  ])('hold for %s under every single fault at every call', async (_what, command, rival, earlier) => {
+    const { histories, findings } = await surveyFaults(changeStory(subject(command, rival, earlier)), {
       faults: 1,
       races: CHANGE_RACES,
       oneOf: 37,

@@ -17,6 +17,8 @@ export interface ChangeSubject {
   readonly change: ChangePayment;
   /** The rival's concurrent change. @default the same change */
   readonly rival?: ChangePayment;
+  /** Earlier changes, so that the change is decided on the sums in the newest transition. @default none */
+  readonly earlier?: readonly ChangePayment[];
   /** @default stores in memory */
   readonly stores?: Pick<WorldOptions, 'store' | 'storeFor'>;
 }
@@ -100,6 +102,7 @@ export function changeStory(make: () => ChangeSubject): Story<Race> {
     const plan = new FaultPlan(faults);
     const world = new ChangeWorld(subject, plan);
     await world.pay(subject.payment);
+    for (const each of subject.earlier ?? []) await world.change(each);
     const violations: string[] = [];
     const look = async (when: string, quiet = false): Promise<void> => {
       violations.push(...(await world.violations(quiet)).map((violation) => `${when}: ${violation}`));
@@ -128,5 +131,5 @@ export function changeStory(make: () => ChangeSubject): Story<Race> {
   };
 }
 
-/** One race for each call of a change: readChain, claim, showCharge, change, commit. */
-export const CHANGE_RACES = everyRace(5);
+/** One race for each call of a change: readEnds, readNotes (not of a refund), claim, showCharge, change, commit. */
+export const CHANGE_RACES = everyRace(6);

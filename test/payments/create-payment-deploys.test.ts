@@ -91,10 +91,9 @@ describe('a lost record', () => {
     const request = paymentRequest('unknown-corrected-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     await harness.answered(request);
-    const newest = (await harness.store.readPayment(request.paymentId))?.newest;
-    if (newest === undefined) throw new Error('the payment does not exist');
-    const draft = { type: 'ledger.corrected' as const, payment: newest.payment, postings: [] };
-    const corrected = nextTransition(systemDigest, newest, draft, requestedAt(harness.clock.nowMs()));
+    const chain = await harness.chain(request);
+    const draft = { type: 'ledger.corrected' as const, payment: chain.newest.payment, postings: [] };
+    const corrected = nextTransition(systemDigest, chain, draft, requestedAt(harness.clock.nowMs()));
     const record = { operationId: storedOperationId('cor_1'), owner: ownerToken('operator'), recordedAtMs: 0 };
     await harness.store.recordEffect({ record, transitions: [corrected] });
     harness.clock.advance(9 * 24 * 60 * 60_000);

@@ -5,7 +5,6 @@ import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { ChargeFact } from '../../lambdas/payments/domain/facts.ts';
-import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
@@ -103,11 +102,10 @@ describe('a crashed owner', () => {
   test('leaves a recorded outcome that a retry returns without a request to the processor', async () => {
     const request = paymentRequest('died-known');
     await harness.claimThenDie(request, false);
-    const newest = (await harness.store.readPayment(request.paymentId))?.newest;
-    if (newest === undefined) throw new Error('the payment does not exist');
-    const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
+    const chain = await harness.chain(request);
+    const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, chain.state);
     if (decision.kind !== 'append') throw new Error('the callback changed nothing');
-    const completed = nextTransition(systemDigest, newest, decision.draft, requestedAt(harness.clock.nowMs()));
+    const completed = nextTransition(systemDigest, chain, decision.draft, requestedAt(harness.clock.nowMs()));
     const record = { operationId: storedOperationId('evt_1'), owner: ownerToken('callback'), recordedAtMs: 0 };
     await harness.store.recordEffect({ record, transitions: [completed] });
     harness.clock.advance(26 * SECOND);
@@ -166,12 +164,10 @@ describe('the owner of a claim with rivals', () => {
   test('does nothing but store the response if a callback arrived first', async () => {
     const request = paymentRequest('callback-first');
     const callback = harness.storeWithRival(async () => {
-      const history = await harness.store.readPayment(request.paymentId);
-      if (history === undefined) throw new Error('the payment does not exist');
-      const { newest } = history;
-      const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
+      const chain = await harness.chain(request);
+      const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, chain.state);
       if (decision.kind !== 'append') throw new Error('the callback changed nothing');
-      const pending = nextTransition(systemDigest, newest, decision.draft, requestedAt(harness.clock.nowMs()));
+      const pending = nextTransition(systemDigest, chain, decision.draft, requestedAt(harness.clock.nowMs()));
       await harness.store.claim({
         record: {
           status: 'INPROGRESS',
@@ -192,11 +188,10 @@ describe('the owner of a claim with rivals', () => {
 
   const outcomeOfCallback = (request: CreatePayment, fact: ChargeFact) =>
     harness.storeWithRival(async () => {
-      const newest = (await harness.store.readPayment(request.paymentId))?.newest;
-      if (newest === undefined) throw new Error('the payment does not exist');
-      const decision = decide(fact, stateAfter([newest]));
+      const chain = await harness.chain(request);
+      const decision = decide(fact, chain.state);
       if (decision.kind !== 'append') throw new Error('the callback changed nothing');
-      const transition = nextTransition(systemDigest, newest, decision.draft, requestedAt(harness.clock.nowMs()));
+      const transition = nextTransition(systemDigest, chain, decision.draft, requestedAt(harness.clock.nowMs()));
       const record = { operationId: storedOperationId('evt_1'), owner: ownerToken('callback'), recordedAtMs: 0 };
       await harness.store.recordEffect({ record, transitions: [transition] });
     });

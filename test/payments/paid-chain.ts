@@ -42,9 +42,10 @@ export function chainOfPaid(
   const chain: Transition[] = [withMetadata(pendingTransition(paymentIdFor(key), reference), metadata)];
   for (const fact of [PAID, ...facts]) {
     const newest = chain.at(-1);
-    const decision = decide(fact, stateAfter(chain));
+    const state = stateAfter(chain);
+    const decision = decide(fact, state);
     invariant(newest !== undefined && decision.kind === 'append', 'the fact causes no transition');
-    chain.push(nextTransition(systemDigest, newest, decision.draft, requestedAt(newest.occurredAtMs + 900)));
+    chain.push(nextTransition(systemDigest, { newest, state }, decision.draft, requestedAt(newest.occurredAtMs + 900)));
   }
   return chain;
 }

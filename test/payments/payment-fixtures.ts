@@ -107,9 +107,10 @@ export function pendingTransition(paymentId: PaymentId, reference?: string): Tra
 }
 
 export function outcomeTransition(newest: Transition, fact: Fact): Transition {
-  const decision = decide(fact, stateAfter([newest]));
+  const state = stateAfter([newest]);
+  const decision = decide(fact, state);
   invariant(decision.kind === 'append', 'the fact causes no transition');
-  return nextTransition(systemDigest, newest, decision.draft, requestedAt(T0 + 900));
+  return nextTransition(systemDigest, { newest, state }, decision.draft, requestedAt(T0 + 900));
 }
 
 const STEP: Readonly<Record<ChangeKind, string>> = { capture: 'capture', cancel: 'cancel', refund: 'refunds' };

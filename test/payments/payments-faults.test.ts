@@ -19,6 +19,8 @@ const apiWithClaim = (claim: PaymentStore['claim']) => {
     release: (operationId, owner) => store.release(operationId, owner),
     readRecord: (operationId) => store.readRecord(operationId),
     readPayment: (paymentId) => store.readPayment(paymentId),
+    readEnds: (...ends) => store.readEnds(...ends),
+    readNotes: (first) => store.readNotes(first),
     listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
   };
   return new Api({ store: failing, clock: harness.clock, processor: harness.processor });

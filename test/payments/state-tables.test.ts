@@ -15,6 +15,7 @@ import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/do
 import { assertBalanced, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { type Cell, CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payments/domain/state-tables.ts';
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { chainOf } from '../../lambdas/payments/use/payment-chain.ts';
 import { statusPartition } from '../../lambdas/views/domain/lists.ts';
 import { type DisputeHeadBody, isPublicType, viewsOf } from '../../lambdas/views/domain/views.ts';
 import { requestedAt } from '../support/causes.ts';
@@ -180,10 +181,12 @@ describe('the merchant’s view of a payment', () => {
   test('changes only with events for merchants, and the lists show the change', () => {
     fc.assert(
       fc.property(fc.array(anyFact, { maxLength: 14 }), (facts) => {
-        let newest = placed;
+        const chain = [placed];
         for (const draft of after(facts).drafts) {
-          const before = shownOf(newest.payment);
-          newest = nextTransition(systemDigest, newest, draft, requestedAt(created.payment.createdAtMs));
+          const whole = chainOf(chain);
+          const before = shownOf(whole.newest.payment);
+          const newest = nextTransition(systemDigest, whole, draft, requestedAt(created.payment.createdAtMs));
+          chain.push(newest);
           const { payment, type, subject } = newest;
           if (!isPublicType(type)) expect([type, shownOf(payment)]).toEqual([type, before]);
           if (!isOutcome(type)) continue;

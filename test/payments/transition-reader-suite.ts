@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { nextTransition, type OutcomePlace, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { chainOf } from '../../lambdas/payments/use/payment-chain.ts';
 import {
   positionAt,
   type RecentOutcomes,
@@ -63,7 +64,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
         const pending = pendingTransition(id);
         const { type, payment, postings } = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
         const at = requestedAt(unusedDayMs + offsetMs);
-        await append(nextTransition(systemDigest, pending, { type, payment, postings }, at));
+        await append(nextTransition(systemDigest, chainOf([pending]), { type, payment, postings }, at));
         places.push({ paymentId: id, sequence: 2 });
       }
       return { dayMs: unusedDayMs, places };

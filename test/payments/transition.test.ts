@@ -6,6 +6,7 @@ import { withSealedReasons } from '../../lambdas/payments/domain/given-reason.ts
 import type { Correction } from '../../lambdas/payments/domain/payment.ts';
 import { assertBalanced, type Posting } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { chainOf } from '../../lambdas/payments/use/payment-chain.ts';
 import { BY_RUN } from '../support/causes.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
@@ -45,7 +46,7 @@ describe('the chain of a payment', () => {
     const subject = { kind: 'correction', correctionId: 'cor_1', reason: 'Booked twice', operator: 'Ada' } as const;
     const draft = { type: 'ledger.corrected', payment: first.payment, postings: [], subject } as const;
     const sealed = withSealedReasons(systemDigest, draft, new Uint8Array(16));
-    const corrected = nextTransition(systemDigest, first, sealed, { occurredAtMs: 0, cause: BY_RUN });
+    const corrected = nextTransition(systemDigest, chainOf([first]), sealed, { occurredAtMs: 0, cause: BY_RUN });
     expect(corrected.subject).toMatchObject({ reason: 'Booked twice', commitment: expect.any(Uint8Array) });
     const { commitment } = sealed.subject as Correction;
     const erased = {

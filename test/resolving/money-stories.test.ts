@@ -221,6 +221,8 @@ test('a refund is not resent while the payment cannot be read', async () => {
     release: (operationId, owner) => store.release(operationId, owner),
     readRecord: (operationId) => store.readRecord(operationId),
     readPayment: (paymentId) => store.readPayment(paymentId),
+    readEnds: (...ends) => store.readEnds(...ends),
+    readNotes: (first) => store.readNotes(first),
     listTransitions: (...page) =>
       isSilent ? Promise.reject(new RetryableError('store_throttled', 'no')) : store.listTransitions(...page),
   };

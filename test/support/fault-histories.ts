@@ -60,7 +60,9 @@ export interface SurveyOptions<Race = undefined> {
  * the same effect, so only one kind of each such pair is returned. This saves time on the DynamoDB API.
  */
 export function faultKindsByEffect(call: string): readonly FaultKind[] {
-  return /\.(?:GetItem|Query)Command$/.test(call) ? ['crash_before', 'throttle', 'ambiguous_lost'] : FAULT_KINDS;
+  return /\.(?:GetItem|BatchGetItem|Query)Command$/.test(call)
+    ? ['crash_before', 'throttle', 'ambiguous_lost']
+    : FAULT_KINDS;
 }
 
 /**

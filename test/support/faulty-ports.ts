@@ -28,7 +28,7 @@ export function portWithFaults<Port extends object, Name extends MethodOf<Port> 
 }
 
 export function storeOf(actor: Actor, store: PaymentStore): PaymentStore {
-  const reads = ['readRecord', 'readPayment', 'listTransitions'] as const;
+  const reads = ['readRecord', 'readPayment', 'readEnds', 'readNotes', 'listTransitions'] as const;
   return portWithFaults(actor, store, 'claim', 'takeOver', 'commit', 'release', ...reads);
 }
 

@@ -34,9 +34,10 @@ export function takenAt(
     first,
     requestedAt(atMs),
   );
-  const decision = decide({ kind: 'succeeded', chargeId: `ch_${key}`, feeMinor }, stateAfter([created]));
+  const state = stateAfter([created]);
+  const decision = decide({ kind: 'succeeded', chargeId: `ch_${key}`, feeMinor }, state);
   invariant(decision.kind === 'append', 'the success causes no transition');
-  return [created, nextTransition(systemDigest, created, decision.draft, requestedAt(atMs))];
+  return [created, nextTransition(systemDigest, { newest: created, state }, decision.draft, requestedAt(atMs))];
 }
 
 /** Tests the contract of every LedgerReader, including the in-memory reference. */

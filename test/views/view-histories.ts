@@ -70,9 +70,10 @@ export function chainFor({ key, tenant, mode, reference, hours, steps, ...money 
   for (const [index, fact] of steps.entries()) {
     const newest = chain.at(-1);
     invariant(newest !== undefined, 'the chain is empty');
-    const decision = decide(fact, stateAfter(chain));
+    const state = stateAfter(chain);
+    const decision = decide(fact, state);
     if (decision.kind !== 'append') continue;
-    chain.push(nextTransition(systemDigest, newest, decision.draft, requestedAt(at(index + 1))));
+    chain.push(nextTransition(systemDigest, { newest, state }, decision.draft, requestedAt(at(index + 1))));
   }
   return chain;
 }

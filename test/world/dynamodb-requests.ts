@@ -50,7 +50,7 @@ const PAGE = [...READ, 'IndexName', 'FilterExpression', 'ExpressionAttributeValu
 
 const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   GetCommand: new Set([...READ, 'Key']),
-  BatchGetCommand: new Set(['RequestItems']),
+  BatchGetCommand: new Set(['RequestItems', 'ReturnConsumedCapacity']),
   'BatchGetCommand.RequestItems': new Set(['Keys', 'ConsistentRead']),
   QueryCommand: new Set([...PAGE, 'KeyConditionExpression', 'ScanIndexForward']),
   ScanCommand: new Set([...PAGE, 'Segment', 'TotalSegments']),

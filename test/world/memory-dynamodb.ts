@@ -220,6 +220,7 @@ export class MemoryDynamoDb {
     knownFieldsOnly('BatchGetCommand', input);
     const responses: Record<string, Item[]> = {};
     const unprocessed: NonNullable<BatchGetCommandInput['RequestItems']> = {};
+    const spent: [MemoryTable, Units][] = [];
     let asked = 0;
     let bytes = 0;
     for (const [name, request] of Object.entries(input.RequestItems ?? {})) {
@@ -228,6 +229,7 @@ export class MemoryDynamoDb {
       const items: Item[] = [];
       const left: Record<string, unknown>[] = [];
       const seen = new Set<string>();
+      let units = 0;
       for (const each of request.Keys ?? []) {
         const { partition, sort } = keyOf(table.shape, each);
         const place = JSON.stringify([partition, sort]);
@@ -238,14 +240,16 @@ export class MemoryDynamoDb {
         bytes += row?.size ?? 0;
         if (row !== undefined && bytes > MAX_BATCH_BYTES) left.push(each);
         else if (row !== undefined) items.push(row.item);
+        units += readUnits(row?.size ?? 0, request.ConsistentRead === true);
       }
       responses[name] = items;
+      spent.push([table, { units }]);
       if (left.length > 0) unprocessed[name] = { ...request, Keys: left };
     }
     if (asked === 0 || asked > MAX_BATCH_KEYS) {
       throw new ValidationError(`Too many items requested for the BatchGetItem call: ${asked}`);
     }
-    return { $metadata: {}, Responses: responses, UnprocessedKeys: unprocessed };
+    return { $metadata: {}, Responses: responses, UnprocessedKeys: unprocessed, ...capacity(input, () => spent) };
   }
 
   #write(kind: WriteKind, input: WriteInput): unknown {

@@ -334,6 +334,8 @@ export class World {
       release: (operationId, owner) => store.release(operationId, owner),
       readRecord: (operationId) => store.readRecord(operationId),
       readPayment: (paymentId) => store.readPayment(paymentId),
+      readEnds: (...ends) => store.readEnds(...ends),
+      readNotes: (first) => store.readNotes(first),
       listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
     };
   }
@@ -389,10 +391,10 @@ export class World {
   /** Records a fact: appends the transitions that the fact causes, if any. */
   async record(paymentId: PaymentId, fact: Fact): Promise<void> {
     const nowMs = this.clock.nowMs();
-    const { newest, state } = await this.chain({ paymentId });
-    const decision = decide(fact, state);
+    const chain = await this.chain({ paymentId });
+    const decision = decide(fact, chain.state);
     if (decision.kind !== 'append') return;
-    const name = `${paymentId}_${newest.sequence}`;
+    const name = `${paymentId}_${chain.newest.sequence}`;
     const outcome = await this.store.recordEffect({
       record: {
         operationId: storedOperationId(`cb_${name}`),
@@ -401,7 +403,7 @@ export class World {
         recordedAtMs: nowMs,
         expiresAtSeconds: nowMs / 1000 + 86_400,
       },
-      transitions: [nextTransition(systemDigest, newest, decision.draft, requestedAt(nowMs))],
+      transitions: [nextTransition(systemDigest, chain, decision.draft, requestedAt(nowMs))],
     });
     invariant(outcome.kind === 'recorded', 'a rival recorded the fact first');
   }

@@ -55,6 +55,8 @@ function classify(error: unknown): FailureClass {
   if (error instanceof ConditionalCheckFailedException) {
     return { kind: 'condition', reasons: [{ Code: 'ConditionalCheckFailed', Item: error.Item }] };
   }
+  // DynamoDB responded, but only in part.
+  if (error instanceof RetryableError) return { kind: 'throttled' };
   if (!(error instanceof DynamoDBServiceException)) {
     // No response at all: a timeout, a connection reset or a name that did not resolve.
     return { kind: isAfterAttempt(error) ? 'ambiguous' : 'terminal' };

@@ -190,7 +190,7 @@ function writeOf<Refusal>(
   }
   const sealed = withSealedReasons(tools.digest, draft, tools.entropy.salt());
   const occasion = { occurredAtMs: recordedAtMs, cause: effect.cause };
-  const transition = nextTransition(tools.digest, chain.newest, sealed, occasion);
+  const transition = nextTransition(tools.digest, chain, sealed, occasion);
   const after = chainOf([...chain.transitions, transition]);
   const answer = effect.answer(transition, after);
   const { record, activity } = recordOf(tools, effect, chain.state.payment, answer, {

@@ -83,8 +83,8 @@ function decideCancel(
 }
 
 /** Returns whether a capture or a cancellation is in progress, so that no other change of the hold may begin. */
-export function isHoldChanging({ holdChanges }: PaymentState): boolean {
-  return [...holdChanges.values()].some(({ status }) => status === 'pending');
+export function isHoldChanging({ sums }: PaymentState): boolean {
+  return sums.holdChanges > 0;
 }
 
 function decideRefund(
@@ -96,7 +96,7 @@ function decideRefund(
   const { payment } = state;
   const { chargeId } = payment;
   if (payment.status !== 'succeeded' || chargeId === undefined) return { kind: 'wrong_status', status: payment.status };
-  if (state.refunds.size >= MAX_REFUNDS) return { kind: 'too_many_refunds' };
+  if (state.sums.refunds >= MAX_REFUNDS) return { kind: 'too_many_refunds' };
   const leftMinor = moneyOf(chargeId, state)?.leftMinor ?? 0;
   const amountMinor = requested ?? leftMinor;
   if (leftMinor <= 0 || amountMinor > leftMinor) return { kind: 'exceeds', leftMinor: Math.max(0, leftMinor) };

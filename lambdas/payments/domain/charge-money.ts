@@ -26,15 +26,16 @@ export interface ChargeMoney {
  * @returns undefined when no money was captured by the charge
  */
 export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | undefined {
-  const { payment, strayCharges, refunds, disputes } = state;
+  const { payment, strayCharges, refunds, disputes, sums } = state;
   const stray = strayCharges.get(chargeId);
   const isStray = stray?.status === 'captured';
   if (!isStray && (payment.chargeId !== chargeId || payment.amountCapturedMinor === 0)) return undefined;
   const capturedMinor = isStray ? stray.amountMinor : payment.amountCapturedMinor;
   const sumOfRefunds = (status: Refund['status']) =>
     sumOf([...refunds.values()].filter((refund) => refund.chargeId === chargeId && refund.status === status));
-  const refundedMinor = sumOfRefunds('succeeded');
-  const pendingMinor = sumOfRefunds('pending');
+  // The chain of the own charge may be known by its sums only.
+  const refundedMinor = isStray ? sumOfRefunds('succeeded') : payment.amountRefundedMinor;
+  const pendingMinor = isStray ? sumOfRefunds('pending') : sums.reservedMinor;
   const disputedMinor = sumOf(
     [...disputes.values()].filter((dispute) => dispute.chargeId === chargeId && dispute.status !== 'won'),
   );

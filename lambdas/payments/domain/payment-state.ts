@@ -1,4 +1,5 @@
 import { invariant } from '../../kernel/invariant.ts';
+import { isRefundOf } from '../ids.ts';
 import type {
   Annotation,
   Correction,
@@ -8,12 +9,27 @@ import type {
   Payment,
   Refund,
   StrayCharge,
+  TransitionDraft,
 } from './payment.ts';
-import type { Transition } from './transition.ts';
+import {
+  type Bucket,
+  NO_BUCKETS,
+  NO_SUMS,
+  type PaymentSums,
+  recounted,
+  withBegun,
+  withHoldChange,
+  withRefund,
+} from './payment-sums.ts';
 
 /** A payment with its refunds, disputes and other parts. `decide` applies the next fact to this state. */
 export interface PaymentState {
   readonly payment: Payment;
+  /** The sequence number of the newest transition. */
+  readonly sequence: number;
+  readonly sums: PaymentSums;
+  /** The changes that have begun. */
+  readonly buckets: readonly Bucket[];
   /** Whether `payment.processing` was recorded, so that a 202 response may be stored. */
   readonly isProcessingRecorded: boolean;
   /** Keyed by id, as are the other maps. */
@@ -26,7 +42,30 @@ export interface PaymentState {
   readonly annotations: ReadonlyMap<string, Annotation>;
 }
 
-type Step = Pick<Transition, 'type' | 'payment' | 'subject'>;
+/**
+ * Returns a state without any refund, capture or cancellation, for a decision about a change that has not begun. The sums
+ * stand for all earlier changes.
+ */
+export function summedState(known: Pick<PaymentState, 'payment' | 'sequence' | 'sums' | 'buckets'>): PaymentState {
+  return {
+    ...known,
+    // A payment that can be changed has left this status.
+    isProcessingRecorded: true,
+    refunds: new Map(),
+    holdChanges: new Map(),
+    disputes: disputesOf(known.payment),
+    strayCharges: new Map(),
+    corrections: new Map(),
+    decisions: new Map(),
+    annotations: new Map(),
+  };
+}
+
+function disputesOf({ disputes }: Payment): PaymentState['disputes'] {
+  return new Map(disputes?.map((dispute) => [dispute.disputeId, dispute]));
+}
+
+type Step = Pick<TransitionDraft, 'type' | 'payment' | 'subject'> & { readonly sequence?: number };
 
 /** Returns the state after one more transition. */
 export function evolve(state: PaymentState, step: Step): PaymentState {
@@ -51,18 +90,31 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
   const annotations = new Map(before?.annotations);
   let payment = before?.payment;
   let isProcessingRecorded = before?.isProcessingRecorded ?? false;
-  for (const { type, payment: after, subject } of steps) {
+  let { sequence, sums, buckets } = before ?? { sequence: 0, sums: NO_SUMS, buckets: NO_BUCKETS };
+  for (const { type, payment: after, subject, sequence: place = sequence + 1 } of steps) {
+    if (after.chargeId !== payment?.chargeId && refunds.size > 0) {
+      sums = recounted(sums, after.chargeId, refunds.values());
+    }
     payment = after;
+    sequence = place;
     isProcessingRecorded ||= type === 'payment.processing';
+    const begin = (operationId: string): void => {
+      buckets = withBegun(buckets, operationId, place);
+      sums = { ...sums, begunAt: place };
+    };
     switch (subject?.kind) {
       case undefined:
       case 'dispute':
         break;
       case 'refund':
+        sums = withRefund(sums, after.chargeId, refunds.get(subject.refundId), subject);
+        if (!refunds.has(subject.refundId) && isRefundOf(subject.refundId, after.id)) begin(subject.refundId);
         refunds.set(subject.refundId, subject);
         break;
       case 'capture':
       case 'void':
+        sums = withHoldChange(sums, holdChanges.get(subject.operationId), subject);
+        if (!holdChanges.has(subject.operationId)) begin(subject.operationId);
         holdChanges.set(subject.operationId, subject);
         break;
       case 'stray_charge':
@@ -83,13 +135,15 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
     }
   }
   invariant(payment !== undefined, 'a payment has no transitions');
-  const disputes = new Map(payment.disputes?.map((dispute) => [dispute.disputeId, dispute]));
   return {
     payment,
+    sequence,
+    sums,
+    buckets,
     isProcessingRecorded,
     refunds,
     holdChanges,
-    disputes,
+    disputes: disputesOf(payment),
     strayCharges,
     corrections,
     decisions,

@@ -1,4 +1,5 @@
 import type { Cause, Occasion } from '../../kernel/cause.ts';
+import { defined } from '../../kernel/defined.ts';
 import { type Digest, sameBytes } from '../../kernel/digest.ts';
 import { everyField } from '../../kernel/fields.ts';
 import { brokenLink, hex, type Link, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
@@ -19,6 +20,8 @@ import {
   type TransitionType,
   termsOf,
 } from './payment.ts';
+import { evolve, type PaymentState } from './payment-state.ts';
+import { type BegunChanges, NO_SUMS, type PaymentSums, storedBegun } from './payment-sums.ts';
 import type { Posting } from './posting.ts';
 import { assertBalanced } from './posting.ts';
 
@@ -59,6 +62,10 @@ export interface Transition {
   readonly postings: readonly Posting[];
   readonly subject?: Subject;
   readonly first?: FirstDetails;
+  /** The sums after the transition. Absent in rows of older versions, and if a stray charge is the payment's own charge. */
+  readonly sums?: PaymentSums;
+  /** Present if the transition begins a change. */
+  readonly begun?: BegunChanges;
   /** The hash of the previous transition; 32 zero bytes for the first. */
   readonly prevHash: Uint8Array;
   /** SHA-256 over all fields above. */
@@ -72,17 +79,26 @@ export function firstTransition(
   first: FirstDetails,
   { occurredAtMs, cause }: Occasion,
 ): Transition {
-  return seal(digest, { sequence: 1, ...draft, occurredAtMs, cause, first }, NO_PREDECESSOR);
+  return seal(digest, { sequence: 1, ...draft, occurredAtMs, cause, first, sums: NO_SUMS }, NO_PREDECESSOR);
 }
 
-/** Appends a draft to the chain that ends with `newest`. */
+/** Appends a draft to a chain. */
 export function nextTransition(
   digest: Digest,
-  newest: Transition,
+  { newest, state }: { readonly newest: Transition; readonly state: PaymentState },
   draft: TransitionDraft,
   { occurredAtMs, cause }: Occasion,
 ): Transition {
-  return seal(digest, { sequence: newest.sequence + 1, ...draft, occurredAtMs, cause }, newest.hash);
+  const sums = storedSums(state, draft);
+  return seal(digest, { sequence: newest.sequence + 1, ...draft, occurredAtMs, cause, ...sums }, newest.hash);
+}
+
+function storedSums(before: PaymentState, draft: TransitionDraft): Pick<Transition, 'sums' | 'begun'> {
+  const { payment, sums, buckets, strayCharges } = evolve(before, draft);
+  if (payment.chargeId !== undefined && strayCharges.has(payment.chargeId)) return {};
+  if (sums.begunAt === before.sums.begunAt) return { sums };
+  const begun = storedBegun(buckets, sums.begunAt);
+  return { sums, ...defined({ begun }) };
 }
 
 type Unsealed = Omit<Transition, 'prevHash' | 'hash'>;

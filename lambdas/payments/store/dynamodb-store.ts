@@ -1,8 +1,9 @@
 import type { DynamoDBDocumentClient, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { BatchGetCommand, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
-import type { PaymentId } from '../../kernel/ids.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Pacing, WriteResult } from '../../kernel/platform/attempts.ts';
 import { readWithRetries } from '../../kernel/platform/attempts.ts';
@@ -15,11 +16,13 @@ import { claimItem, completionItem } from '../../once/store/record-writes.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { isRefused, itemOf, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
 import type { CommitOutcome } from '../../once/use/record-store.ts';
+import { startOf } from '../domain/payment-sums.ts';
 import type { Transition } from '../domain/transition.ts';
 import type {
   Claim,
   ClaimOutcome,
   Commit,
+  PaymentEnds,
   PaymentHistory,
   PaymentStore,
   TransitionPage,
@@ -36,6 +39,12 @@ import {
   withDetails,
 } from './items.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
+
+/**
+ * Number of transitions that are read with the newest one. They have at most about 4 KB, so they cost no more than the
+ * newest one alone: a read unit is 4 KB.
+ */
+const NEWEST = 4;
 
 /** Stores payments with two durable writes, each a single `TransactWriteItems`. All reads are strongly consistent. */
 export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
@@ -102,7 +111,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
 
   async readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined> {
     const newestRows = await this.#query(paymentId, { newestFirst: true, limit: 1, afterSequence: 0 });
-    const [newest] = newestRows;
+    const [newest] = await withAllDetails(this.#details, newestRows);
     if (newest === undefined) return undefined;
     if (newest.sequence === 1) return { first: newest, newest };
     const first = await this.#get(this.#tables.ledger, {
@@ -113,8 +122,35 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
     return { first: await withDetails(this.#details, parseTransition(first)), newest };
   }
 
+  async readEnds(paymentId: PaymentId, operationId: OperationId): Promise<PaymentEnds | undefined> {
+    const found = await this.#query(paymentId, { newestFirst: true, limit: NEWEST, afterSequence: 0 });
+    const transitions = found.toReversed();
+    const [first] = transitions;
+    const newest = transitions.at(-1);
+    if (first === undefined || newest === undefined) return undefined;
+    if (first.sequence === 1) return { first, newest, transitions };
+    const known = new Map(found.map((each) => [each.sequence, each]));
+    const read = async (...sequences: readonly number[]): Promise<void> => {
+      const missing = sequences.filter((sequence) => sequence > 0 && !known.has(sequence));
+      for (const each of await this.#readRows(paymentId, [...new Set(missing)])) known.set(each.sequence, each);
+    };
+    const { begunAt = 0 } = newest.sums ?? {};
+    // The newest transitions nearly always contain the newest beginning.
+    await read(begunAt);
+    const beginning = known.get(begunAt);
+    const start = beginning?.begun === undefined ? 0 : startOf(beginning.begun, operationId);
+    await read(1, start);
+    const whole = known.get(1);
+    invariant(whole !== undefined, 'a payment with transitions has no first transition');
+    return { first: whole, newest, ...defined({ beginning, ofBucket: known.get(start) }) };
+  }
+
+  async readNotes(first: Transition): Promise<Transition> {
+    return withDetails(this.#details, first);
+  }
+
   async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
-    return this.#query(paymentId, { newestFirst: false, ...page });
+    return withAllDetails(this.#details, await this.#query(paymentId, { newestFirst: false, ...page }));
   }
 
   #claimItems({ record, pending, reference }: Claim): TransactItem[] {
@@ -178,7 +214,24 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
       found.push(...(output.Items ?? []).map(parseTransition));
       from = output.LastEvaluatedKey;
     } while (from !== undefined && found.length < page.limit);
-    return withAllDetails(this.#details, found);
+    return found;
+  }
+
+  /** Reads some transitions in one call. */
+  async #readRows(paymentId: PaymentId, sequences: readonly number[]): Promise<readonly Transition[]> {
+    if (sequences.length === 0) return [];
+    const { ledger } = this.#tables;
+    const Keys = sequences.map((sequence) => ({
+      [KeyAttribute.partition]: paymentPartition(paymentId),
+      [KeyAttribute.sort]: transitionSort(sequence),
+    }));
+    const input = { RequestItems: { [ledger]: { Keys, ConsistentRead: true } } };
+    const rows = await readWithRetries(this.#pacing, async () => {
+      const { Responses, UnprocessedKeys } = await this.#client.send(new BatchGetCommand(input));
+      if (Object.keys(UnprocessedKeys ?? {}).length === 0) return Responses?.[ledger] ?? [];
+      throw new RetryableError('store_throttled', 'the Ledger returned only some of the requested rows');
+    });
+    return rows.map(parseTransition);
   }
 
   get #details(): DetailsTools {

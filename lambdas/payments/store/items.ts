@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { TRACING } from '../../kernel/contract/environment.ts';
 import { EmailRow, LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
@@ -46,6 +47,7 @@ import {
 } from '../domain/transition.ts';
 import type { ChainId } from '../ids.ts';
 import type { ReferenceName } from '../use/payment-store.ts';
+import { begunBytes, begunItem, sumsBytes, sumsItem } from './sums-item.ts';
 
 /**
  * The rows of payments. Each row is validated when it is read, so that code never acts on a row of an unknown form. Its
@@ -189,6 +191,8 @@ const transitionItem = z.lazy(() =>
       causationId: z.string().exactOptional(),
       commitment: bytes.exactOptional(),
     }).exactOptional(),
+    sums: sumsItem().exactOptional(),
+    begun: begunItem().exactOptional(),
     prevHash: bytes,
     hash: bytes,
   }),
@@ -213,6 +217,8 @@ export function transitionRow(transition: Transition): Item {
     ...transition,
     ...(transition.subject === undefined ? {} : { subject: withoutReasons(transition.subject) }),
     ...(transition.first === undefined ? {} : { first: storedDetails(transition.first) }),
+    ...(transition.sums === undefined ? {} : { sums: sumsBytes(transition.sums) }),
+    ...(transition.begun === undefined ? {} : { begun: begunBytes(transition.begun) }),
     ...(isOutcome(transition.type) ? outcomeAttributes(transition.payment.id, transition) : {}),
   };
 }
@@ -319,7 +325,8 @@ async function withNotes(tools: DetailsTools, transition: Transition): Promise<T
 }
 
 export function parseTransition(item: Item): Transition {
-  return transitionItem.parse(item);
+  const { sums, begun, ...transition } = transitionItem.parse(item);
+  return { ...transition, ...defined({ sums, begun }) };
 }
 
 // ------------------------------------------------------------------------------------------------------------- references

@@ -2,15 +2,15 @@ import { changeOf, isUnderWay } from '../domain/change.ts';
 import { moneyOf, sumOf } from '../domain/charge-money.ts';
 import type { PaymentState } from '../domain/payment-state.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../domain/processor-charge.ts';
-import type { PaymentChain } from './payment-chain.ts';
 import type { ChangeOrder, Processor } from './processor.ts';
-import { READ_TIMEOUT_MS, type RecordChargeTools, recordCharge } from './record-charge.ts';
+import { READ_TIMEOUT_MS, type RecordChargeTools, recordCharge, recordUnlessSummed } from './record-charge.ts';
+import type { SummedChain } from './summed-chain.ts';
 
 export interface ReadCharge {
   /** The charge as its processor's books show it. */
   readonly charge: ProcessorCharge;
-  /** The payment's chain, which contains every fact of `charge`. */
-  readonly chain: PaymentChain;
+  /** The payment's chain, which contains every fact of `charge`: in its transitions or in its sums. */
+  readonly chain: SummedChain;
 }
 
 /**
@@ -24,10 +24,12 @@ export interface ReadCharge {
 export function readChargeBeforeSend(
   { processor, ...tools }: RecordChargeTools & { readonly processor: Pick<Processor, 'showCharge'> },
   { operationId, paymentId, chargeId }: Pick<ChangeOrder, 'operationId' | 'paymentId' | 'chargeId'>,
-  known?: PaymentChain,
+  known?: SummedChain,
 ): Promise<ReadCharge> {
   const show = (): Promise<ProcessorCharge> => processor.showCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
-  return recordCharge(tools, paymentId, operationId, show, known);
+  return known === undefined
+    ? recordCharge(tools, paymentId, operationId, show)
+    : recordUnlessSummed(tools, paymentId, operationId, show, known);
 }
 
 /**
@@ -58,7 +60,7 @@ export function maySend(
 /**
  * Computes the amount that one refund may return, in minor units: the money that is left, plus the amounts that this
  * refund and later refunds have reserved. A dispute can take money after it was reserved. Pending refunds are served in
- * the order in which they began.
+ * the order in which they began. A chain with sums only contains no later refund, because this refund has just begun.
  */
 function leftFor(refundId: string, chargeId: string, state: PaymentState): number {
   const money = moneyOf(chargeId, state);

@@ -39,11 +39,12 @@ import { detailsOf, nextTransition } from '../domain/transition.ts';
 import { type CreatePaymentTools, withPersonalFields } from './create-payment.ts';
 import type { EffectStore } from './effect-store.ts';
 import { decideNotAttempted, findOutChange } from './find-out-change.ts';
-import { chainOf, hasBegun, type PaymentChain, readOwnChain } from './payment-chain.ts';
+import { hasBegun, readOwnChain } from './payment-chain.ts';
 import type { Commit } from './payment-store.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import { inquiryForCharge } from './queued-with.ts';
 import type { AlarmTools } from './raise-alarms.ts';
+import { appendedTo, isWhole, readSummed, type SummedChain } from './summed-chain.ts';
 
 export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
   /** Stores what the processor's books contain right before a send. */
@@ -97,12 +98,12 @@ export async function changePayment(
 interface Work {
   /** Decides how the outcome of the inquiry changes the current chain. Undefined if no inquiry was needed. */
   readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;
-  readonly chain: PaymentChain;
+  readonly chain: SummedChain;
 }
 
 type Write = Omit<Commit, 'record' | 'expects'>;
 
-class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
+class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
   readonly key: ClaimedKey;
   readonly expired: Refusal;
   readonly #tools: ChangePaymentTools;
@@ -118,10 +119,12 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     this.#answerByMs = (request.receivedAtMs ?? tools.clock.nowMs()) + REQUEST_BUDGET_SECONDS * 1000;
   }
 
-  async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<PaymentChain, Refusal>> {
+  async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<SummedChain, Refusal>> {
     const { store, digest, clock, entropy } = this.#tools;
     const { operationId, command, cause } = this.#request;
-    const chain = await this.#readOwnChain();
+    // The answer to a refund does not show the notes of the payment.
+    const notes = command.kind === 'refund' ? 'without notes' : 'with notes';
+    const chain = await readSummed(store, this.#request, this.#request, notes);
     if (chain === undefined) return { kind: 'refused', outcome: { kind: 'not_found' } };
     if (changeOf(chain.state, operationId) !== undefined) return { kind: 'begun', subject: chain };
     const nowMs = clock.nowMs();
@@ -133,17 +136,19 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     if (processor === undefined) throw elsewhere();
     await processor.ready();
     const draft = withSealedReasons(digest, decision.draft, entropy.salt());
-    const pending = nextTransition(digest, chain.newest, draft, { occurredAtMs: nowMs, cause });
+    const pending = nextTransition(digest, chain, draft, { occurredAtMs: nowMs, cause });
     const record = open(nowMs, nowMs);
     const outcome = await store.claim({ record, pending });
     if (outcome.kind === 'claimed') {
-      return { kind: 'claimed', record, subject: chainOf([...chain.transitions, pending]) };
+      return { kind: 'claimed', record, subject: appendedTo(chain, pending) };
     }
     return outcome.kind === 'record_exists' ? outcome : 'again';
   }
 
-  lostRecord({ state, transitions }: PaymentChain): LostRecord {
+  lostRecord(chain: SummedChain): LostRecord {
     const { operationId, command } = this.#request;
+    invariant(isWhole(chain), 'the chain of a change that had begun was not read');
+    const { state, transitions } = chain;
     const change = this.#changeIn(state);
     return {
       isAnswered: change.answered === true || !isUnderWay(change, state),
@@ -156,13 +161,13 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return (await this.#tools.store.claim({ record })).kind === 'claimed';
   }
 
-  async read(): Promise<PaymentChain> {
-    const chain = await this.#readOwnChain();
+  async read(): Promise<SummedChain> {
+    const chain = await readOwnChain(this.#tools.store, this.#request, this.#request.paymentId);
     if (chain === undefined || !hasBegun(chain, this.#request.operationId)) throw claimedWithoutBeginning();
     return chain;
   }
 
-  async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
+  async call({ subject: chain, claimedAtMs, sent, note }: Held<SummedChain>): Promise<Work> {
     const { clock } = this.#tools;
     const change = this.#changeIn(chain.state);
     // A callback or a rival has completed the change, so all that remains is to store the response.
@@ -178,17 +183,12 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return { decideOutcome: await findOutChange(tools, change, chain, underway), chain };
   }
 
-  conclude(
-    { decideOutcome, chain }: Work,
-    nowMs: number,
-    { claimedAtMs, sent }: Held<PaymentChain>,
-  ): Conclusion<Write> {
+  conclude({ decideOutcome, chain }: Work, nowMs: number, { claimedAtMs, sent }: Held<SummedChain>): Conclusion<Write> {
     const { operationId, paymentId, requestId, cause } = this.#request;
     const decision = decideOutcome?.(chain);
     const draft = this.#ending(decision, chain.state) ?? this.#notKnownYet(decision, chain.state);
     const occasion = { occurredAtMs: nowMs, cause };
-    const transition =
-      draft === undefined ? undefined : nextTransition(this.#tools.digest, chain.newest, draft, occasion);
+    const transition = draft === undefined ? undefined : nextTransition(this.#tools.digest, chain, draft, occasion);
     const state = transition === undefined ? chain.state : evolve(chain.state, transition);
     const unknown = isUnderWay(this.#changeIn(state), state);
     const details = detailsOf(chain.first);
@@ -244,14 +244,6 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const change = changeOf(state, this.#request.operationId);
     invariant(change !== undefined, 'the claimed change is not in the chain');
     return change;
-  }
-
-  /**
-   * Reads the chain of the caller's payment.
-   * @returns undefined when there is no such payment, or it belongs to another tenant or mode
-   */
-  async #readOwnChain(): Promise<PaymentChain | undefined> {
-    return readOwnChain(this.#tools.store, this.#request, this.#request.paymentId);
   }
 }
 

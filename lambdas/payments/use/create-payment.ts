@@ -257,7 +257,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       fact !== undefined && mayBeNewer(fact, chain.state.payment) ? decide(fact, chain.state) : undefined;
     const occasion = { occurredAtMs: nowMs, cause: this.#request.cause };
     const transitions =
-      decision?.kind === 'append' ? [nextTransition(this.#tools.digest, chain.newest, decision.draft, occasion)] : [];
+      decision?.kind === 'append' ? [nextTransition(this.#tools.digest, chain, decision.draft, occasion)] : [];
     const [transition] = transitions;
     const { payment } = transition ?? chain.newest;
     const details = detailsOf(chain.first);

@@ -54,7 +54,7 @@ export function decideAll(
     if (decision.kind === 'review') contradictions.push(decision.because);
     if (decision.kind !== 'append') continue;
     if (decision.contradicts !== undefined) contradictions.push(decision.contradicts);
-    newest = nextTransition(digest, newest, decision.draft, occasion);
+    newest = nextTransition(digest, { newest, state }, decision.draft, occasion);
     state = evolve(state, newest);
     transitions.push(newest);
   }

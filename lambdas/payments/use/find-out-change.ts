@@ -18,6 +18,7 @@ import { type Found, findOut, type SettlementContext } from './find-out.ts';
 import type { PaymentChain } from './payment-chain.ts';
 import type { ChangeOrder, ChangeOutcome, Processor } from './processor.ts';
 import type { RecordChargeTools } from './record-charge.ts';
+import { isNewest, type SummedChain } from './summed-chain.ts';
 
 export interface FindOutChangeTools extends RecordChargeTools {
   readonly processor: Processor;
@@ -35,19 +36,18 @@ export interface FindOutChangeTools extends RecordChargeTools {
 export async function findOutChange(
   tools: FindOutChangeTools,
   change: HoldChange | Refund,
-  chain: PaymentChain,
+  chain: SummedChain,
   underway: SettlementContext,
 ): Promise<(chain: Pick<PaymentChain, 'state'>) => Decision | undefined> {
   if (!isUnderWay(change, chain.state)) return () => undefined;
   const { processor, clock, entropy } = tools;
   const order = changeOrder(change, chain);
-  // The first send directly follows the claim, which was decided on this chain, so the chain need not be read again.
-  let known = underway.sent === 'nothing' ? chain : undefined;
   let read: ReadCharge | undefined;
   const readCharge = async (): Promise<ReadCharge> => {
-    const reading = readChargeBeforeSend(tools, order, known);
-    known = undefined;
-    read = await reading;
+    // The first send directly follows the claim, which was decided on this chain, so the chain need not be read again.
+    const isClaimed = read === undefined && underway.sent === 'nothing';
+    const isKnown = isClaimed || (await isNewest(tools.store, chain));
+    read = await readChargeBeforeSend(tools, order, isKnown ? chain : undefined);
     return read;
   };
   const found = await findOut<ChangeOutcome>({ abilities: processor.abilities, clock, entropy }, underway, {
@@ -81,7 +81,7 @@ async function isRead(readCharge: () => Promise<unknown>): Promise<boolean> {
 }
 
 /** Builds the order from the pending transition, so that every attempt requests the reserved amount. */
-function changeOrder(change: PendingChange, { state: { payment } }: PaymentChain): ChangeOrder {
+function changeOrder(change: PendingChange, { state: { payment } }: SummedChain): ChangeOrder {
   const { chargeId } = payment;
   invariant(chargeId !== undefined, 'a payment with a change has no charge id');
   const { amountMinor } = change;

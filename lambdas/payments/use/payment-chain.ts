@@ -25,6 +25,8 @@ const PAGE = 250;
  * Maximum pages per chain (40 × 250 = 10,000 transitions). A payment with 500 refunds needs at least 1,000 transitions.
  */
 const MAX_PAGES = 40;
+/** A chain of this length is not read. */
+export const MAX_CHAIN = MAX_PAGES * PAGE;
 
 export function chainOf(transitions: readonly Transition[]): PaymentChain {
   const [first] = transitions;
@@ -49,7 +51,7 @@ export async function readChain(
     transitions.push(...found);
     if (found.length < PAGE) return transitions.length === 0 ? undefined : chainOf(transitions);
   }
-  invariant(false, `the payment ${paymentId} has more than ${MAX_PAGES * PAGE} transitions`);
+  invariant(false, `the payment ${paymentId} has more than ${MAX_CHAIN} transitions`);
 }
 
 /**

@@ -56,6 +56,19 @@ export interface PaymentHistory {
   readonly newest: Transition;
 }
 
+/** The transitions on which a change of a payment is decided, without personal data. */
+export interface PaymentEnds {
+  /** Transition 1. */
+  readonly first: Transition;
+  readonly newest: Transition;
+  /** The whole chain, oldest first, if it is so short that it was read together with the newest transition. */
+  readonly transitions?: readonly Transition[];
+  /** The newest transition that began a change; undefined if none has. */
+  readonly beginning?: Transition;
+  /** The newest transition that began a change in the bucket of the operation; undefined if none was found. */
+  readonly ofBucket?: Transition;
+}
+
 /** The store of idempotency records and transitions. They share one port because one transaction writes both. */
 export interface PaymentStore extends RecordStore {
   /** Performs the first durable write: the record, the pending transition and the reference, in one transaction. */
@@ -67,6 +80,13 @@ export interface PaymentStore extends RecordStore {
   commit(commit: Commit): Promise<CommitOutcome>;
   /** Reads with strong consistency. */
   readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined>;
+  /**
+   * Reads the ends of a chain with strong consistency, in at most three calls, however long the chain is.
+   * @param operationId the change to decide on
+   */
+  readEnds(paymentId: PaymentId, operationId: OperationId): Promise<PaymentEnds | undefined>;
+  /** Reads the notes of a payment with strong consistency. @param first its first transition */
+  readNotes(first: Transition): Promise<Transition>;
   /** Reads with strong consistency, oldest first. */
   listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]>;
 }

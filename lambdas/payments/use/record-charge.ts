@@ -3,6 +3,7 @@ import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
+import { isAsSummed } from '../domain/as-summed.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import { inquiryOperation } from '../ids.ts';
 import { type DecidedFacts, decideAll } from './decide-all.ts';
@@ -12,6 +13,7 @@ import type { PaymentStore } from './payment-store.ts';
 import type { ProcessorBooks } from './processor.ts';
 import { booksInquiry, queueEntriesFor } from './queued-with.ts';
 import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from './raise-alarms.ts';
+import { isWhole, type SummedChain } from './summed-chain.ts';
 import { queueUntracked, untrackedEntries } from './untracked-entries.ts';
 
 export interface RecordChargeTools extends ContradictionTools {
@@ -127,4 +129,25 @@ export function nextPart(
       inquiries: [...(queued.inquiries.length > 0 ? queued.inquiries : untracked.inquiries), ...look],
     },
   };
+}
+
+/**
+ * Appends all facts of a charge, as `recordCharge`. If the sums of the chain already contain them, nothing is read but the
+ * charge.
+ *
+ * @param known the newest chain, or its ends
+ * @throws as `recordCharge`
+ */
+export async function recordUnlessSummed(
+  tools: RecordChargeTools,
+  paymentId: PaymentId,
+  asked: OperationId,
+  read: () => Promise<ProcessorCharge>,
+  known: SummedChain,
+): Promise<{ readonly charge: ProcessorCharge; readonly chain: SummedChain }> {
+  if (isWhole(known)) return recordCharge(tools, paymentId, asked, read, known);
+  const charge = await read();
+  if (isAsSummed(charge, known.state)) return { charge, chain: known };
+  // The charge is read again, because the chain must be read before it.
+  return recordCharge(tools, paymentId, asked, read);
 }

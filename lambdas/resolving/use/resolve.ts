@@ -203,7 +203,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResul
     const decision = (await ask(tools, inquiry, chain))(chain);
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
     const nowMs = clock.nowMs();
-    const transition = nextTransition(digest, chain.newest, decision.draft, { occurredAtMs: nowMs, cause });
+    const transition = nextTransition(digest, chain, decision.draft, { occurredAtMs: nowMs, cause });
     alarmLateSuccess(tools, inquiry.paymentId, [transition]);
     const contradictions = decision.contradicts === undefined ? [] : [decision.contradicts];
     await alarmContradictions(tools, chain, contradictions, transition.subject, 'look');

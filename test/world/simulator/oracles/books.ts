@@ -1,7 +1,10 @@
 /** Oracles for a payment's chain, states, postings and reservations, checked after every write. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { PaymentStatus } from '../../../../lambdas/payments/domain/payment.ts';
+import { stateAfter } from '../../../../lambdas/payments/domain/payment-state.ts';
+import { storedBegun } from '../../../../lambdas/payments/domain/payment-sums.ts';
 import { firstBrokenLink, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { isOwnRefund } from '../../../../lambdas/payments/ids.ts';
 import type { Violation } from '../contract.ts';
@@ -22,9 +25,8 @@ const NEXT: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
 };
 
 export function checkPayment(id: string, chain: Chain): readonly Violation[] {
-  return [...states(chain), ...postings(chain), ...reservations(chain), ...holdChanges(chain), ...links(chain)].map(
-    (violation) => ({ about: id, ...violation }),
-  );
+  const found = [states, postings, reservations, holdChanges, sums, links].flatMap((check) => check(chain));
+  return found.map((violation) => ({ about: id, ...violation }));
 }
 
 /** I6. */
@@ -122,6 +124,33 @@ function holdChanges(chain: Chain): readonly Violation[] {
     }
   }
   return [];
+}
+
+/**
+ * Checks that the sums in the newest transition are those of the whole chain. The next change is decided on the sums
+ * alone. The reserved amount is counted here without product code, the other sums are folded.
+ */
+function sums(chain: Chain): readonly Violation[] {
+  const newest = chain.at(-1)?.row;
+  if (newest === undefined) return [];
+  const wrong = (what: string): readonly Violation[] => [{ oracle: 'F31 sums', what }];
+  const own = newest.payment.chargeId;
+  if (newest.sums === undefined) {
+    const isStray = chain.some(({ row: { subject } }) => subject?.kind === 'stray_charge' && subject.chargeId === own);
+    return isStray ? [] : wrong('the newest transition has no sums');
+  }
+  const charge = own === undefined ? undefined : chargesOf(chain).get(own);
+  const reservedMinor = charge === undefined ? 0 : leftOf(charge).pendingMinor;
+  if (newest.sums.reservedMinor !== reservedMinor) {
+    return wrong(`the newest transition has ${newest.sums.reservedMinor} reserved, the chain ${reservedMinor}`);
+  }
+  const state = stateAfter(chain.map(({ row }) => row));
+  if (!isDeepStrictEqual(newest.sums, state.sums)) {
+    return wrong(`the newest transition has ${JSON.stringify(newest.sums)}, the chain ${JSON.stringify(state.sums)}`);
+  }
+  const beginning = chain[newest.sums.begunAt - 1]?.row;
+  const isListed = isDeepStrictEqual(beginning?.begun, beginning && storedBegun(state.buckets, beginning.sequence));
+  return isListed ? [] : wrong(`transition ${newest.sums.begunAt} does not show all changes that have begun`);
 }
 
 /** I8: checks the hash chain. Operators' notes are in a separate row, and the hash covers only a commitment to them. */

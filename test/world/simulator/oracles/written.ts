@@ -10,10 +10,10 @@ export type Draft = Partial<TransitionDraft> & { payment?: Payment };
 
 /** Appends a transition to a payment's chain, even if Payonce's rules forbid the transition. */
 export async function appendTo(harness: World, request: CreatePayment, draft: Draft): Promise<void> {
-  const { newest } = await harness.chain(request);
-  const whole = { type: 'payment.fee_reported' as const, payment: newest.payment, postings: [], ...draft };
+  const chain = await harness.chain(request);
+  const whole = { type: 'payment.fee_reported' as const, payment: chain.newest.payment, postings: [], ...draft };
   const occasion = { occurredAtMs: harness.clock.nowMs(), cause: BY_REQUEST };
-  await harness.store.write([nextTransition(systemDigest, newest, whole, occasion)]);
+  await harness.store.write([nextTransition(systemDigest, chain, whole, occasion)]);
 }
 
 export function refundOf(refundId: string, charge: string, changes: Partial<Refund> = {}): Refund {

@@ -1,0 +1,39 @@
+import { isAsPosted } from './charge-money.ts';
+import { decide } from './decide.ts';
+import type { RefundFact } from './facts.ts';
+import { isOpenUntracked } from './open-at-processor.ts';
+import type { PaymentState } from './payment-state.ts';
+import { checksumOf, checksumWithout } from './payment-sums.ts';
+import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
+
+/**
+ * Returns whether the books show nothing that the sums of the chain do not contain, so that there is no fact to record
+ * and no object to queue. Refunds are compared by their sums and checksums. The sums do not show which refunds failed, so
+ * books with a failed refund always count as different.
+ *
+ * @param state as `summedState` returns it, with the change in progress
+ */
+export function isAsSummed(charge: ProcessorCharge, state: PaymentState): boolean {
+  const { payment } = state;
+  if (charge.chargeId !== payment.chargeId || isOfAnotherPayment(charge, payment.id)) return false;
+  const withoutRefunds = { ...charge, refunds: [] };
+  return (
+    areRefundsAsSummed(charge, state) &&
+    factsOf(withoutRefunds, payment, 0).every((fact) => decide(fact, state).kind === 'nothing') &&
+    isAsPosted(charge, state) &&
+    !isOpenUntracked(withoutRefunds, state)
+  );
+}
+
+function areRefundsAsSummed(charge: ProcessorCharge, { payment, sums, refunds }: PaymentState): boolean {
+  const shown = factsOf(charge, payment, 0).filter((fact) => fact.kind === 'refund');
+  const having = (status: RefundFact['status']) => shown.filter((fact) => fact.status === status);
+  const inProgress = [...refunds.values()].filter(({ status }) => status === 'pending');
+  const pending = having('pending');
+  return (
+    checksumOf(having('succeeded')) === sums.settledCheck &&
+    // A refund that a rival has just begun is not in the books yet.
+    (pending.length === 0 || checksumOf(pending) === checksumWithout(sums.pendingCheck, inProgress)) &&
+    having('failed').length === 0
+  );
+}

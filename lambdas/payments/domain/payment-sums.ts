@@ -1,0 +1,185 @@
+/**
+ * Sums over the changes of a payment. Each transition stores the sums after it, so that a decision about the next change
+ * reads the newest transition instead of the chain. The payment itself contains its captured and refunded amounts and its
+ * disputes.
+ */
+import type { HoldChange, Payment, Refund } from './payment.ts';
+
+/** Sums, counts and checksums only, so that their size does not grow with the number of refunds. */
+export interface PaymentSums {
+  /** Sum of the own charge's refunds without an outcome; this amount is reserved. Minor units. */
+  readonly reservedMinor: number;
+  /** Number of refunds of all charges, including failed refunds. */
+  readonly refunds: number;
+  /** Number of captures and cancellations whose own transitions show no outcome. */
+  readonly holdChanges: number;
+  /** Checksum of the own charge's refunds that succeeded: shows whether a processor's books have the same refunds. */
+  readonly settledCheck: number;
+  /** Checksum of the own charge's refunds without an outcome. */
+  readonly pendingCheck: number;
+  /** Sequence number of the newest transition with {@link BegunChanges}; 0 if there is none. */
+  readonly begunAt: number;
+}
+
+export const NO_SUMS: PaymentSums = {
+  reservedMinor: 0,
+  refunds: 0,
+  holdChanges: 0,
+  settledCheck: 0,
+  pendingCheck: 0,
+  begunAt: 0,
+};
+
+/** Checksums are sums modulo this number. */
+const CHECKS = 2 ** 28;
+
+function checkOf({ refundId, amountMinor }: Pick<Refund, 'refundId' | 'amountMinor'>): number {
+  return hash32(`${refundId} ${amountMinor}`) % CHECKS;
+}
+
+/** Returns the checksum of some refunds, in any order. */
+export function checksumOf(refunds: readonly Pick<Refund, 'refundId' | 'amountMinor'>[]): number {
+  return refunds.reduce((sum, refund) => (sum + checkOf(refund)) % CHECKS, 0);
+}
+
+/** Returns a checksum without refunds that it contains. */
+export function checksumWithout(
+  checksum: number,
+  refunds: readonly Pick<Refund, 'refundId' | 'amountMinor'>[],
+): number {
+  return (checksum + CHECKS - checksumOf(refunds)) % CHECKS;
+}
+
+/** Returns the sums after a refund has changed. @param before the refund before; undefined when it is new */
+export function withRefund(
+  sums: PaymentSums,
+  chargeId: Payment['chargeId'],
+  before: Refund | undefined,
+  after: Refund,
+): PaymentSums {
+  const removed = before === undefined ? sums : counted(sums, chargeId, before, -1);
+  return counted(removed, chargeId, after, 1);
+}
+
+function counted(sums: PaymentSums, chargeId: Payment['chargeId'], refund: Refund, times: 1 | -1): PaymentSums {
+  const all = { ...sums, refunds: sums.refunds + times };
+  if (refund.chargeId !== chargeId) return all;
+  const checked = (sum: number) => (times === 1 ? (sum + checkOf(refund)) % CHECKS : checksumWithout(sum, [refund]));
+  switch (refund.status) {
+    case 'succeeded':
+      return { ...all, settledCheck: checked(sums.settledCheck) };
+    case 'pending':
+      return {
+        ...all,
+        reservedMinor: sums.reservedMinor + times * refund.amountMinor,
+        pendingCheck: checked(sums.pendingCheck),
+      };
+    case 'failed':
+      return all;
+  }
+}
+
+/** Returns the sums after a capture or a cancellation has changed. @param before undefined when it is new */
+export function withHoldChange(sums: PaymentSums, before: HoldChange | undefined, after: HoldChange): PaymentSums {
+  const pending = (change: HoldChange | undefined) => (change?.status === 'pending' ? 1 : 0);
+  return { ...sums, holdChanges: sums.holdChanges + pending(after) - pending(before) };
+}
+
+/** Returns the sums with the refunds counted again, because another charge is the payment's own charge now. */
+export function recounted(sums: PaymentSums, chargeId: Payment['chargeId'], refunds: Iterable<Refund>): PaymentSums {
+  const { holdChanges, begunAt } = sums;
+  let again: PaymentSums = { ...NO_SUMS, holdChanges, begunAt };
+  for (const refund of refunds) again = withRefund(again, chargeId, undefined, refund);
+  return again;
+}
+
+// ---------------------------------------------------------------------------------------------------------- begun changes
+
+/**
+ * The operations of a payment's changes, as a hash table in the chain. An idempotency key whose record has expired must
+ * never have a second effect, and only the chain still shows that its operation has begun. Each transition that begins a
+ * change contains the starts of all buckets, and the marks of its own bucket. So one further row shows whether an
+ * operation has begun.
+ */
+export interface BegunChanges {
+  /** For each bucket, the sequence number of the newest transition that began a change in it; 0 if there is none. */
+  readonly starts: readonly number[];
+  /** The marks of all changes in this transition's bucket. */
+  readonly marks: readonly number[];
+}
+
+/** A bucket, as far as it is known. */
+export interface Bucket {
+  readonly start: number;
+  /** Undefined if only the start was read. */
+  readonly marks: readonly number[] | undefined;
+}
+
+const BUCKETS = 16;
+const MARKS = 2 ** 16;
+/** Maximum number of marks in a row, which has one kilobyte. With 500 refunds, a bucket has about 31 marks. */
+const MAX_MARKS = 80;
+
+export const NO_BUCKETS: readonly Bucket[] = Array.from({ length: BUCKETS }, () => ({ start: 0, marks: [] }));
+
+function bucketOf(operationId: string): number {
+  return hash32(operationId) % BUCKETS;
+}
+
+function markOf(operationId: string): number {
+  return Math.floor(hash32(operationId) / BUCKETS) % MARKS;
+}
+
+/** Returns the sequence number of the transition that shows whether an operation has begun; 0 if it has not begun. */
+export function startOf({ starts }: BegunChanges, operationId: string): number {
+  return starts[bucketOf(operationId)] ?? 0;
+}
+
+/** Returns whether an operation may have begun: rarely, another operation has the same mark. */
+export function mayHaveBegun(marks: BegunChanges['marks'], operationId: string): boolean {
+  return marks.includes(markOf(operationId));
+}
+
+/**
+ * Returns the buckets as two transitions show them.
+ * @param starts of the newest transition that began a change
+ * @param marks of the bucket of `operationId`
+ */
+export function bucketsFor(
+  operationId: string,
+  { starts }: Pick<BegunChanges, 'starts'>,
+  marks: BegunChanges['marks'],
+): readonly Bucket[] {
+  return starts.map((start, place) => ({ start, marks: place === bucketOf(operationId) ? marks : undefined }));
+}
+
+/** Returns the buckets after the transition at `sequence` has begun an operation. */
+export function withBegun(buckets: readonly Bucket[], operationId: string, sequence: number): readonly Bucket[] {
+  const { marks } = buckets[bucketOf(operationId)] ?? { marks: undefined };
+  return buckets.with(bucketOf(operationId), {
+    start: sequence,
+    marks: marks === undefined ? undefined : [...marks, markOf(operationId)],
+  });
+}
+
+/**
+ * Returns the part of the buckets that the transition at `sequence`, which has begun a change, stores.
+ * @returns undefined when the marks are unknown or too many; later decisions then read the whole chain
+ */
+export function storedBegun(buckets: readonly Bucket[], sequence: number): BegunChanges | undefined {
+  const marks = buckets.find(({ start }) => start === sequence)?.marks;
+  if (marks === undefined || marks.length > MAX_MARKS) return undefined;
+  return { starts: buckets.map(({ start }) => start), marks };
+}
+
+/**
+ * Returns 32 bits of a text: FNV-1a (Fowler, Noll, Vo) with a finalizer. Stored rows contain these bits, so the function
+ * never changes. Its values detect accidental differences only; no amount is decided by them.
+ */
+function hash32(text: string): number {
+  let bits = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) bits = Math.imul(bits ^ text.charCodeAt(at), 0x01000193);
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}

@@ -1,0 +1,295 @@
+import { BatchGetCommand, DeleteCommand, type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { NO_SUMS } from '../../lambdas/payments/domain/payment-sums.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import { begunBytes } from '../../lambdas/payments/store/sums-item.ts';
+import type { ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment.ts';
+import { MAX_CHAIN } from '../../lambdas/payments/use/payment-chain.ts';
+import { readSummed } from '../../lambdas/payments/use/summed-chain.ts';
+import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+import { World } from '../world/world.ts';
+import { change, paymentRequest } from './payment-fixtures.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+const EARLIER = 20;
+
+let harness: World;
+let reads: number;
+beforeEach(() => {
+  harness = new World();
+  reads = 0;
+});
+
+const request = paymentRequest('summed', { amountMinor: 100_000 });
+const refund = (key: string, amountMinor = 100, reason?: string) =>
+  change(request, key, { kind: 'refund', amountMinor, ...(reason === undefined ? {} : { reason }) });
+const statusOf = (outcome: ChangePaymentOutcome) => ('answer' in outcome ? outcome.answer.status : outcome.kind);
+
+/** Makes a change, and counts the reads of whole chains. */
+async function make(asked: Parameters<World['change']>[0]): Promise<ChangePaymentOutcome> {
+  const store = harness.storeMethods();
+  const listTransitions: typeof store.listTransitions = (id, page) => {
+    if (page.afterSequence === 0) reads += 1;
+    return store.listTransitions(id, page);
+  };
+  return harness.change(asked, { store: { ...store, listTransitions } });
+}
+
+async function payAndRefund(): Promise<string> {
+  await harness.pay(request);
+  for (let number = 0; number < EARLIER; number += 1) await make(refund(`earlier-${number}`, 100, 'Returned'));
+  expect(reads).toBe(0);
+  return harness.chargeOf(request);
+}
+
+type Row = Readonly<Record<string, unknown>>;
+const rows = (): readonly Row[] =>
+  harness.store.database.items(TABLES.ledger, `${LedgerRow.payment}${request.paymentId}`);
+
+/** Rewrites all rows of the payment. */
+async function rewrite(edit: (row: Row) => Row): Promise<void> {
+  for (const row of rows()) {
+    await harness.store.database.client.send(new PutCommand({ TableName: TABLES.ledger, Item: edit(row) }));
+  }
+}
+
+/** Rewrites all rows of the payment as an older version wrote them, without sums. */
+const removeSums = () => rewrite(({ sums: _sums, begun: _begun, ...older }) => older);
+
+async function deleteRows(lost: readonly Row[]): Promise<void> {
+  const keys = [KeyAttribute.partition, KeyAttribute.sort];
+  for (const row of lost) {
+    const Key = Object.fromEntries(keys.map((name) => [name, row[name]]));
+    await harness.store.database.client.send(new DeleteCommand({ TableName: TABLES.ledger, Key }));
+  }
+}
+
+const refundedMinor = async () => (await harness.chain(request)).state.payment.amountRefundedMinor;
+
+describe('a change that is decided on the sums in the newest transition', () => {
+  test('is refused above what earlier refunds have left, without a read of the chain', async () => {
+    await payAndRefund();
+    expect(await make(refund('all', 98_001))).toMatchObject({
+      kind: 'refused',
+      refusal: { kind: 'exceeds', leftMinor: 98_000 },
+    });
+    expect(statusOf(await make(refund('rest', 98_000)))).toBe(201);
+    expect(reads).toBe(0);
+  });
+
+  test('excludes the amount that a pending refund reserves', async () => {
+    await payAndRefund();
+    await harness.dieBeforeChange(refund('pending', 90_000));
+    expect(await make(refund('more', 8_001))).toMatchObject({ refusal: { kind: 'exceeds', leftMinor: 8_000 } });
+    expect(statusOf(await make(refund('less', 8_000)))).toBe(201);
+    expect(reads).toBe(0);
+  });
+
+  test('never begins a second time under a key whose record has expired', async () => {
+    await payAndRefund();
+    harness.clock.advance(9 * DAY_MS);
+    for (let number = 0; number < EARLIER; number += 1) {
+      const again = refund(`earlier-${number}`, 100, 'Returned');
+      harness.store.deleteRecord(again.operationId);
+      expect(await make(again)).toMatchObject({ kind: 'key_expired' });
+    }
+    expect(await refundedMinor()).toBe(EARLIER * 100);
+    expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100);
+  });
+
+  test('takes over a pending refund whose record is lost, for the same request only', async () => {
+    await payAndRefund();
+    await harness.dieAfterChange(refund('lost', 300, 'Broken'));
+    harness.store.deleteRecord(refund('lost').operationId);
+    expect(await make(refund('lost', 300, 'Other'))).toEqual({ kind: 'payload_mismatch' });
+    expect(statusOf(await make(refund('lost', 300, 'Broken')))).toBe(201);
+    expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100 + 300);
+  });
+
+  test('records a refund that was made at the processor before it is sent', async () => {
+    const charge = await payAndRefund();
+    await harness.processor.inside.refund(charge, 500);
+    expect(statusOf(await make(refund('mine')))).toBe(201);
+    // The chain is folded before the send, and again at the commit, because a transition was appended in between.
+    expect(reads).toBe(2);
+    expect(await refundedMinor()).toBe((EARLIER + 1) * 100 + 500);
+    expect(statusOf(await make(refund('next')))).toBe(201);
+    expect(reads).toBe(2);
+  });
+
+  test('is not sent if a dispute took the money, although its callback is lost', async () => {
+    const charge = await payAndRefund();
+    await harness.processor.inside.dispute(charge, 98_000);
+    const late = refund('late');
+    expect(statusOf(await make(late))).toBe(409);
+    expect(harness.processor.sends(late.operationId)).toBe(0);
+    expect((await harness.chain(request)).state.payment.disputes).toHaveLength(1);
+  });
+
+  test('folds the chain if a refund at the processor replaces a failed one of the same amount', async () => {
+    const charge = await payAndRefund();
+    await harness.processor.inside.endRefund(refund('earlier-3').operationId, 'failed');
+    await harness.processor.inside.refund(charge, 100);
+    expect(statusOf(await make(refund('mine', 150)))).toBe(201);
+    const { refunds } = (await harness.chain(request)).state;
+    expect(refunds.get(refund('earlier-3').operationId)).toMatchObject({ status: 'failed' });
+    expect(refunds.size).toBe(EARLIER + 2);
+  });
+
+  test('reads the processor’s books again after a refusal, but not the chain', async () => {
+    await payAndRefund();
+    await harness.processor.inside.failNextChange(1, 'tok_declined');
+    expect(statusOf(await make(refund('refused')))).toBe(402);
+    expect(statusOf(await make(refund('next')))).toBe(201);
+    expect(reads).toBe(0);
+  });
+
+  test('of many captures that failed, is a capture like the first', async () => {
+    const held = paymentRequest('held', { capture: 'manual' });
+    await harness.pay(held);
+    const capture = (key: string) => change(held, key, { kind: 'capture' });
+    for (let number = 0; number < 5; number += 1) {
+      await harness.processor.inside.failNextChange(1, 'tok_declined');
+      expect(statusOf(await make(capture(`failed-${number}`)))).toBe(402);
+    }
+    await harness.dieBeforeChange(capture('pending'));
+    expect(await make(change(held, 'cancel', { kind: 'cancel' }))).toMatchObject({
+      refusal: { kind: 'change_in_progress' },
+    });
+    expect(reads).toBe(0);
+    harness.clock.advance(60_000);
+    expect(statusOf(await make(capture('pending')))).toBe(200);
+  });
+});
+
+describe('rows of an older version, without sums,', () => {
+  test('are folded once, and the next transitions have sums', async () => {
+    await payAndRefund();
+    await removeSums();
+    expect(await make(refund('all', 98_001))).toMatchObject({ refusal: { kind: 'exceeds', leftMinor: 98_000 } });
+    expect(statusOf(await make(refund('first-0')))).toBe(201);
+    expect(reads).toBe(2);
+    // A row of an older version does not list the changes of its bucket, so each bucket is found by the chain once.
+    for (let number = 1; number < 60; number += 1) expect(statusOf(await make(refund(`first-${number}`)))).toBe(201);
+    const before = reads;
+    expect(before).toBeLessThanOrEqual(2 + 16);
+    for (let number = 60; number < 80; number += 1) expect(statusOf(await make(refund(`first-${number}`)))).toBe(201);
+    expect(reads - before).toBeLessThanOrEqual(1);
+    expect(await refundedMinor()).toBe((EARLIER + 80) * 100);
+  });
+
+  test('never have a second effect under a key whose record has expired', async () => {
+    await payAndRefund();
+    await removeSums();
+    await make(refund('new'));
+    harness.clock.advance(9 * DAY_MS);
+    for (let number = 0; number < EARLIER; number += 1) {
+      const again = refund(`earlier-${number}`, 100, 'Returned');
+      harness.store.deleteRecord(again.operationId);
+      expect(await make(again)).toMatchObject({ kind: 'key_expired' });
+    }
+    expect(harness.refundedAtProcessor(request)).toBe((EARLIER + 1) * 100);
+  });
+});
+
+describe.each([
+  ['on the sums', false],
+  ['on the whole chain', true],
+])('a payment that has lost rows, decided %s,', (_name, isFolded) => {
+  test('repeats no refund whose beginning is lost', async () => {
+    await payAndRefund();
+    const begun = rows().filter(({ type }) => type === 'refund.pending');
+    await deleteRows(begun.slice(0, -2));
+    if (isFolded) await removeSums();
+    harness.clock.advance(9 * DAY_MS);
+    for (let number = 0; number < EARLIER - 2; number += 1) {
+      const again = refund(`earlier-${number}`, 100, 'Returned');
+      harness.store.deleteRecord(again.operationId);
+      expect(await make(again)).toMatchObject({ kind: 'key_expired' });
+    }
+    expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100);
+  });
+
+  test('does not send a refund that has failed at the processor, even if another refund has failed, too', async () => {
+    await payAndRefund();
+    await harness.processor.inside.failNextChange(1, 'tok_declined');
+    expect(statusOf(await make(refund('refused')))).toBe(402);
+    const { length } = rows();
+    const lost = refund('lost', 500);
+    expect(statusOf(await make(lost))).toBe(201);
+    await harness.processor.inside.endRefund(lost.operationId, 'failed');
+    await deleteRows(rows().slice(length));
+    harness.store.deleteRecord(lost.operationId);
+    if (isFolded) await removeSums();
+    const sends = harness.processor.sends(lost.operationId);
+    expect(statusOf(await make(lost))).toBe(402);
+    expect(harness.processor.sends(lost.operationId)).toBe(sends);
+    expect(await refundedMinor()).toBe(EARLIER * 100);
+    expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100);
+  });
+});
+
+test('a change of a payment with more transitions than a read of the chain allows is refused', async () => {
+  await payAndRefund();
+  const { paymentId, operationId } = refund('next');
+  const { newest } = await harness.chain(request);
+  const long: Parameters<typeof readSummed>[0] = {
+    ...harness.storeMethods(),
+    readEnds: async () => {
+      const ends = await harness.store.readEnds(paymentId, operationId);
+      return ends && { ...ends, newest: { ...ends.newest, sequence: MAX_CHAIN } };
+    },
+    listTransitions: async (_id, { limit }) => Array.from({ length: limit }, () => newest),
+  };
+  await expect(readSummed(long, request, { paymentId, operationId }, 'without notes')).rejects.toThrow(
+    `more than ${MAX_CHAIN} transitions`,
+  );
+});
+
+describe('stored sums', () => {
+  test.each(['sums', 'begun'])(
+    'of an unknown form in `%s` count as none, so that the chain is folded',
+    async (name) => {
+      await payAndRefund();
+      await rewrite((row) => (name in row ? { ...row, [name]: new Uint8Array(name === 'sums' ? 7 : 3) } : row));
+      expect(await make(refund('all', 98_001))).toMatchObject({ refusal: { kind: 'exceeds', leftMinor: 98_000 } });
+      expect(reads).toBe(1);
+    },
+  );
+
+  test('never contain a start that has more than two bytes', () => {
+    const marks = [2 ** 16 - 1];
+    expect(() => begunBytes({ starts: [2 ** 16], marks })).toThrow('two bytes');
+    expect(begunBytes({ starts: [2 ** 16 - 1], marks })).toEqual(Uint8Array.from([255, 255, 255, 255]));
+  });
+
+  test('are covered by the hash of the transition', async () => {
+    await payAndRefund();
+    const { transitions, newest } = await harness.chain(request);
+    expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
+    const { sums = NO_SUMS, ...without } = newest;
+    for (const edited of [without, { ...newest, sums: { ...sums, reservedMinor: 5 } }]) {
+      expect(firstBrokenLink(systemDigest, [...transitions.slice(0, -1), edited])).toBe(newest.sequence);
+    }
+  });
+
+  test('are read again if DynamoDB returns only a part of the rows', async () => {
+    await payAndRefund();
+    const { client } = harness.store.database;
+    let batches = 0;
+    const send: typeof client.send = async (command: Parameters<typeof client.send>[0]) => {
+      if (!(command instanceof BatchGetCommand)) return client.send(command);
+      batches += 1;
+      return batches > 1 ? client.send(command) : { UnprocessedKeys: command.input.RequestItems };
+    };
+    const partly = Object.create(client, { send: { value: send } }) as DynamoDBDocumentClient;
+    const store = new Stores(harness.clock, { client: partly });
+    const asked = refund('next');
+    expect(statusOf(await harness.change(asked, { store, effects: store }))).toBe(201);
+    expect(batches).toBe(2);
+  });
+});
