@@ -78,7 +78,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       {
         file: 'lambdas/payments/use/find-out-change.ts',
         find: 'mayBeSent: async () => maySend(order, await readCharge()),',
-        replace: 'mayBeSent: async () => known === undefined || maySend(order, await readCharge()),',
+        replace: "mayBeSent: async () => underway.sent !== 'nothing' || maySend(order, await readCharge()),",
       },
     ],
   },

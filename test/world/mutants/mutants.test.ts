@@ -38,9 +38,39 @@ test('an edit is rejected if its text is missing or occurs twice', () => {
 describe.each(MUTANTS.map((mutant) => ({ name: mutant.name, mutant })))('the mutant $name', ({ mutant }) => {
   test.each(filesOf(mutant))('applies to %s', (file) => {
     const before = readFileSync(file, 'utf8');
-    expect(mutated(mutant, file, before)).not.toBe(before);
+    const after = mutated(mutant, file, before);
+    expect(after).not.toBe(before);
+    expect(unknownNames(file, after)).toEqual([]);
   });
 });
+
+test('a mutant that uses a name of older code is found', () => {
+  expect(unknownNames('a.ts', 'export const a = ({ b: c }: X) => former(a, c.d, Math.max(1)) ?? { e: 2 };')).toEqual([
+    'former',
+  ]);
+});
+
+/** Returns the names in expressions that neither the file nor JavaScript declares. The compiler itself takes longer. */
+function unknownNames(file: string, text: string): readonly string[] {
+  const declared = new Set<string>();
+  const used = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isTypeNode(node)) return;
+    if (ts.isIdentifier(node)) {
+      const { parent } = node;
+      if ('name' in parent && parent.name === node && !ts.isPropertyAccessExpression(parent)) declared.add(node.text);
+      else if (!('name' in parent && parent.name === node) && !isPropertyName(node)) used.add(node.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, text, ts.ScriptTarget.ES2024, true));
+  return [...used].filter((name) => !declared.has(name) && !(name in globalThis) && name !== 'undefined');
+}
+
+function isPropertyName(node: ts.Identifier): boolean {
+  const { parent } = node;
+  return 'propertyName' in parent && parent.propertyName === node;
+}
 
 /**
  * Groups mutants that change different files, so that one compilation covers several mutants. Each compilation takes
