@@ -183,9 +183,9 @@ describe('the merchant’s view of a payment', () => {
       fc.property(fc.array(anyFact, { maxLength: 14 }), (facts) => {
         const chain = [placed];
         for (const draft of after(facts).drafts) {
-          const whole = chainOf(chain);
-          const before = shownOf(whole.newest.payment);
-          const newest = nextTransition(systemDigest, whole, draft, requestedAt(created.payment.createdAtMs));
+          const known = chainOf(chain);
+          const before = shownOf(known.newest.payment);
+          const newest = nextTransition(systemDigest, known, draft, requestedAt(created.payment.createdAtMs));
           chain.push(newest);
           const { payment, type, subject } = newest;
           if (!isPublicType(type)) expect([type, shownOf(payment)]).toEqual([type, before]);

@@ -158,4 +158,16 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'reservation-missing-in-sums',
+    fault: 'The sums in the newest transition do not contain the reserved amount of a pending refund.',
+    needs: ['refund'],
+    edits: [
+      {
+        file: 'lambdas/payments/domain/payment-sums.ts',
+        find: 'reservedMinor: sums.reservedMinor + times * refund.amountMinor,',
+        replace: 'reservedMinor: sums.reservedMinor,',
+      },
+    ],
+  },
 ];

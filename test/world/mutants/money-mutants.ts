@@ -31,18 +31,6 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'reservation-missing-in-sums',
-    fault: 'The sums in the newest transition do not contain the reserved amount of a pending refund.',
-    needs: ['refund'],
-    edits: [
-      {
-        file: 'lambdas/payments/domain/payment-sums.ts',
-        find: 'reservedMinor: sums.reservedMinor + times * refund.amountMinor,',
-        replace: 'reservedMinor: sums.reservedMinor,',
-      },
-    ],
-  },
-  {
     name: 'pending-return-shares-its-key',
     fault:
       'While a return is pending, a second return of the same amount is sent under the idempotency key of the first.',

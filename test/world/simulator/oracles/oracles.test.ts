@@ -4,7 +4,6 @@ import { LedgerRow, RegistryRow } from '../../../../lambdas/kernel/contract/rows
 import { RetryableError } from '../../../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
-import type { PaymentSums } from '../../../../lambdas/payments/domain/payment-sums.ts';
 import { nextTransition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
 import type { ChangeOrder } from '../../../../lambdas/payments/use/processor.ts';
@@ -144,33 +143,6 @@ describe('the chain of a payment', () => {
       await append(request, { type: `${kind}.pending`, subject });
     }
     expect(world.now()).toContain('F31 one change of a hold');
-  });
-
-  test.each<[string, Partial<PaymentSums>]>([
-    ['that forget a reserved refund', { reservedMinor: 0 }],
-    ['with another number of refunds', { refunds: 7 }],
-    ['that name another newest beginning', { begunAt: 2 }],
-  ])('must not end with sums %s', async (_name, wrong) => {
-    const { request, charge } = await paid('summed');
-    const refund = refundOf(`ref_${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`, charge);
-    await append(request, { type: 'refund.pending', subject: refund });
-    expect(world.now()).not.toContain('F31 sums');
-    const chain = await harness.chain(request);
-    const draft = { type: 'payment.fee_reported' as const, payment: chain.newest.payment, postings: [] };
-    const state = { ...chain.state, sums: { ...chain.state.sums, ...wrong } };
-    const occasion = { occurredAtMs: 0, cause: BY_REQUEST };
-    await harness.store.write([nextTransition(systemDigest, { ...chain, state }, draft, occasion)]);
-    expect(world.now()).toContain('F31 sums');
-  });
-
-  test('must not end without sums', async () => {
-    const { request } = await paid('unsummed');
-    const chain = await harness.chain(request);
-    const draft = { type: 'payment.fee_reported' as const, payment: chain.newest.payment, postings: [] };
-    const occasion = { occurredAtMs: 0, cause: BY_REQUEST };
-    const { sums: _sums, ...older } = nextTransition(systemDigest, chain, draft, occasion);
-    await harness.store.write([older]);
-    expect(world.now()).toContain('F31 sums');
   });
 
   test('must not contain a row that was changed after it was written', async () => {
