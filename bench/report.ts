@@ -23,7 +23,7 @@ export interface Measurements {
 }
 
 /**
- * Renders the benchmarks. They are counts, and ratios between medians of the same run, because neither depends on the
+ * Renders the benchmarks. The figures are counts, or ratios of medians from the same run: neither kind depends on the
  * speed of the machine.
  */
 export function report({

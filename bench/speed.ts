@@ -122,9 +122,9 @@ export async function measureSpeed(
 }
 
 /**
- * Returns the median difference, in milliseconds, between a payment through the skeleton and one with direct calls,
- * measured alternately. DynamoDB responds immediately, because the duration of a real call varies by more than this
- * difference.
+ * Returns by how much longer, in the median, a payment takes through the skeleton than with direct calls, in
+ * milliseconds. Both are measured alternately. DynamoDB responds immediately, because the duration of a real call
+ * varies by more than this difference.
  */
 async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<number> {
   const client = new DynamoDBClient({

@@ -157,7 +157,7 @@ const PROGRAM = `
   process.exit();
 `;
 
-/** Imports a program in a new process, and takes payments. */
+/** Starts a process that imports a program and makes payments. */
 async function runOnce(file: string, url: string, payments: number): Promise<Times> {
   const event = {
     ...gatewayEvent('POST', '/v1/payments', { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }),

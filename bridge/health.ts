@@ -80,8 +80,8 @@ export async function serveHealth(health: Health, port: number): Promise<Server>
 }
 
 function refusalOf({ method = '', url, headers }: IncomingMessage): number | undefined {
-  // Accept only IP addresses and single-label service names, which health checks use. The owner of any other domain
-  // name could have bound it to this address (DNS rebinding).
+  // Accept only IP addresses and single-label service names, which health checks use. An attacker may have pointed any
+  // other domain name to this address (DNS rebinding).
   const [, ipv6, name = ''] = /^(?:\[(.+)\]|([^:]*))(?::\d+)?$/.exec(headers.host ?? '') ?? [];
   const isNamedByProbe = isIP(ipv6 ?? name) > 0 || /^[\w-]*$/.test(ipv6 ?? name);
   if (isFromPage(headers) || !isNamedByProbe) return 403;

@@ -1,7 +1,6 @@
 /**
  * The bridge between NATS JetStream and Payonce. It is a separate process, because Lambda has no event source for NATS.
- * It is stateless, because a record of a sent message could not be committed in one transaction with the message in the
- * queue.
+ * It is stateless, because sending a message to the queue and recording that it was sent could not be one transaction.
  */
 
 import type { AddressInfo } from 'node:net';

@@ -19,7 +19,7 @@ export interface BridgeSettings {
     /** If set, only encrypted connections are made. */
     readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
   };
-  /** The settings to carry messages from a stream to the queue of payment requests. */
+  /** Settings of the direction from a NATS stream to the queue of payment requests. */
   readonly requests?: {
     readonly queueUrl: string;
     readonly stream: string;
@@ -31,7 +31,7 @@ export interface BridgeSettings {
     /** Maximum number of messages that are sent to the queue concurrently, and held in memory. */
     readonly inFlight: number;
   };
-  /** The settings to carry events from the bus's queue to subjects `<prefix>.<tenant>.<name of the event>`. */
+  /** Settings of the direction from the bus's queue to the NATS subjects `<prefix>.<tenant>.<name of the event>`. */
   readonly events?: { readonly queueUrl: string; readonly parkingQueueUrl: string; readonly prefix: string };
   readonly healthPort: number;
 }

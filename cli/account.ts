@@ -196,7 +196,7 @@ async function topicsOf(client: CloudFormationClient, stack: string): Promise<re
   return found;
 }
 
-/** Returns the addresses with a pending confirmation from an XML response of SNS. */
+/** Parses an XML response of SNS and returns the addresses whose confirmation is pending. */
 export function addressesPending(xml: string): readonly string[] {
   const members = [...xml.matchAll(/<member>(.*?)<\/member>/gs)].map(([, member = '']) => member);
   return members
@@ -205,8 +205,8 @@ export function addressesPending(xml: string): readonly string[] {
 }
 
 /**
- * Reports whether an XML response of SNS lists a subscription. An unconfirmed subscription is missing once SNS has
- * deleted it (Amazon SNS developer guide, "Deleting a subscription").
+ * Reports whether an XML response of SNS lists a subscription. SNS deletes subscriptions that remain unconfirmed, and
+ * no longer lists them (Amazon SNS developer guide, "Deleting a subscription").
  */
 export function hasSubscription(xml: string): boolean {
   return /<member>/.test(xml);

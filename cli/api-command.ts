@@ -34,7 +34,7 @@ export interface ApiCall {
   readonly ask: AskApi;
   /**
    * Calls the operation with the values of the options.
-   * @param more fields that override those of the options
+   * @param more additional fields, which replace option values of the same name
    */
   readonly send: (more?: object) => Promise<unknown>;
 }

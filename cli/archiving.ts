@@ -38,8 +38,8 @@ export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise
   };
   const bounds = { fromMs: work.sinceMs, untilMs: work.untilMs };
   const lambda = new LambdaClient(target);
-  // One read returns a limited number of missing rows. If the next read begins with the same row, the archiver did not
-  // archive it.
+  // One read returns a limited number of missing rows. If the next read begins with the same row again, the archiver
+  // failed to archive that row.
   for (let before: string | undefined; ; ) {
     const { rows, broken } = await missingRows(tools, bounds, systemClock.nowMs());
     for (const Records of lateRecords(rows))

@@ -168,7 +168,9 @@ export async function listenForCallbacks(receive: Receive, port: number): Promis
   return server;
 }
 
-/** The Host header is not checked: tunnels use their own host name, and callbacks are signed. */
+/**
+ * Answers a callback. Does not check the Host header, because tunnels use their own host name and callbacks are signed.
+ */
 async function answerCallback(request: IncomingMessage, receive: Receive): Promise<number> {
   if (isFromPage(request.headers)) return 403;
   const chunks: Buffer[] = [];

@@ -19,7 +19,7 @@ import { TENANT } from './operator-api.ts';
 import { runProbes } from './probes.ts';
 import { type Session, table } from './session.ts';
 
-/** The parts of a deployment that can be unsafe. */
+/** The parts of a deployment that are checked for safety. */
 export interface Examined {
   /** Settings of the deployment, as recorded in the activity log. */
   readonly settings: Readonly<Record<string, string>>;
@@ -164,8 +164,8 @@ async function settingsOf(context: DoctorOptions['context']): Promise<Examined['
 }
 
 /**
- * Returns the API key in the environment variable if it is a test key. A live key is not used for the payments of
- * probes.
+ * Returns the API key from the environment variable if it is a test key. A live key is ignored, because the probes make
+ * payments.
  */
 function ownTestKey(): string | undefined {
   const key = process.env[TENANT.variable]?.trim();

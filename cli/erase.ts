@@ -84,8 +84,8 @@ async function deployment(session: Session) {
         about: [id],
         occurredAtMs: systemClock.nowMs(),
       });
-      // Erase the receivers' responses last: a delivery attempt that begins now no longer sends any of the details, so
-      // no response can quote them.
+      // Erase the receivers' responses last. By then, every new delivery attempt omits the erased details, so no later
+      // response can quote them.
       const transitions = isOrderId(id)
         ? await orders.listOrderTransitions(id, { afterSequence: 0, limit: LONGEST_ORDER_CHAIN })
         : ((await readChain(store, id))?.transitions ?? []);

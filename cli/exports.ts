@@ -48,7 +48,7 @@ export async function getExport(call: ApiCall): Promise<void> {
 }
 
 /**
- * Shows an export immediately, or after its end with `--wait` or `--output`.
+ * Shows an export: immediately, or with `--wait` or `--output` after the export has ended.
  * @throws CliFailure when the export failed or has no file to save
  */
 async function follow({ session, command, ask }: ApiCall, asked: unknown): Promise<void> {

@@ -36,7 +36,7 @@ export class CliFailure extends Error {
 
 interface Ending {
   readonly exitCode: ExitCode;
-  /** Undefined if there is no message, for example after `--help`. */
+  /** Undefined if nothing is left to print, for example after `--help`. */
   readonly sentence: string | undefined;
 }
 

@@ -13,8 +13,8 @@ import { isoTime, readSeconds, type Session } from './session.ts';
 /** Polling interval of the events API, in milliseconds. */
 const POLL_INTERVAL_MS = 2_000;
 /**
- * Maximum delay, in seconds, with which an event appears in the list after later events. Each poll reads this period
- * again.
+ * Maximum delay, in seconds, before an event appears in the list. Later events may appear earlier, so each poll reads
+ * this period again.
  */
 const MAX_EVENT_DELAY_SECONDS = 15 * 60;
 /** Time limit for the receiver's response, in milliseconds, the same as for Payonce's webhooks. */
@@ -28,9 +28,9 @@ type Event = z.infer<typeof event>;
 
 const progress = z.object({
   secret: z.string(),
-  /** Time before which all events are delivered, in Unix seconds. */
+  /** Unix time in seconds. All events before this time are delivered. */
   since: z.int(),
-  /** Creation times of the events delivered since then, by event id. */
+  /** Creation times, keyed by event id, of events that were delivered after `since`. */
   delivered: z.record(z.string(), z.int()),
 });
 type Progress = z.infer<typeof progress>;

@@ -26,7 +26,7 @@ export interface Moved {
 
 const redrivePolicy = z.object({ deadLetterTargetArn: z.string() });
 
-/** Returns each given queue whose dead-letter queue is also given, paired with that queue. */
+/** Pairs each given queue with its dead-letter queue. Omits a queue whose dead-letter queue is not given. */
 export async function redrivePairs(client: SQSClient, queueUrls: readonly string[]): Promise<readonly RedrivePair[]> {
   const queues = await Promise.all(
     queueUrls.map(async (QueueUrl) => {
@@ -50,9 +50,9 @@ export async function redrivePairs(client: SQSClient, queueUrls: readonly string
 }
 
 /**
- * Moves a queue's dead letters back with an SQS message move task, and waits until the task ends. Messages that fail
- * again return to the dead-letter queue during the task, so the task is canceled when it has moved twice as many
- * messages as SQS counted initially.
+ * Moves a queue's dead letters back with an SQS message move task, and waits until the task ends. A message that fails
+ * again returns to the dead-letter queue, and the task could move it without end. Therefore, the task is canceled after
+ * it has moved twice as many messages as SQS counted initially.
  *
  * @param wait called between two polls of the task
  */

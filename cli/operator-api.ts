@@ -57,7 +57,7 @@ export function addTenant(command: Command, does: string): void {
     .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
 }
 
-/** Returns the header with which an operator's request names the tenant of `--tenant` and `--mode`. */
+/** Returns the header that selects the tenant given by `--tenant` and `--mode` for an operator's request. */
 export function tenantOf(command: Command): Readonly<Record<string, string>> {
   const { tenant, mode } = command.opts<{ readonly tenant?: string; readonly mode: string }>();
   return tenant === undefined ? {} : { 'payonce-tenant': `${tenant}/${mode}` };
@@ -110,7 +110,7 @@ interface Request {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An error response of the API. Its cause is the problem. */
+/** An error response of the API. `cause` contains the problem. */
 export class Refusal extends CliFailure {
   /** The HTTP status. */
   readonly status: number;

@@ -25,7 +25,7 @@ export const paymentLines = listing('No payments.', {
   REFERENCE: 'reference',
 });
 
-/** Shows all pages of a timeline. */
+/** Shows a payment's complete timeline. */
 export async function showTimeline({ session, args: [id], send }: ApiCall): Promise<void> {
   const data: z.infer<typeof entry>[] = [];
   let after: number | null = 0;
@@ -62,8 +62,8 @@ export async function decide(call: ApiCall): Promise<void> {
 }
 
 /**
- * Returns the currency of a payment. An operator can read a payment only with its tenant and mode, which the timeline
- * names.
+ * Returns the currency of a payment. Operators can read a payment only with its tenant and mode, so the timeline is
+ * read first: it contains both.
  */
 async function currencyOf({ session, command, ask, args: [id = ''] }: ApiCall): Promise<string> {
   const about = encodeURIComponent(id);

@@ -62,8 +62,8 @@ async function putBack(session: Session, { id, chain, sort }: Row, { fromTable, 
 }
 
 /**
- * Opens the deployment's archive. The archive is read from the time of the chain's first row on, or completely if the
- * row to restore is not in that part.
+ * Opens the deployment's archive. Reads the archive from the time of the chain's first row on, or completely if that
+ * part does not contain the row to restore.
  */
 async function archiveOf(target: AwsTarget, ledger: LedgerRows, { chain, sort }: Row) {
   const bucket = await stackOutput(target, 'data', 'archiveBucket');

@@ -14,8 +14,8 @@ import { isoTime, type Session } from './session.ts';
 const MAX_SHOWN = 50;
 
 /**
- * Safety margin in milliseconds: records are restored to a moment that is this long before the newest row. The archive
- * may lack older rows of other payments, namely those of a batch that was not written.
+ * Safety margin in milliseconds: records are restored to a moment that is this long before the newest row. If the
+ * archiver failed to write a batch, the archive may lack rows of other payments that are older than the newest row.
  */
 const RESTORE_MARGIN_MS = 10 * 60_000;
 
@@ -110,8 +110,8 @@ export function refuseName(table: string): void {
 }
 
 /**
- * Checks that rows may be written to an existing table. A Ledger in use has a Stream: its relay would publish each
- * written row, and announce the payments of one deployment to the customers of another.
+ * Checks that rows may be written to an existing table. A Ledger in use has a Stream: its relay would publish every
+ * written row, and so send one deployment's payments to the customers of another.
  *
  * @throws CliFailure for a table that is not a Ledger or has a Stream
  */

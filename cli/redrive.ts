@@ -62,8 +62,8 @@ async function redriveVendors(
   try {
     const deadLetters: DeadLetterReport[] = [];
     const staying = () => deadLetters.filter(({ state }) => state === 'stays');
-    // Each run redrives a limited number of dead letters. Stop when a dead letter remains, because the next run would
-    // find it again.
+    // Each run redrives a limited number of dead letters. Stop as soon as a dead letter remains, because the next run
+    // would receive the same one again.
     do deadLetters.push(...(await redriveDeadLetters(session, undefined, redriver)));
     while (deadLetters.length > 0 && deadLetters.length % MAX_DEAD_LETTERS === 0 && staying().length === 0);
     const stay = staying();
@@ -97,7 +97,8 @@ async function redriveQueues(target: AwsTarget, report: (text: string) => void):
       results.push({ queue: pair.name, redriven: 0, failed: 0, reasons: [] });
       continue;
     }
-    // If SQS refuses a task, for example because one is running, the other queues are redriven and the result is shown.
+    // If SQS refuses a task, for example because another task is running, continue with the other queues and show the
+    // result.
     const { moved, failure } = await moveBack(sqs, pair, {
       wait: () => sleep(POLL_INTERVAL_MS),
       report: ({ moved: soFar, toMove }) => report(`${pair.name}: ${soFar} of ${toMove || pair.waiting} moved`),
@@ -112,7 +113,7 @@ async function redriveQueues(target: AwsTarget, report: (text: string) => void):
   return results;
 }
 
-/** Redrives the batches that the archiver gave up. A deployment without an archive has none. */
+/** Redrives the batches that the archiver parked after failures. A deployment without an archive has none. */
 async function redriveArchive(target: AwsTarget, report: (text: string) => void): Promise<readonly RedrivenQueue[]> {
   const parked = await stackOutput(target, 'service', 'parkedArchiveQueue');
   if (parked === undefined) return [];

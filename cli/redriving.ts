@@ -8,9 +8,9 @@ import {
 import { CliFailure } from './failure.ts';
 
 export interface Redriven {
-  /** Messages that were processed and deleted. */
+  /** Number of messages that were processed and deleted. */
   readonly done: number;
-  /** Messages that failed. They remain in the queue, or were parked again as new messages. */
+  /** Number of messages that failed. These messages remain in the queue, or were parked again as new messages. */
   readonly failed: number;
 }
 

@@ -2,7 +2,7 @@ import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { RepublishAnswer, RepublishRequest } from '../lambdas/events/contract.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** Number of consecutive runs without progress after which the bus counts as unavailable. */
+/** Number of consecutive runs without progress after which the event bus is considered unavailable. */
 const MAX_STALLED_RUNS = 5;
 
 /**

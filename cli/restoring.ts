@@ -21,17 +21,20 @@ export interface RestoreRequest {
   /** The tables in use, by role. */
   readonly tables: Readonly<Record<Restorable, string>>;
   readonly only: readonly Restorable[];
-  /** Time to which the Ledger is restored, in Unix seconds. {@link MARGIN_SECONDS} is relative to it. */
+  /**
+   * Time to which the Ledger is restored, in Unix seconds. {@link MARGIN_SECONDS} contains each table's offset from
+   * this time.
+   */
   readonly toSeconds: number;
 }
 
 /**
- * Offset, in seconds, of a table's restore time from the Ledger's. Each copy has its own moment, and can contain a part
- * of a transaction (Amazon DynamoDB developer guide, "Using on-demand backup and restore"). A record without its
- * transition would report a nonexistent effect, and an order without its contacts cannot continue. Missing records, and
- * entries without a transition, are repaired by `payonce tables recover`. Therefore, records are restored to an earlier
- * moment than the Ledger, and rows that accompany its transitions to a later one. A write with all of its attempts
- * takes less than five seconds, and AWS clocks differ by less; a minute exceeds both.
+ * Offset, in seconds, of a table's restore time from the Ledger's. Each table is copied at a slightly different moment,
+ * and a copy can contain a part of a transaction (Amazon DynamoDB developer guide, "Using on-demand backup and
+ * restore"). A record without its transition would report a nonexistent effect, and an order without its contacts
+ * cannot continue. `payonce tables recover` repairs missing records, and entries without a transition. Therefore,
+ * records are restored to an earlier moment than the Ledger, and rows that accompany its transitions to a later one. A
+ * write with all of its attempts takes less than five seconds, and AWS clocks differ by less; a minute exceeds both.
  */
 const MARGIN_SECONDS: Readonly<Record<Restorable, number>> = { idempotency: -60, ledger: 0, registry: 60, views: 0 };
 
@@ -50,10 +53,10 @@ const POLL_INTERVAL_MS = 10_000;
 const MAX_POLLS = 8_640;
 
 /**
- * Restores tables to a moment, each with its margin, and gives the new tables the settings that DynamoDB does not
- * restore (Amazon DynamoDB API reference, RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and
- * deletion protection. An interrupted command can be repeated: the repetition skips the restore of each table whose
- * copy already exists.
+ * Restores tables to a moment, each with its margin. Then configures the settings that DynamoDB does not restore
+ * (Amazon DynamoDB API reference, RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and
+ * deletion protection. An interrupted command can be repeated: it does not restore a table again whose copy already
+ * exists.
  *
  * @throws CliFailure when a table to restore no longer exists, or is itself a copy of this moment
  */
@@ -149,7 +152,7 @@ export async function configure(
     const recovery = { PointInTimeRecoveryEnabled: true };
     await client.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification: recovery }));
   }
-  // Done last, because a Ledger with a Stream counts as complete.
+  // Enable the Stream last, because a Ledger with a Stream is considered complete.
   if (kind === 'ledger' && StreamSpecification?.StreamEnabled !== true) {
     const stream = { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } as const;
     await client.send(new UpdateTableCommand({ TableName, StreamSpecification: stream }));

@@ -30,7 +30,7 @@ interface Options {
   readonly stack?: string;
 }
 
-/** The fields of the local stack of `npm start` that commands use. */
+/** The part of the state of `npm start` that commands need about the local stack. */
 type LocalStack = NonNullable<ReturnType<StateFile['read']>>;
 
 /** One invocation of the command line, with its target and output. */
@@ -107,7 +107,7 @@ export class Session {
     return this.#options.directory;
   }
 
-  /** Prints one event of a command that reports several: a line of text, or a line of JSON with `--json`. */
+  /** Prints one of several events of a command: as a line of text, or with `--json` as a line of JSON. */
   writeLine(document: object, line: string): void {
     const { json = false } = this.#options;
     this.#surroundings.print(json ? JSON.stringify(document) : line);
@@ -119,7 +119,7 @@ export class Session {
     this.#surroundings.print(json ? JSON.stringify(document, null, 2) : lines.join('\n'));
   }
 
-  /** Reports something that is not part of the result. */
+  /** Writes a text that is not part of the result to standard error. */
   note(text: string): void {
     this.#surroundings.note?.(text);
   }

@@ -126,8 +126,8 @@ async function recover(session: Session, segments: number): Promise<void> {
 }
 
 /**
- * Formats a lost operation. The processor may have executed the operation; a retried request or the processor's books
- * will show whether it did.
+ * Formats a lost operation. The processor may have executed it: retry the request, or search the processor's books, to
+ * find out.
  */
 function lineOfLost({ operationId, kind, writtenAtMs }: LostOperation): string {
   return `lost        ${operationId} (${kind} of ${isoTime(writtenAtMs)})`;

@@ -14,7 +14,10 @@ import type { Session } from './session.ts';
 const MAX_POLLS = 60;
 const POLL_INTERVAL_MS = 500;
 
-/** Steps that cause an event: creating a payment or an order at the sandbox, then a change or an action of the bank. */
+/**
+ * Steps that cause an event: creates a payment or an order with the sandbox, then requests a change or lets the bank
+ * act.
+ */
 interface Scenario {
   readonly path: '/v1/payments' | '/v1/orders';
   readonly body: Readonly<Record<string, unknown>>;

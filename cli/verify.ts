@@ -30,7 +30,7 @@ import { type AwsTarget, openTables, stackOutput } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
-/** Maximum number of findings that are printed. The JSON document contains all that were kept. */
+/** Maximum number of findings that are printed. The JSON document contains every finding that was stored. */
 const MAX_SHOWN = 50;
 
 type AnyFinding = RowFinding | ManifestFinding | BucketFinding | ReplacedObject;
@@ -250,7 +250,10 @@ function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsSt
   };
 }
 
-/** Formats a manual change. It is reported but is not a finding, because the row may have been restored. */
+/**
+ * Formats a change that was made by hand. Such a change is reported, but is no finding: someone may have restored the
+ * row.
+ */
 function changeLine({ chain, sort, change, atMs, object, line }: ChangeLine): string {
   const what = change === 'REMOVE' ? 'removed' : 'changed';
   return `${what} by hand  chain=${chain}  sort=${sort}  at=${isoTime(atMs)}  object=${object}  line=${line}`;

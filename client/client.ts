@@ -147,7 +147,7 @@ function webhookEndpoints(changes: Operations, reading: ReadClient) {
   const root = '/v1/webhook_endpoints';
   const at = (id: string) => `${root}/${segment(id)}`;
   return {
-    /** Creates an endpoint. The response, which the key store keeps, contains the secret. */
+    /** Creates an endpoint. The response contains the secret, and stays in the key store. */
     create: (params: Schemas['CreateWebhookEndpoint'], once: Once) =>
       changes.run<EndpointWithSecret>(post(root, params), once),
     /** Updates an endpoint. A repeated update changes nothing, so it needs no operation. */
@@ -155,7 +155,7 @@ function webhookEndpoints(changes: Operations, reading: ReadClient) {
       reading.set<WebhookEndpoint>(at(id), params, limits),
     delete: (id: string, once: Once) =>
       changes.run<Schemas['DeletedWebhookEndpoint']>({ method: 'DELETE', path: at(id) }, once),
-    /** Rotates the secret. The response, which the key store keeps, contains the new secret. */
+    /** Rotates the secret. The response contains the new secret, and stays in the key store. */
     rotateSecret: (id: string, params: Schemas['RotateWebhookSecret'], once: Once) =>
       changes.run<EndpointWithSecret>(post(`${at(id)}/rotate_secret`, params), once),
     replay: (id: string, params: Schemas['ReplayWebhooks'], once: Once) =>

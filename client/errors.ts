@@ -6,15 +6,15 @@ export type Problem = components['schemas']['Problem'];
 export type ProblemCode = Problem['code'];
 
 /**
- * The next action of a caller after a problem:
+ * A caller's next action after a problem:
  *
- * - `new_operation`: the response is final for this operation. A further attempt needs a new operation, because it
- *   is a different payment.
+ * - `new_operation`: the response is final for this operation. A further attempt needs a new operation, because it is a
+ * different payment.
  * - `read_object`: the operation already took effect, and its response is no longer stored. Read the object that the
- *   problem names.
+ * problem names.
  * - `same_operation`: nothing was stored. The same operation can succeed later.
- * - `correct`: the request was refused, and nothing was stored. The same operation can succeed once the cause is fixed:
- *   a missing scope, a setting, the state of the payment. A request with a different body needs a new operation.
+ * - `correct`: the request was refused, and nothing was stored. Fix the cause: a missing scope, a setting, the state of
+ * the payment. The same operation can then succeed. A request with a different body needs a new operation.
  */
 export type Recovery = 'new_operation' | 'read_object' | 'same_operation' | 'correct';
 
@@ -22,7 +22,7 @@ const FINAL = 'new_operation';
 const LATER = 'same_operation';
 const CORRECT = 'correct';
 
-/** The recovery for each code. A new code of the API does not compile without a recovery. */
+/** The recovery for each code. If the API gets a new code, this table does not compile until it contains the code. */
 const RECOVERIES: Readonly<Record<ProblemCode, Recovery>> = {
   payment_failed: FINAL,
   payment_canceled: FINAL,
@@ -152,7 +152,7 @@ export class PayonceError extends Error {
   }
 }
 
-/** Thrown when the API responds with a problem, because the request did not succeed. */
+/** Thrown when the API answers a request with a problem. */
 export class ProblemError extends PayonceError {
   override readonly name = 'ProblemError';
   declare readonly code: ProblemCode;

@@ -28,7 +28,8 @@ export function fileKeys(folder: string): KeyStore {
       } finally {
         await rm(draft, { force: true });
       }
-      // The folder is also synced for an existing row, whose writer may have crashed before the name was on disk.
+      // Sync the folder for an existing row, too: the writer of the row may have crashed before the file name was on
+      // disk.
       await syncFolder(root);
       return storedIn(await readFile(file, 'utf8'));
     },

@@ -36,8 +36,9 @@ type Awaitable<Value> = Value | Promise<Value>;
  */
 export interface KeyStore {
   /**
-   * Stores the request unless a request is already stored for this operation; of two concurrent requests, only one is
-   * stored. The row must be durable before this function returns, because the request is sent next.
+   * Stores the request unless a request is already stored for this operation. If two processes call this function at
+   * the same time, only one request is stored. The row must be durable before this function returns, because the
+   * request is sent next.
    *
    * @returns the stored operation
    */

@@ -15,9 +15,9 @@ interface Page<Item> {
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Default time limit of a wait, in milliseconds. Exceeds the time in which a payer's bank usually decides. */
+/** Default time limit of a wait, in milliseconds. A payer's bank usually decides within this time. */
 const WAIT_MS = 120_000;
-/** Maximum number of polls of one wait. A wait of some minutes makes fewer polls. */
+/** Maximum number of polls of one wait. A wait of a few minutes stays below this limit. */
 const MAX_POLLS = 1_000;
 
 /** Sends requests that are safe to repeat. */

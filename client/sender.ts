@@ -49,7 +49,7 @@ const MAX_ATTEMPTS = 100;
 const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 export interface SenderOptions {
-  /** The address of the API including its stage, without a trailing slash. */
+  /** The address of the API, with the stage and without a trailing slash. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -94,7 +94,7 @@ export class Sender {
     const headers = {
       ...this.#options.headers,
       ...(body === null ? {} : { 'content-type': 'application/json' }),
-      // Let the API wait while another request with this key is running, and return its response.
+      // Ask the API to wait while another request with this key is running, and to return the response to that request.
       ...(key === undefined ? {} : { 'idempotency-key': key, prefer: 'wait=8' }),
     };
     try {

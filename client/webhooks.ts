@@ -20,7 +20,10 @@ export interface WebhookOptions {
 
 type HeaderValues = Pick<Headers, 'get'> | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The type of a cryptographic key. It is derived, because no name of this type exists both in Node and in browsers. */
+/**
+ * The type of a cryptographic key. It is derived from `importKey`, because Node and browsers have no common name for
+ * this type.
+ */
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 const TOLERANCE_SECONDS = 300;

@@ -101,7 +101,7 @@ function useSending({ idempotencyKey, close, ...act }: DialogProps) {
   const [ended, setEnded] = useState<readonly [answer: unknown, shown: ComponentChildren]>();
   const [failed, setFailed] = useState<Failed>();
   const [waits, setWaits] = useState(false);
-  // At the second click of a double click, the rendered state is outdated.
+  // The second click of a double click still sees the state rendered before the first click.
   const isBusy = useRef(false);
   const send = async (values: Values, isDry = false): Promise<void> => {
     if (isBusy.current) return;

@@ -106,8 +106,8 @@ function Console() {
 }
 
 /**
- * Shows the screen that the address names. Updates the title of the page and the focus, so that a screen reader
- * announces the change.
+ * Shows the screen for the page's address. Updates the page title and the focus, so that a screen reader announces the
+ * change.
  */
 function Screen({ takesFocus, children }: { readonly takesFocus: boolean; readonly children: ComponentChildren }) {
   const boundary = useErrorBoundary();

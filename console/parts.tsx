@@ -246,7 +246,10 @@ export function Status({ of: status }: { readonly of: string }) {
   return <span class={`status ${KINDS[status] ?? ''}`}>{status}</span>;
 }
 
-/** Returns a counter that causes a list to be read again after an action, and a function that increments it. */
+/**
+ * Returns a counter and a function that increments it. Incrementing the counter after an action causes a list to be
+ * read again.
+ */
 export function useTurns(): readonly [turn: number, again: () => void] {
   const [turn, setTurn] = useState(0);
   return [turn, () => setTurn((last) => last + 1)];

@@ -22,8 +22,8 @@ async function discover({ issuer: given }: Provider) {
 }
 
 /**
- * Returns the parameter that requests the audience (RFC 8707), for providers that add only requested audiences to a
- * token.
+ * Returns the parameter that requests the audience (RFC 8707). Some providers add an audience to a token only if it was
+ * requested.
  */
 function audienceOf({ audience, clientId }: Provider): Readonly<Record<string, string>> {
   if (audience === clientId) return {};

@@ -34,7 +34,7 @@ export function dayOf(seconds: number): string {
 
 /**
  * Formats a duration.
- * @param seconds a duration
+ * @param seconds the duration in seconds
  */
 export function age(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return '–';

@@ -6,8 +6,8 @@ export interface Provider {
 }
 
 /**
- * The pending sign-in of a tab while its operator is at the provider. The data is useless without the code that the
- * provider returns.
+ * The pending sign-in of a tab, stored while the operator signs in at the provider. The data is useless without the
+ * code that the provider returns.
  */
 export interface Asked {
   readonly verifier: string;

@@ -32,7 +32,7 @@ interface Entered {
   readonly ended: () => void;
 }
 
-/** Shows the sign-in of the deployment: with its identity provider, or with operators' keys. */
+/** Shows the sign-in that the deployment uses: the identity provider, or operators' keys. */
 export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: boolean }) {
   const { entered, ended } = whenIn;
   const [provider, setProvider] = useState<Provider>();

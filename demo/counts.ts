@@ -54,7 +54,7 @@ export async function countRepeatedly(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    // Ignore a failed count. These counts are only shown; the final counts are computed elsewhere.
+    // Ignore a failed count. These counts are only displayed; `countAtRest` returns the final ones.
     const found = await count(side, subject).catch(() => undefined);
     if (found !== undefined && !signal.aborted) counted(found.counts);
     await sleep(SHOWN_INTERVAL_MS, undefined, { signal }).catch(() => undefined);

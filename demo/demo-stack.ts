@@ -25,7 +25,7 @@ import {
   SHOP_EVENT_SOURCE,
 } from './contract.ts';
 
-/** Temporary directory of this process. The stacks keep copies of its files. */
+/** Temporary directory of this process. The synthesized stacks contain copies of its files. */
 const OUTPUT = resolve(import.meta.dirname, '..', 'dist', `demo-${process.pid}`);
 const FUNCTIONS = ['naive-shop', 'naive-receipts', 'payonce-receipts'] as const;
 type FunctionName = (typeof FUNCTIONS)[number];

@@ -68,7 +68,7 @@ const DELETION_POLL_SECONDS = 0.1;
 export async function removeDemo(aws: LocalAws): Promise<void> {
   const config = accessTo(aws);
   const client = new CloudFormationClient(config);
-  // The processor's stack imports values from the demonstration's stack, so it is deleted first.
+  // Delete the processor's stack first, because it imports values from the demonstration's stack.
   for (const name of [DemoStackName.processor, DemoStackName.demo]) {
     await client.send(new DeleteStackCommand({ StackName: name }));
     const patience = {
@@ -82,7 +82,7 @@ export async function removeDemo(aws: LocalAws): Promise<void> {
   await new SSMClient(config).send(new DeleteParameterCommand({ Name: SHOP_CALLBACK_PARAMETER }));
 }
 
-/** Configures the shop and the processor with each other's local addresses. */
+/** Gives the shop and the processor each other's local address. */
 async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUrl }: DeployedDemo): Promise<void> {
   const config = accessTo(aws);
   const lambda = new LambdaClient(config);

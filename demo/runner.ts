@@ -154,7 +154,7 @@ interface Failure {
 const MAX_ATTEMPTS = 20;
 
 /**
- * Causes a failure on one side. Retries with a fresh key while the response arrives before the failure.
+ * Causes a failure on one side. If the response arrives before the failure, retries with a fresh key.
  *
  * @param name part of the idempotency keys
  * @throws Error when the failure could not be caused, or every response arrived before the failure

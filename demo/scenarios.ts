@@ -10,7 +10,7 @@ export interface Scenario extends Trouble {
   /** Id of the scenario, and part of its idempotency keys. */
   readonly id: string;
   /**
-   * Number of deliveries of the event before the counts are valid.
+   * Number of times that the event must be delivered before the counts are valid.
    * @default 1
    */
   readonly deliveries?: 2;
@@ -47,10 +47,10 @@ export interface Scenario extends Trouble {
 export class TooLate extends Error {}
 
 const POLL_INTERVAL_MS = 20;
-/** Maximum number of polls: ten minutes, longer than any wait on a busy machine. */
+/** Maximum number of polls, equal to ten minutes. No wait takes so long, even on a busy machine. */
 const MAX_POLLS = 30_000;
 const AT_ONCE = 50;
-/** A charge slow enough to be interrupted, and to overlap with others on any machine. */
+/** A charge that is slow enough to be interrupted, and to overlap with other charges on any machine. */
 const SLOW = { source: 'tok_slow' };
 const REFUND = 7_000;
 /** Amount of a partial refund that can be made twice. */
@@ -153,7 +153,8 @@ export const SCENARIOS: readonly Scenario[] = [
     trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is redelivered',
     moves: 'charge',
     deliveries: 2,
-    // Starts first: a killed consumer loses all messages that it holds, and at this point it holds no others.
+    // This scenario starts first. A killed consumer loses all messages that it holds, and at the start it holds no
+    // others.
     turn: 1,
     provoke: async (side, key, payment) => {
       await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.acknowledgement } });
@@ -165,7 +166,7 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'relay-stopped',
     trouble: 'the process that publishes events is stopped between save and publication, and starts again',
     moves: 'charge',
-    // Starts first: the shop's other payments would lose their events, too, and at this point there are none.
+    // This scenario starts first: later, the shop's other payments would lose their events, too.
     turn: 1,
     provoke: async (side, key, payment) => {
       await side.config.withoutPublisher(async () => {

@@ -23,7 +23,7 @@ export interface SideConfig {
   readonly processorHeaders: Readonly<Record<string, string>>;
   readonly paymentsFunction: string;
   readonly receiptsFunction: string;
-  /** Time after the failure, in milliseconds, at which absent results count as missing. */
+  /** Time after the failure, in milliseconds, after which absent results are considered missing. */
   readonly givenUpAfterMs: number;
   /** Returns the payment id for an idempotency key, even before the payment exists. */
   readonly paymentOf: (key: string) => string;
@@ -59,7 +59,7 @@ const MAX_RETRIES = 60;
 const RETRY_MS = 1_000;
 const TOO_MANY = 429;
 
-/** One side, with the operations of its callers and of the fault injection. */
+/** One side, with the operations that its callers and the fault injection need. */
 export class Side {
   readonly config: SideConfig;
 
@@ -128,7 +128,7 @@ export class Side {
     }
   }
 
-  /** Sends a callback as an attacker who knows a charge, but no secret. */
+  /** Sends a callback like an attacker who knows the charge but not the signing secret. */
   async forgeCallback(charge: Charge): Promise<void> {
     const { livemode, metadata } = charge;
     const data = { charge: charge.id, payment: metadata['payment'] ?? null };

@@ -80,8 +80,8 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
       return rows.filter((row) => String(row['sk']).startsWith(SHOP_POSTING) && row['kind'] === kind).length;
     },
     receipts: (payment) => receiptsOf(client, demo, payment),
-    // The function that saves also publishes, so it is killed after saving. Lambda starts another process for the next
-    // request.
+    // The function that saves a payment also publishes its event, so kill the function after saving. Lambda starts
+    // another process for the next request.
     withoutPublisher: async (save) => {
       await save();
       invariant(kill(demo.shopFunction) > 0, 'there was no publisher to kill');

@@ -1,6 +1,6 @@
 /**
- * Stops Payonce's relay, and restarts it when the keeper asks this process to end. The keeper does so when the parent
- * process ends, even if the parent is killed, so a relay never stays stopped.
+ * Stops Payonce's relay, and restarts it when the keeper asks this process to end. The keeper asks as soon as the
+ * parent process has ended, even by a kill, so the relay never remains stopped.
  *
  *   node demo/stopped-relay.ts <function of the relay>
  */

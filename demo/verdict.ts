@@ -1,6 +1,6 @@
 /**
- * The counts of one scenario on one side, each from the owner of the data. Exactly once means that all counts are 1, or
- * all are 0 if the processor must refuse.
+ * The counts of one scenario on one side, each read where the data is stored. The scenario took effect exactly once if
+ * all counts are 1, or all are 0 when the processor must refuse.
  */
 export interface Counts {
   /** Number of charges or refunds in the processor's list. */
@@ -37,7 +37,10 @@ export function isExact(counts: Counts, trouble: Pick<Trouble, 'expected'>): boo
   return Object.values(counts).every((count) => count === expected);
 }
 
-/** Returns `once`, or `nothing` if the processor must refuse; otherwise every count that is not as expected. */
+/**
+ * Returns `once` if all counts are as expected, or `nothing` if the processor must refuse. Otherwise, lists every
+ * unexpected count.
+ */
 export function verdict(counts: Counts, trouble: Pick<Trouble, 'moves' | 'expected'>): string {
   const { moves, expected = 1 } = trouble;
   if (isExact(counts, trouble)) return expected === 1 ? 'once' : 'nothing';

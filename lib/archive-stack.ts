@@ -24,9 +24,9 @@ export interface ArchiveStackProps extends StackProps {
 const REMOVALS = ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'];
 
 /**
- * Creates the archive bucket: versioned, with a lock on every object and a policy under which objects are written once
- * and never removed. It can be deployed into a logging account. The bucket is always retained when the stack is
- * deleted.
+ * Creates the archive bucket. The bucket is versioned and locks every object; under its policy, objects are written
+ * once and never removed. The stack can be deployed into a logging account. The bucket is always retained when the
+ * stack is deleted.
  */
 export class ArchiveStack extends Stack {
   readonly bucket: Bucket;
@@ -34,7 +34,8 @@ export class ArchiveStack extends Stack {
   constructor(scope: Construct, id: string, props: ArchiveStackProps) {
     super(scope, id, { ...props, terminationProtection: true });
     const { archiveMode, archiveYears, archiveKeyArn, archiveColdAfterDays, archiveWriter } = props.settings;
-    // Objects are locked for 365 days per year of `archiveYears`, and in a trial deployment (0 years) for one day.
+    // Objects are locked for 365 days per year of `archiveYears`. In a trial deployment (0 years), they are locked for
+    // one day.
     const locked = Duration.days(archiveYears === 0 ? 1 : archiveYears * 365);
     this.bucket = new Bucket(this, 'Bucket', {
       versioned: true,

@@ -30,8 +30,8 @@ const MAX_RECORD_AGE = Duration.hours(20);
 /** Retention of the queue of parked records. */
 export const ARCHIVE_PARKED = Duration.days(14);
 /**
- * Age of the oldest record at which an alarm is raised. Every batch waits for the batching window and is then processed
- * within seconds.
+ * Age of the oldest record at which an alarm is raised. A batch normally waits only for the batching window and is then
+ * processed within seconds.
  */
 const LATE = Duration.hours(1);
 
@@ -74,8 +74,8 @@ export class Archive extends Construct {
         startingPosition: StartingPosition.TRIM_HORIZON,
         batchSize: BATCH,
         maxBatchingWindow: Duration.seconds(settings.archiveBatchSeconds),
-        // Every record is archived, so there is no filter. The number of attempts is unlimited: only the maximum age of
-        // a record ends the retries.
+        // There is no filter, because every record is archived. The number of attempts is unlimited: only the maximum
+        // record age ends the retries.
         bisectBatchOnError: true,
         retryAttempts: -1,
         maxRecordAge: MAX_RECORD_AGE,

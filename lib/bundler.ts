@@ -24,7 +24,9 @@ const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
 
 /** Name of the file with the code that a function and its later parts share. */
 const SHARED = 'shared.mjs';
-/** Maximum size of a chunk, in bytes, that is put into the shared file although the start does not need the chunk. */
+/**
+ * Size in bytes up to which a chunk is put into the shared file although the function does not need it at its start.
+ */
 const SMALL_BYTES = 8_000;
 
 function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): Plugin {
@@ -45,7 +47,7 @@ function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): 
   };
 }
 
-/** Returns a stub with the exports of the module at `path`. The exports throw when they are used. */
+/** Returns a stub with the same exports as the module at `path`. Each export throws when it is used. */
 function stubModule(path: string): string {
   const names = [...readFileSync(path, 'utf8').matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
   const unused = "const unused = () => () => { throw new Error('this function is bundled without JSON schemas'); };";
@@ -115,7 +117,7 @@ async function buildWithSharedFile(options: BuildOptions): Promise<void> {
   });
 }
 
-/** Returns the code size of an output. The file size also includes esbuild's source map. */
+/** Returns the code size of an output. The file size is larger: it includes esbuild's source map. */
 function sizeOf(output: Metafile['outputs'][string] | undefined): number {
   return Object.values(output?.inputs ?? {}).reduce((sum, { bytesInOutput }) => sum + bytesInOutput, 0);
 }
@@ -125,7 +127,7 @@ try {
   for (const { makesJsonSchemas = false, ...options } of asked)
     await (options.splitting === true ? buildWithSharedFile : build)({
       ...options,
-      // Also removes imports that only the removed code uses.
+      // This setting also removes imports that only the removed code used.
       tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: false } },
       plugins: [slim({ makesJsonSchemas })],
     });

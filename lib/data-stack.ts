@@ -84,7 +84,7 @@ export class DataStack extends Stack {
   readonly postmarkToken?: ProcessorSecret;
   /** The secret that signs the calls to the shop. Undefined when no shop is configured. */
   readonly shopSigningKey?: ProcessorSecret;
-  /** The token of the BigCommerce store, when that store is the shop. The operator sets the value. */
+  /** The token of the BigCommerce store, if the shop is a BigCommerce store. The operator sets the value. */
   readonly bigcommerceToken?: ProcessorSecret;
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
@@ -163,8 +163,8 @@ export class DataStack extends Stack {
   }
 
   /**
-   * Sets the warm throughput of the table and its indexes. An index has its own throughput, and a throttled index
-   * throttles the table.
+   * Sets the warm throughput of the table and its indexes. An index has its own throughput, and writes to the table are
+   * throttled if an index is throttled.
    */
   #warm(WriteUnitsPerSecond: number): void {
     for (const table of this.node.findAll().filter((node) => node instanceof CfnTable)) {
@@ -176,8 +176,8 @@ export class DataStack extends Stack {
   }
 
   /**
-   * Creates the domain name. The operator's DNS record points the domain to the target of the domain name. The target
-   * does not change while this stack exists.
+   * Creates the domain name. The operator's DNS record points to the domain name's target, which does not change while
+   * this stack exists.
    */
   #makeDomain({ domainName, certificateArn }: DataStackProps['settings']): void {
     if (domainName === undefined || certificateArn === undefined) return;

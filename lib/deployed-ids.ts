@@ -1,6 +1,6 @@
 import { CfnResource, type Stack } from 'aws-cdk-lib';
 
-/** Logical ids of deployed resources, by construct path in the service stack. */
+/** Logical ids of deployed resources, keyed by construct path within the service stack. */
 const DEPLOYED: Readonly<Record<string, string>> = {
   'FollowUps/CommissionConsumer/Logs': 'CommissionConsumerLogs35BEE7DD',
   'FollowUps/CommissionEvents/Rule': 'CommissionEventsRuleB4629D76',
@@ -47,7 +47,7 @@ const DEPLOYED: Readonly<Record<string, string>> = {
 export function keepDeployedIds({ node }: Stack): void {
   for (const [path, id] of Object.entries(DEPLOYED)) {
     const resource = node.findAll().find((each) => each.node.path === `${node.path}/${path}`)?.node.defaultChild;
-    // Some areas exist only with certain settings.
+    // With some settings, some areas do not exist.
     if (resource instanceof CfnResource) resource.overrideLogicalId(id);
   }
 }

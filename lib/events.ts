@@ -43,8 +43,8 @@ const TIMEOUT = Duration.seconds(RELAY_MAX_WAIT_SECONDS + 60);
  */
 const MAX_RECORD_AGE = Duration.hours(20);
 /**
- * Number of retries of a failed redrive: Lambda's maximum, after one and two minutes (AWS Lambda developer guide,
- * "Asynchronous invocation").
+ * Number of retries of a failed redrive. Lambda's maximum is two, after one and two minutes (AWS Lambda developer
+ * guide, "Asynchronous invocation").
  */
 const REDRIVE_RETRIES = 2;
 /** Age of an event at which an alarm is raised. An event usually takes about a second from the commit to the bus. */

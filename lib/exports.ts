@@ -22,8 +22,8 @@ export interface ExportsProps {
 const WRITER_MEMORY_MB = 512;
 
 /**
- * Data exports: the API, and the function that writes the files. The function continues by invoking itself. A queue
- * would cost money even without exports, because Lambda would poll the queue.
+ * Data exports: the API, and the function that writes the files. The function continues its work by invoking itself. A
+ * queue would cost money even without exports, because Lambda would poll it.
  */
 export class Exports extends Construct {
   readonly writer: PayonceFunction;
@@ -60,7 +60,7 @@ export class Exports extends Construct {
     const actions = ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem'];
     data.registry.grantRows(api, 'RequestExports', actions, [RegistryRow.export, RegistryRow.openExports]);
     api.allow('StartWriter', 'lambda:InvokeFunction', this.writer.function.functionArn);
-    // A link has the permissions of the role that signed it.
+    // A link to a file has the permissions of the role that signed the link.
     data.exports.grantFiles(api, 'LinkFiles', ['s3:GetObject']);
     this.#acknowledge(api);
     return api;

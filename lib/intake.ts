@@ -53,7 +53,7 @@ const DELIVER_FOR = Duration.hours(24);
 /** Maximum size of an event bus policy, in characters (Amazon EventBridge user guide, "Amazon EventBridge quotas"). */
 const LONGEST_BUS_POLICY = 10_240;
 /**
- * Maximum sizes in characters: of one statement of the bus policy without its source and principals, and of one
+ * Maximum sizes in characters: of one statement in the bus policy, not counting its source and principals, and of one
  * principal.
  */
 const STATEMENT = 360;
@@ -122,8 +122,8 @@ export class Intake extends Construct {
   }
 
   /**
-   * Returns the settings of the function: the name, tenant and mode of each sender. Also creates the queues of single
-   * senders.
+   * Returns the function's settings: the name, tenant and mode of each sender. Also creates the queues that have a
+   * single sender.
    */
   #settings(): IntakeSettings {
     const { oldestHours, senders } = this.#props.requests;
@@ -174,9 +174,9 @@ export class Intake extends Construct {
   }
 
   /**
-   * Creates a rule for each sender, so that only events of known senders reach the queue. A single statement allows all
-   * rules of the bus to send, because SQS allows only twenty statements in a queue policy (Amazon SQS developer guide,
-   * "Amazon SQS policy quotas").
+   * Creates a rule for each sender, so that only events of known senders reach the queue. One statement allows all
+   * rules of the bus to send to the queue, because a queue policy may have only twenty statements (Amazon SQS developer
+   * guide, "Amazon SQS policy quotas").
    */
   #takeFromBus(): void {
     const { bus } = this.#props.data.events;
@@ -215,8 +215,8 @@ export class Intake extends Construct {
   }
 
   /**
-   * Allows senders in other accounts to put only payment requests on the bus, with one statement per source, which
-   * lists the accounts of that source.
+   * Allows senders in other accounts to put events on the bus, but only payment requests. The bus policy has one
+   * statement per source, which lists the accounts of that source.
    */
   #admitAccounts(senders: readonly { readonly source: string; readonly account?: string | undefined }[]): void {
     const { bus } = this.#props.data.events;

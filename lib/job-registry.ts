@@ -2,14 +2,17 @@ import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/jobs/contract/jobs.t
 import { isTimeZone, readSchedule } from '../lambdas/jobs/schedules.ts';
 import { JOBS_RUN } from '../lambdas/kernel/contract/api.ts';
 
-/** Format of job ids. A job id is part of a run-id, which is an idempotency key of at most 128 characters. */
+/**
+ * Format of job ids. A job id is part of a run id, and a run id is used as an idempotency key of at most 128
+ * characters.
+ */
 export const JOB_ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 export const JOB_ID_ALLOWED = 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter';
 /** Maximum duration of a run, in seconds. A nightly run must end before the next nightly run is due. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
 /**
- * Maximum interval of a schedule, in seconds. Runs are kept for some weeks, and the check for overdue jobs must find
- * them.
+ * Maximum interval of a schedule, in seconds. Runs are kept for only some weeks, and the check for overdue jobs must
+ * still find a job's last run.
  */
 const RAREST_SECONDS = 7 * 24 * 60 * 60;
 const WORKERS: readonly string[] = ['payments', 'upkeep'];
@@ -58,7 +61,7 @@ type Timing = Pick<JobEntry, 'schedule' | 'timeZone' | 'every'>;
 
 /**
  * Checks the schedule of a job.
- * @param check reports a fault of the field when `holds` is false
+ * @param check called for each condition; reports a fault of the field when `holds` is false
  */
 export function checkTiming(
   { schedule, timeZone, every }: Timing,

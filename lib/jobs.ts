@@ -44,8 +44,8 @@ const QUEUE_VARIABLES = {
 } as const satisfies Record<JobWorkerName, string>;
 
 /**
- * Scheduled jobs: their schedules, the executor that requests runs, the API that accepts them, and a worker for each
- * set of permissions. The construct of each job's area grants permissions to the worker.
+ * Scheduled jobs: their schedules, the executor that requests runs, the API that accepts runs, and a worker for each
+ * set of permissions. A worker gets its permissions from the constructs of the jobs' areas.
  */
 export class Jobs extends Construct {
   readonly workers: Readonly<Record<JobWorkerName, PayonceFunction>>;
@@ -85,8 +85,8 @@ export class Jobs extends Construct {
   }
 
   /**
-   * Creates the queue of a worker's runs, and grants the worker access to this queue and to the rows of its runs and
-   * locks.
+   * Creates the queue with the runs of a worker. Grants the worker access to this queue, and to the rows of its runs
+   * and locks.
    */
   #queueOf(name: JobWorkerName, id: string): IQueue {
     const { registry } = this.#props.data;
@@ -130,8 +130,7 @@ export class Jobs extends Construct {
   }
 
   /**
-   * Creates the executor, which requests a run when a schedule invokes it. The executor has no access to tables or job
-   * queues.
+   * Creates the executor. A schedule invokes it to request a run. The executor has no access to tables or job queues.
    */
   #executor(): PayonceFunction {
     const { data, http, logs } = this.#props;

@@ -5,7 +5,7 @@ import type { RestoredTables } from './restored-tables.ts';
 /** Value of outputs whose resources are not deployed with these settings. */
 const NOT_DEPLOYED = 'not-deployed';
 
-/** CDK names of the outputs that contain the ARNs of secrets, for each secret that depends on settings. */
+/** CDK names of the outputs that contain the ARNs of secrets. Lists only secrets that some settings do not create. */
 const SECRETS: Readonly<Record<string, string>> = {
   BigCommerceToken: 'BigCommerceToken1D77AA9AIdAE2BBC59',
   PostmarkToken: 'PostmarkTokenF70DB93DId4D4034F8',
@@ -39,9 +39,9 @@ interface Tables extends Readonly<Record<'idempotency' | 'registry' | 'views', D
 }
 
 /**
- * Declares the outputs that the service reads only with other settings, so that no output is ever removed. When an
- * update of the service fails, its rollback may read the outputs of the previous settings again, and would fail, too,
- * if an output were missing.
+ * Declares the outputs that the service reads only with other settings, so that no output is ever removed. If an update
+ * of the service fails, its rollback may read the outputs for the previous settings again. If one of them were missing,
+ * the rollback would fail, too.
  *
  * @param restored the tables that replace declared tables
  */

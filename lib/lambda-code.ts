@@ -10,8 +10,8 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** The folder of each function's code in the published package, which contains no sources. */
 const PACKAGED = join(ROOT, 'functions');
 /**
- * Temporary directory of this process only, because two processes may synthesize concurrently. The stacks copy the
- * directory's content.
+ * Temporary directory of this process. Each process has its own, because two processes may synthesize at the same time.
+ * The stacks copy the directory's content.
  */
 const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 
@@ -62,8 +62,8 @@ const OPTIONS = {
   target: 'node24',
   mainFields: ['module', 'main'],
   minify: true,
-  // Source maps are separate files, and the code contains no link to them, because Node would read linked source maps
-  // at each start. `withSourcePlaces` reads the source maps after an error.
+  // Source maps are separate files, and the code does not link to them, because Node would read linked source maps at
+  // each start. After an error, `withSourcePlaces` reads them.
   sourcemap: 'external',
   sourcesContent: false,
   // Lambda provides credentials in the environment. The other credential providers would take up a quarter of the
@@ -143,9 +143,9 @@ export function bundle(directory: string, names: readonly unknown[] = [...source
 }
 
 /**
- * Builds the operators' console or the lab page, with an index and hashed assets.
+ * Builds the operators' console or the lab page: an index file, and assets with hashed names.
  *
- * @param page the folder of the page's index
+ * @param page the folder that contains the page's index
  * @throws Error when the page cannot be built
  */
 export function buildConsole(directory: string, page: 'console' | 'console/lab' = 'console'): void {

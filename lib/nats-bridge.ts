@@ -18,9 +18,9 @@ export interface NatsBridgeProps {
 }
 
 /**
- * Visibility timeout of an event while the bridge publishes it. After this time, the event is published again with the
- * same id, so the timeout must be shorter than the duplicate window of the stream, by default 2 minutes (NATS
- * documentation, "Streams").
+ * Visibility timeout of an event while the bridge publishes it. If the timeout passes, the event is published again
+ * with the same id. The timeout must therefore be shorter than the duplicate window of the stream, by default 2 minutes
+ * (NATS documentation, "Streams").
  */
 const HIDDEN = Duration.seconds(30);
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };

@@ -53,7 +53,7 @@ export class Operators extends Construct {
       data,
       appends: ['payment', 'activity'],
     });
-    // Decisions are compared with the processors' books.
+    // An operator's decision is compared with the processor's books.
     props.processors.grantReadBooks(this.api);
     data.idempotency.grantCommit(this.api, [
       'correction',
@@ -72,7 +72,7 @@ export class Operators extends Construct {
     // Each statement covers all rows to which its action applies, because the policy of this role is close to the
     // maximum size.
     data.registry.grantRows(this.api, 'ChangeKeysAndApprovals', ['dynamodb:UpdateItem'], [apiKey, approvals]);
-    // An operator's key can be revoked, but not created or replaced, through the API.
+    // Through the API, an operator's key can be revoked, but not created or replaced.
     data.registry.grantUpdateOf(this.api, 'RevokeOperatorKeys', operatorKey, ['revokedAtMs']);
     const keys = [apiKey, apiKeys, owners];
     const looks = [inquiry, giveBack, openOrder, details];

@@ -39,7 +39,7 @@ export class Outbound extends Construct {
       memoryMb: 256,
       data,
       appends: ['order'],
-      // Payments are read because no vendor is called for a refunded order.
+      // The function reads payments because it must not call a vendor for a refunded order.
       reads: ['payment', 'order'],
     });
     parties.grantCall(this.redrive);

@@ -43,7 +43,7 @@ type RealShop =
       readonly shopSigningKey: ProcessorSecret;
     }
   | {
-      /** The API address of the BigCommerce store whose inventory is the stock, without a trailing slash. */
+      /** The API address of the BigCommerce store, without a trailing slash. The stock is this store's inventory. */
       readonly storeUrl: string;
       readonly bigcommerceToken: ProcessorSecret;
       readonly bigcommerceLocation: number;
@@ -74,8 +74,8 @@ export class Parties extends Construct {
     this.deadLetters = props.deadLetters;
     const { queue } = new TaskQueue(this, 'DelayedCalls', {
       handlerTimeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
-      // A call that waits for an open breaker or a Retry-After is redelivered after this time. For throttled functions,
-      // AWS recommends six times the timeout, which would be half an hour. If a call is redelivered while it is in
+      // A call that waits for an open breaker or a Retry-After is redelivered after this time. AWS recommends six times
+      // the timeout for throttled functions, but that would be half an hour. If a call is redelivered while it is in
       // progress, its claim prevents a second call.
       hiddenFor: Duration.minutes(REDRIVE_TIMEOUT_MINUTES + 1),
       deadLetters: props.deadLetters,
@@ -84,8 +84,8 @@ export class Parties extends Construct {
   }
 
   /**
-   * Allows `grantee` to call the parties: grants their addresses, the token of the e-mail service, the claims, and the
-   * queue of dead letters. Sets the environment that `readPartiesConfig` reads.
+   * Allows `grantee` to call the parties. Gives it the addresses, the token of the e-mail service, access to the
+   * claims, and access to the dead-letter queue. Sets the environment that `readPartiesConfig` reads.
    */
   grantCall(grantee: PayonceFunction): void {
     const { addresses, registry, emailsPerRecipient, deadLetters } = this.#props;
@@ -108,8 +108,8 @@ export class Parties extends Construct {
   }
 
   /**
-   * Allows `grantee` to call the parties, and to count the e-mails that it sends. A redriven e-mail needs no count,
-   * because it was counted at its first attempt.
+   * Allows `grantee` to call the parties and to count the e-mails that it sends. A redriven e-mail is not counted
+   * again, because its first attempt was counted.
    */
   grantSend(grantee: PayonceFunction): void {
     this.grantCall(grantee);

@@ -50,8 +50,8 @@ export class Payonce extends Construct {
   /** @throws Error for an invalid setting, with the given and the allowed values */
   constructor(scope: Construct, id: string, { env, ...settings }: PayonceProps = {}) {
     super(scope, id);
-    // With these flags, the templates are equal to those that Payonce's tests deploy, regardless of the app's own
-    // feature flags.
+    // These flags make the templates equal to those that Payonce's tests deploy, regardless of the app's own feature
+    // flags.
     for (const [name, value] of Object.entries(flags())) this.node.setContext(name, value);
     for (const [name, value] of Object.entries(settings))
       if (value !== undefined) this.node.setContext(`${PREFIX}${name}`, value);
@@ -65,7 +65,7 @@ export class Payonce extends Construct {
   }
 
   /**
-   * Delivers events to a function, through a rule, a queue and a dead-letter queue with alarms.
+   * Delivers events to a function through a rule and a queue. The queue's dead-letter queue has alarms.
    * @param scope a stack of your app
    */
   addConsumer(scope: Construct, id: string, { function: made, ...props }: AddConsumerProps): EventConsumer {

@@ -16,8 +16,8 @@ export interface ReadsProps {
 }
 
 /**
- * The read API: payments and their parts, lists, events, reports, entries and balances. It writes only request counts
- * and the last uses of keys. The Views construct grants it access to the lists.
+ * The read API: payments with their parts, lists, events, reports, entries and balances. It writes only request counts
+ * and the days on which keys were last used. The Views construct grants it access to the lists.
  */
 export class Reads extends Construct {
   readonly api: PayonceFunction;
@@ -33,7 +33,7 @@ export class Reads extends Construct {
     });
     data.ledger.grantRead(this.api, ['payment']);
     data.ledger.grantReadTransitions(this.api);
-    // The API reads the record of a payment to show the event that requested the payment.
+    // To show which event requested a payment, the API reads the payment's record.
     data.idempotency.grantReadClaims(this.api, ['charge']);
     data.registry.grantReadDetails(this.api);
     data.registry.grantAuthenticate(this.api);
@@ -43,8 +43,7 @@ export class Reads extends Construct {
   }
 
   /**
-   * Routes the paths that belong only to this function. The function also serves all paths that have no function of
-   * their own.
+   * Routes the paths that only this function serves. The function also serves all paths without a route of their own.
    */
   route(http: HttpApi): void {
     const below = ['/v1/events', '/v1/reports', '/v1/ledger'].map((path) => `${path}/{proxy+}`);

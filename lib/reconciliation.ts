@@ -14,8 +14,8 @@ export interface ReconciliationProps {
 }
 
 /**
- * Time after which an alarm is raised if the books were not compared. Normally, the books are compared at least every
- * hour.
+ * Time without a comparison of the books after which an alarm is raised. Normally, the books are compared at least
+ * every hour.
  */
 const COMPARED = Duration.hours(2);
 

@@ -19,8 +19,8 @@ export interface ResolvingProps {
 
 const SOON = Duration.minutes(5);
 /**
- * Age of an open claim at which an alarm is raised. The send window closes 15 minutes after the claim, so no claim
- * should stay open for much longer.
+ * Age of an open claim at which an alarm is raised. The send window closes 15 minutes after the claim, so a claim that
+ * stays open for much longer is stuck.
  */
 const CLAIM_OPEN = Duration.minutes(20);
 /**
@@ -31,7 +31,7 @@ const OUTCOME_UNKNOWN = Duration.hours(24);
 
 const { reference, details, return: giveBack, inquiry, openOrder, hold, orphan, keptOrphan } = RegistryRow;
 
-/** Permissions of the jobs worker that completes open claims, as a retry would. */
+/** Grants the permissions of the jobs worker that completes open claims in the same way as a retry. */
 export class Resolving extends Construct {
   readonly #props: ResolvingProps;
 
@@ -67,7 +67,7 @@ export class Resolving extends Construct {
     const queues = [giveBack, inquiry, openOrder, hold, orphan];
     data.registry.grantReadQueues(worker);
     data.registry.grantRows(worker, 'FindHolds', ['dynamodb:Query'], [hold]);
-    // A queue entry is postponed, marked for an operator, or deleted.
+    // The worker postpones a queue entry, marks it for an operator, or deletes it.
     data.registry.grantRows(worker, 'TakeQueued', ['dynamodb:UpdateItem', 'dynamodb:DeleteItem'], queues);
     parties?.grantSend(worker);
   }

@@ -13,8 +13,8 @@ export interface RestoredTable {
 const name = z.string().regex(/^[A-Za-z0-9_.-]{3,255}$/);
 
 /**
- * The setting of restored tables. The Ledger's name must contain "Ledger", because the policy rules recognize the table
- * by its name (lib/policies/payonce-rules.ts).
+ * The setting that contains restored tables. The name of a restored Ledger must contain "Ledger", because the policy
+ * rules recognize the table by its name (lib/policies/payonce-rules.ts).
  */
 const restoredTables = z
   .strictObject({

@@ -34,8 +34,8 @@ export interface SandboxStackProps extends StackProps {
     readonly accessSecret?: ProcessorSecret;
   };
   /**
-   * The SSM parameter with the address for callbacks. The service knows the address of the sandbox, and two stacks that
-   * refer to each other cannot be deployed.
+   * The SSM parameter that contains the address for callbacks. A parameter is used because the service already refers
+   * to the sandbox's address, and two stacks that refer to each other cannot be deployed.
    * @default the parameter of the service
    */
   readonly callbackAddressParameter?: string;

@@ -179,7 +179,7 @@ function takeRequests(
   if (natsBridge) new NatsBridge(stack, 'NatsBridge', { data: room.data, ...taken });
 }
 
-/** Returns the stack output that lists the called processors for operators. */
+/** Returns the stack output that shows operators which processors are called. */
 function calledProcessors({ processors }: Settings): string {
   if (processors.length === 0) {
     return 'NONE: payments are answered 503 no_processor_configured. Set payonce:sandbox, payonce:stripeAccount or payonce:processorUrl.';

@@ -218,7 +218,9 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   logRetentionDays: 90,
 };
 
-/** Allowed retention in days: the values of CloudWatch Logs (PutRetentionPolicy) up to a year, and ten years. */
+/**
+ * Allowed retention in days: the values that CloudWatch Logs allows up to a year (PutRetentionPolicy), and ten years.
+ */
 const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
 
 /** The rule of each setting, except those of processors and routes, which depend on the registry of processors. */
@@ -324,7 +326,7 @@ function refuseConflicts(settings: Settings): void {
   }
 }
 
-/** Refuses unknown settings, because a misspelled setting must not silently get its default. */
+/** Refuses unknown settings. A misspelled setting would otherwise silently have its default value. */
 function refuseUnknown(node: Node, processors: readonly ProcessorContract[]): void {
   const known = [...Object.keys(SETTING_RULES), ...processorSettings(processors)].map((name) => `${PREFIX}${name}`);
   const given = Object.keys(node.getAllContext() as Record<string, unknown>);

@@ -21,12 +21,12 @@ interface PayonceStacks {
 }
 
 /**
- * Creates the stacks that the context of a scope selects.
+ * Creates the stacks that are selected by the context of a scope.
  *
  * @param env the account and region of the stacks
  * @default the account and region of the credentials used to deploy
  * @param processors the available processors
- * @returns undefined with `archiveWriter`, which creates only the archive stack
+ * @returns undefined with `archiveWriter`, because only the archive stack is then created
  * @throws Error for an invalid setting, with the given and the allowed values
  */
 export function buildStacks(

@@ -84,8 +84,8 @@ export class Views extends Construct {
   }
 
   /**
-   * Allows a jobs worker to maintain the views of all owners: to total days, list mismatches, and read the progress of
-   * the views.
+   * Allows a jobs worker to maintain the views of all owners. It may write daily totals, list mismatches, and read how
+   * far the views have progressed.
    */
   grantKeep(worker: PayonceFunction): void {
     worker.setEnvironment({

@@ -40,10 +40,10 @@ export interface CdkApp {
   readonly context: Readonly<Record<string, string>>;
 }
 
-/** The tenant that `npm start` creates. The settings refer to it before it exists. */
+/** The tenant that `npm start` creates. Settings contain its id before the tenant exists. */
 export const LOCAL_TENANT = 'ten_local';
 
-/** Payonce with its settings for the local AWS. */
+/** Payonce with the settings that are used on the local AWS. */
 export const PAYONCE: CdkApp = {
   context: {
     'payonce:sandbox': 'true',
@@ -52,12 +52,12 @@ export const PAYONCE: CdkApp = {
     // The batching window is zero, so payments are archived immediately.
     'payonce:archive': 'true',
     'payonce:archiveBatchSeconds': '0',
-    // Relay and projector take a tenth of a second locally. With this short period, developers quickly see the effect
-    // of stopping the relay or the projector.
+    // Relay and projector take a tenth of a second locally. With a short period, a developer who stops one of them
+    // quickly sees the effect.
     'payonce:eventsLostAfterSeconds': '20',
-    // Lets developers try approvals; no other example uses amounts this large.
+    // Developers can try approvals with larger amounts. No other example uses amounts this large.
     'payonce:approvalAbove': '{"*":5000000}',
-    // Lets events request payments of one tenant. There is no Kafka broker at this address; tests invoke the function
+    // Events may request payments for one tenant. There is no Kafka broker at this address; tests invoke the function
     // with batches.
     'payonce:paymentRequests': JSON.stringify({
       senders: [
@@ -127,14 +127,14 @@ export async function synthesizeForLocalAws(
   } else {
     await cdk(run, parameters, isolatedEnvironment());
   }
-  // The key is not written if the sources changed during the synthesis.
+  // If the sources changed during the synthesis, the key is not written.
   if (key !== undefined && deployKey() === key) writeFileSync(join(assembly, ASSEMBLY_KEY), key);
   return { command: assembly, context: {} };
 }
 
 /**
- * Returns each violation that the CLI printed, with the construct and the rule's text. In the output, the line after a
- * rule names the construct.
+ * Returns each violation that the CLI printed, with the construct and the rule's text. The CLI prints the construct on
+ * the line after the rule.
  */
 function violationsIn(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line, index) => {

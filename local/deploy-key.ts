@@ -4,8 +4,8 @@ import { join, sep } from 'node:path';
 import { PROJECT } from './directories.ts';
 
 /**
- * Version of the key format. Increment it when unchanged sources must be redeployed, for example after a change of what
- * snapshots contain.
+ * Version of the key format. Increment it when unchanged sources must be redeployed, for example because snapshots now
+ * contain something else.
  */
 const FORMAT = 1;
 /** Folders that do not affect a deployment. All other folders, including new ones, count as inputs. */
@@ -29,8 +29,8 @@ const INSTALLED = '.package-lock.json';
 
 /**
  * Returns a hash of all inputs of a deployment to the local AWS: the sources of the functions, the console, the stacks
- * and the emulator; the settings, the packages, and the version of Node. Deployments with the same key have the same
- * result.
+ * and the emulator; the settings, the packages, and the version of Node. If two deployments have the same key, they
+ * have the same result.
  *
  * @param node the version of Node
  * @returns undefined when the hash cannot be computed, because the sources or the packages contain a link
@@ -84,14 +84,14 @@ function collect(project: string, path: string, entry: Dirent, found: string[]):
 }
 
 /**
- * Adds the sizes and times of the packages' files to the hash. The contents are too large to read at each start.
+ * Adds the sizes and times of the packages' files to the hash. Their contents are too large to be read at each start.
  *
- * @returns false when there is a link, whose target can change unnoticed
+ * @returns false when there is a link, because its target can change unnoticed
  */
 function addPackages(hash: Hash, packages: string): boolean {
   const installed = join(packages, INSTALLED);
   add(hash, INSTALLED, existsSync(installed) ? readFileSync(installed, 'utf8') : '');
-  // Entries whose names begin with a dot are caches, or links to programs of packages.
+  // Entries whose names begin with a dot are caches, or folders with links to programs.
   for (const entry of entriesOf(packages).filter(({ name }) => !name.startsWith('.'))) {
     if (entry.isSymbolicLink()) return false;
     if (!entry.isDirectory()) continue;
@@ -109,7 +109,7 @@ function addPackages(hash: Hash, packages: string): boolean {
 const entriesOf = (directory: string): readonly Dirent[] =>
   readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Adds values to the hash, encoded as JSON, so that different lists of values have different texts. */
+/** Adds values to the hash. They are encoded as JSON, so that different lists of values have different texts. */
 function add(hash: Hash, ...values: readonly (string | number)[]): void {
   hash.update(`${JSON.stringify(values)}\n`);
 }

@@ -4,8 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 export const PROJECT = resolve(import.meta.dirname, '..');
 
 /**
- * Directory of all files of a local run. It is in the clone, or in the working directory when the package's command
- * runs. Git ignores it.
+ * Directory of all files of a local run. It is in the clone or, if the package's command runs, in the working
+ * directory. Git ignores it.
  */
 export const PAYONCE_DIRECTORY = join(existsSync(join(PROJECT, 'local')) ? PROJECT : process.cwd(), '.payonce');
 
@@ -13,8 +13,8 @@ export const PAYONCE_DIRECTORY = join(existsSync(join(PROJECT, 'local')) ? PROJE
 export const BINARIES = join(PROJECT, 'node_modules', '.bin');
 
 /**
- * Creates a directory and its parents. Node's `recursive` option never returns below a directory that accepts no
- * entries, such as /proc. This function throws instead.
+ * Creates a directory and its parents. Node's `recursive` option never returns if a parent accepts no entries, as in
+ * /proc. This function throws instead.
  *
  * @throws Error of the file system when the directory cannot be created
  */

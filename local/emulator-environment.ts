@@ -8,8 +8,8 @@ export const ACCOUNT = '000000000000';
 export interface EmulatorAccess {
   readonly awsEndpoint: string;
   /**
-   * The administrator's access key id. It is a secret of the run: the emulator does not verify signatures, so the id
-   * alone grants access.
+   * The administrator's access key id. It must be kept secret: the emulator does not verify signatures, so the id alone
+   * grants access.
    */
   readonly accessKeyId: string;
 }

@@ -136,7 +136,7 @@ function environmentOf(
 async function isReady(endpoint: string, logFile: string, ended: AbortSignal): Promise<boolean> {
   const untilMs = Date.now() + READY_WITHIN_MS;
   while (Date.now() < untilMs && !ended.aborted) {
-    // The log is checked first, because another emulator that took the port would pass the health check.
+    // The log is checked first. If another emulator took the port, that emulator would pass the health check.
     if (readFileSync(logFile, 'utf8').includes(`Running on ${endpoint}`) && (await isHealthy(endpoint))) return true;
     await sleep(POLL_MS);
   }

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-lambda';
 
 const POLL_INTERVAL_MS = 100;
-/** Maximum number of polls until a mapping has changed, which can take Lambda up to two minutes. */
+/** Maximum number of polls until the change of a mapping has taken effect. This can take Lambda up to two minutes. */
 const MAX_POLLS = 3_000;
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Runs a command, and ends all of the command's processes when the command or the parent ends. The command and
  * everything that it starts, including the Lambda workers, form one process group. The keeper ends the group when the
- * keeper receives a termination signal, when the command ends, or when the pipe to the parent closes, which also
- * happens if the parent is killed. After the keeper reads the word "detach" from the pipe, it ignores the end of the
+ * keeper receives a termination signal, when the command ends, or when the pipe to the parent closes. The pipe also
+ * closes if the parent is killed. After the keeper has read the word "detach" from the pipe, it ignores the end of the
  * parent. If the command ends by itself, the keeper exits with the command's exit code.
  *
  *   node keeper.ts <directory> <command> <arguments…>
@@ -11,8 +11,8 @@ import { spawn } from 'node:child_process';
 import { runningProcesses, signalProcess } from './processes.ts';
 
 /**
- * Grace period of the group after a termination signal, in milliseconds. The emulator saves its state in this period.
- * Saving takes longer with more data.
+ * Time that the group has to end after a termination signal, in milliseconds. In this time, the emulator saves its
+ * state, which takes longer with more data.
  */
 const GRACE_MS = 20_000;
 /** The first argument, the directory, only identifies the process in the process list. */

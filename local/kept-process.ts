@@ -22,13 +22,13 @@ export function startUnderKeeper({ command, environment, directory, output }: Ke
   const stdio: StdioOptions = ['pipe', output, output];
   const keeper = spawn(process.execPath, [KEEPER, directory, ...command], {
     cwd: directory,
-    // Makes the keeper the leader of a new process group: the group can be ended as a whole, and Ctrl-C reaches only
-    // this process.
+    // Makes the keeper the leader of a new process group. The group can then be ended as a whole, and Ctrl-C reaches
+    // only this process.
     detached: true,
     stdio,
     env: environment,
   });
-  // If the keeper ends before it reads "detach", its exit event reports the end.
+  // Writing "detach" fails if the keeper has already ended. The keeper's exit event reports that.
   keeper.stdin?.on('error', () => undefined);
   return keeper;
 }
@@ -67,8 +67,8 @@ export async function runKept(
 }
 
 /**
- * Returns whether a keeper or any process of its group is running. Also compares the command line, because process ids
- * are reused.
+ * Returns whether a keeper or any process of its group is running. Also compares the command line, because the system
+ * reuses process ids.
  */
 export function isKeeperRunning(keeperPid: number): boolean {
   return runningProcesses().some(

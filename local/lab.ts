@@ -13,8 +13,8 @@ const PROGRAM = join(PROJECT, 'demo', 'lab', 'run.ts');
 const LOG = 'lab.log';
 
 /**
- * A running lab: the page on which a user causes failures at a naive shop and at Payonce. It runs only next to the local
- * AWS, because a deployed stack must have no route that kills processes.
+ * A running lab: the page on which a user causes failures at a naive shop and at Payonce. The lab runs only with the
+ * local AWS, because a deployed stack must not have a route that kills processes.
  */
 export interface RunningLab {
   readonly url: string;
@@ -22,8 +22,8 @@ export interface RunningLab {
 }
 
 /**
- * Starts the lab for the local AWS of a directory. The lab is a separate process, so that it continues after a detached
- * start.
+ * Starts the lab for the local AWS in a directory. The lab is a separate process, so that it continues to run after a
+ * detached start.
  *
  * @param wanted the preferred port; another port is used if this one is taken
  * @throws StartFailure when the lab does not start

@@ -198,7 +198,7 @@ async function isBootstrapped(access: EmulatorAccess): Promise<boolean> {
   }
 }
 
-/** Makes the deployed stacks usable from this machine, with a tenant and keys. */
+/** Prepares the deployed stacks for use from this machine, and creates a tenant with keys. */
 export async function connect(
   access: EmulatorAccess,
   outputs: StackOutputs,
@@ -268,14 +268,14 @@ async function pointCallbacksTo(
   );
 }
 
-/** An empty queue policy, with which only the policies of the roles apply. */
+/** An empty queue policy. With it, only the policies of roles apply. */
 const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
 
-/** Removes the queue policies, because they deny requests without TLS, and the emulator has no TLS. */
+/** Removes the queue policies. They deny requests without TLS, but the emulator does not support TLS. */
 export async function openQueuesToPlainHttp(access: EmulatorAccess): Promise<void> {
   const client = new SQSClient(accessTo(access));
-  // The policy would deny even the request that removes it. With this header, the emulator assumes that TLS was
-  // terminated in front of it.
+  // The policy would deny even the request that removes it. With this header, the emulator assumes that a proxy in
+  // front of it terminated TLS.
   client.middlewareStack.add(
     (next) => (call) => {
       (call.request as { headers: Record<string, string> }).headers['x-forwarded-proto'] = 'https';

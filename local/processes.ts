@@ -14,7 +14,10 @@ export function runningProcesses(): readonly RunningProcess[] {
   return process.platform === 'linux' ? fromProcFileSystem() : fromPs();
 }
 
-/** Sends a signal to a process, or to a process group if `pid` is negative. A process that no longer exists is ignored. */
+/**
+ * Sends a signal to a process, or to a process group if `pid` is negative. Does nothing if the process no longer
+ * exists.
+ */
 export function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);

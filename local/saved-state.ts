@@ -33,7 +33,7 @@ interface SavedStateOptions {
   readonly redeploy: boolean;
 }
 
-/** The state with which an emulator starts, and the deployment that it contains. */
+/** The state that an emulator loads when it starts, and the deployment in this state. */
 export class SavedState {
   readonly directory: string;
   readonly origin: 'earlier-run' | 'snapshot' | 'none';
@@ -69,18 +69,18 @@ export class SavedState {
   }
 
   /**
-   * Marks the state as not deployed. Call it before a deployment, so that a failed deployment does not count as
-   * deployed.
+   * Marks the state as not deployed. Call it before a deployment: if the deployment fails, the state is not mistaken
+   * for a deployed one.
    */
   beginDeploy(): void {
     rmSync(join(this.directory, STAMP), { force: true });
   }
 
   /**
-   * Saves the state with the deployment for the next start. Also saves the state as a snapshot if it contains nothing
-   * but the deployment.
+   * Saves the state, with the deployment, for the next start. Also saves the state as a snapshot if it contains only
+   * the deployment.
    *
-   * @throws Error when the state cannot be saved; the run can continue without it
+   * @throws Error when the state cannot be saved; the run can continue without the saved state
    */
   async endDeploy({ access, save }: Pick<Emulator, 'access' | 'save'>): Promise<void> {
     const key = this.#key;
@@ -96,7 +96,7 @@ export class SavedState {
     this.#snapshots.keep(key, this.directory);
   }
 
-  /** Deletes the state and the snapshot from which it was loaded. Does nothing for a state of any other origin. */
+  /** If the state was loaded from a snapshot, deletes the state and the snapshot. Otherwise, does nothing. */
   discardSnapshot(): void {
     if (this.origin !== 'snapshot' || this.#key === undefined) return;
     this.#snapshots.drop(this.#key);
@@ -113,8 +113,8 @@ export class SavedState {
 }
 
 /**
- * Returns the deployment key of an app; undefined when the sources have changed since the assembly's synthesis, because
- * the emulator that writes the state always belongs to the current sources.
+ * Returns the deployment key of an app. Returns undefined if the sources have changed since the assembly was
+ * synthesized: the emulator that writes the state always belongs to the current sources.
  */
 function keyOf(app: CdkApp | undefined): string | undefined {
   const key = deployKey();

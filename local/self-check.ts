@@ -4,9 +4,7 @@ import * as z from 'zod';
 import type { LocalAws } from './local-aws.ts';
 import { sentenceOf } from './sentence.mjs';
 
-/**
- * Time limit of the check, in milliseconds. Payment and run take about three seconds on a quiet machine.
- */
+/** Time limit of the check, in milliseconds. On a quiet machine, the payment and the run take about three seconds. */
 const ENDED_WITHIN_MS = 300_000;
 const POLL_MS = 250;
 /** Minimum time allowed for each response, in milliseconds, even at the end of the check. */
@@ -23,9 +21,9 @@ interface Answer extends z.infer<typeof body> {
 type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
 
 /**
- * Creates a payment that only the processor's callback completes, and a job run.
+ * Creates a job run, and a payment that only the processor's callback completes.
  *
- * @returns a sentence for the payment if it fails, and a sentence for the run if it fails
+ * @returns one sentence for the payment if it fails, and one for the run if it fails
  */
 export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promise<readonly string[]> {
   const untilMs = Date.now() + withinMs;

@@ -1,18 +1,20 @@
-// Renders a failure as one sentence. Plain JavaScript without packages, because it also runs before the packages are
-// installed and on a Node that cannot run TypeScript.
+// Renders a failure as one sentence. This file is plain JavaScript without packages, because it also runs before the
+// packages are installed, and on a Node that cannot run TypeScript.
 import { existsSync } from 'node:fs';
 import { debuglog, types } from 'node:util';
 
-/** The oldest Node that runs the project's TypeScript without compilation. `npm ci` installs such a Node. */
+/**
+ * The oldest major version of Node that runs the project's TypeScript without compilation. `npm ci` installs this Node.
+ */
 const NODE_MAJOR = 24;
-/** Maximum length of a sentence, in characters. A longer text is code or data. */
+/** Maximum length of a sentence, in characters. A longer text is assumed to be code or data. */
 const MAX_CHARACTERS = 600;
 
 const debug = debuglog('payonce');
 
 /**
  * Checks Node and the packages.
- * @returns the reason why the project cannot run here and the action to take; undefined when it can
+ * @returns the reason why the project cannot run here, and what to do; undefined when it can run
  */
 export function refusal() {
   const version = process.versions.node;

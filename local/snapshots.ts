@@ -34,8 +34,8 @@ const manifest = z.object({
 type Files = z.infer<typeof manifest>['files'];
 
 /**
- * Copies of the emulator's state directly after a deployment, by deployment key. They contain neither tenants nor API
- * keys.
+ * Stores copies of the emulator's state, keyed by deployment key. Each copy is made directly after a deployment and
+ * contains neither tenants nor API keys.
  */
 export class Snapshots {
   readonly #directory: string;
@@ -87,7 +87,7 @@ export class Snapshots {
   drop(key: string): void {
     const partial = this.#partial();
     try {
-      // Renames the folder atomically, so that other processes never find a partial copy.
+      // The folder is renamed atomically before it is deleted, so that other processes never find a partial copy.
       renameSync(this.#of(key), partial);
     } catch {
       return;

@@ -76,7 +76,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
     const { lab, ...aws } = running;
     return { aws: isKeeperRunning(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
   }
-  // A killed earlier run can have left processes running.
+  // If an earlier run was killed, its processes can still be running.
   const { keeperPid = 0, lab } = state.read() ?? {};
   for (const pid of [lab?.keeperPid ?? 0, keeperPid]) await stopKept(pid);
   state.remove();
@@ -168,6 +168,6 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
   await stopKept(state.read()?.lab?.keeperPid ?? 0);
   await emulator.stop();
   state.remove();
-  // Either `npm stop` or a failure ended the emulator.
+  // The emulator was ended by `npm stop` or by a failure.
   if (!asked.signal.aborted) console.log('\nThe local AWS has stopped unexpectedly. See emulator.log.');
 }

@@ -57,7 +57,7 @@ async function makeCode(): Promise<void> {
   ]);
 }
 
-/** Writes only the declarations that are reachable from the entry points. */
+/** Writes only the declarations that the entry points use, directly or indirectly. */
 function makeTypes(): void {
   const all = join(DESTINATION, 'types');
   execFileSync(join(BINARIES, 'tsc'), ['-p', 'package', '--outDir', all], { cwd: PROJECT, stdio: 'inherit' });
@@ -75,7 +75,7 @@ function makeTypes(): void {
   rmSync(all, { recursive: true });
 }
 
-/** Packages whose files are copied unbundled and are therefore missing from the source maps. */
+/** Packages whose files are copied without bundling. The source maps therefore do not list these packages. */
 const COPIED_PACKAGES = ['swagger-ui-dist'];
 
 /** Returns the licences of all packages whose code is in the package, according to its source maps. */

@@ -17,21 +17,21 @@ export interface EventHandlerOptions<Name extends EventName>
   /** The handler name, in lower case with hyphens. Records contain it, so it must never change. */
   readonly handler: string;
   /**
-   * Returns the business key, for example the order's id. Each key takes effect once, permanently.
-   * @default the event's id, for 30 days
+   * Returns the business key, for example the order's id. A key takes effect only once, permanently.
+   * @default the event's id, which takes effect only once in 30 days
    */
   readonly key?: (event: EventOf<Name>) => string;
   /**
-   * Returns the writes for an event, at most 99, which are committed in one transaction with its record. Called again
-   * when a condition failed.
+   * Returns the writes for an event, at most 99. They are committed in one transaction with the event's record. Called
+   * again if a condition failed.
    */
   readonly handle: (event: EventOf<Name>) => Promise<readonly TransactItem[]>;
 }
 
 /**
- * Creates the handler of a queue with Payonce's events. Each event takes effect once, however often it is delivered. A
- * message that fails, or that matches no schema of these events, is redelivered on its own and finally moves to the
- * dead-letter queue.
+ * Creates the handler for a queue with Payonce's events. Each event takes effect only once, however often it is
+ * delivered. A message that fails, or that matches no schema of these events, is redelivered separately and finally
+ * moves to the dead-letter queue.
  *
  * @throws Error when an option is not valid
  */

@@ -1,4 +1,6 @@
-/** Licences that require no more than a notice. Copyleft, proprietary and missing licences are excluded. */
+/**
+ * Licences that require at most a notice. Copyleft and proprietary licences are not allowed, nor is a missing licence.
+ */
 const ALLOWED: ReadonlySet<string> = new Set([
   'MIT',
   'MIT-0',

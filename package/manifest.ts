@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 
 /** The manifest of the package, in addition to the names and versions in package.json. */
 
-/** The sources of the entry points, by the suffix of the entry point's name after `payonce`. */
+/** The sources of the entry points. Each key is the part of the entry point's name after `payonce`. */
 export const ENTRY_POINTS = {
   '.': 'package/constructs',
   './client': 'package/client',
@@ -16,7 +16,9 @@ export const ENTRY_POINTS = {
 /** The entry points that also run in browsers and have no dependencies. */
 export const BROWSER_ENTRY_POINTS: readonly string[] = ['package/client', 'client/browser-keys', 'package/webhooks'];
 
-/** Packages to which the types of some entry points refer. Only apps that already use such a package need it. */
+/**
+ * Packages to which the types of some entry points refer. An app needs such a package only if the app already uses it.
+ */
 const OF_TYPES = ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@types/aws-lambda', 'hono', 'zod'];
 /** The packages that an app with the constructs needs. */
 const OF_CONSTRUCTS = ['aws-cdk-lib', 'constructs'];

@@ -8,8 +8,8 @@ import { errorReply, send } from './reply.ts';
 const PAYERS_PAGE = /^\/actions\/[^/]+$/;
 
 /**
- * Rejects every request that contains none of the secrets, except requests for the payer's page. The e-mail service
- * accepts the secret as its server token, like the real service.
+ * Rejects every request that contains none of the secrets, except requests for the payer's page. Requests to the e-mail
+ * service contain the secret as the server token, as at the real service.
  */
 export function requireSecret(secrets: () => Promise<readonly string[]>): MiddlewareHandler {
   return async (c, next) => {

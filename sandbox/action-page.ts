@@ -81,7 +81,9 @@ ${content}
   };
 }
 
-/** Renders a link with an automatic redirect. `form-action` would block a redirect response to the form. */
+/**
+ * Renders a link and redirects automatically. If the form were answered with a redirect, `form-action` would block it.
+ */
 function returnLink({ return_url: url }: Charge) {
   return url === undefined
     ? ''
@@ -102,7 +104,7 @@ function statusText(status: Charge['status']): string {
 }
 
 /**
- * Decimals of the currencies that do not have two (ISO 4217, active codes). Intl is not used, because its decimals
+ * Number of decimals of each currency that does not have two (ISO 4217, active codes). Intl is not used: its decimals
  * follow common usage, for example zero for HUF or IQD.
  */
 const DECIMALS: ReadonlyMap<string, number> = new Map([

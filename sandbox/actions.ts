@@ -27,8 +27,8 @@ export async function askPayer(world: SandboxWorld, chargeId: string): Promise<R
 }
 
 /**
- * Handles POST /actions/{charge id}. The first decision is final. A concurrent second decision gets the result of the
- * first.
+ * Handles POST /actions/{charge id}. The first decision is final. If two decisions are sent concurrently, both requests
+ * get the result of the first one.
  */
 export async function decideAction(world: SandboxWorld, chargeId: string, decision: PayersDecision): Promise<Reply> {
   const before = (await world.books.charge(chargeId))?.charge;
@@ -55,8 +55,7 @@ export async function decideAction(world: SandboxWorld, chargeId: string, decisi
 
 /**
  * Returns the state of the payer's decision; undefined if the charge never required one. The state is derived from the
- * charge's events, because the status does not show that an action was required, or that a voided charge had been
- * approved.
+ * charge's events: the status shows neither that an action was required, nor that a voided charge had been approved.
  */
 async function questionOf(world: SandboxWorld, charge: Charge): Promise<Outcome | 'open' | undefined> {
   const events = await world.books.eventsOfCharge(charge.id);

@@ -5,7 +5,7 @@ import { endRefund, openDispute } from './money-back.ts';
 import { type AdvanceTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Advances a charge by one step. A redelivered task finds the step completed and changes nothing. */
+/** Advances a charge by one step. If the task is redelivered, the step is already complete, and nothing changes. */
 export async function advance(world: SandboxWorld, task: AdvanceTask): Promise<void> {
   const { chargeId, heldEventId } = task;
   const outcome = await change(world, chargeId, (charge) => nextStep(charge, task), {

@@ -2,8 +2,8 @@ import * as z from 'zod';
 
 /**
  * The fields of an API Gateway event that contain the requested address. On AWS, the event contains the domain name,
- * and `path` lacks the stage. An event without a domain name is from a local emulator, which serves the API under the
- * stage of `<api id>.execute-api.<host>`, or under `/restapis/<api id>/<stage>/_user_request_`.
+ * and `path` does not contain the stage. An event without a domain name is from a local emulator. The emulator serves
+ * the API under the stage of `<api id>.execute-api.<host>`, or under `/restapis/<api id>/<stage>/_user_request_`.
  */
 const gatewayEvent = z.object({
   path: z.string(),

@@ -60,7 +60,7 @@ interface BookedEvent {
 /** The position of a charge in the list by time. `created` is in Unix seconds. */
 export type Place = Pick<Charge, 'created' | 'id'>;
 
-/** A period in Unix seconds, from `from` inclusive to `to` exclusive. */
+/** A period in Unix seconds. `from` is inclusive, and `to` is exclusive. */
 export interface Period {
   readonly from: number;
   readonly to: number;
@@ -114,7 +114,7 @@ export interface ChangeBooks {
   noteDelivery(eventId: string, sent: number, taken: boolean): Promise<void>;
 }
 
-/** The requests for which failures can be switched on: either new charges, or captures, voids and refunds. */
+/** The requests that can be made to fail: either new charges, or captures, voids and refunds. */
 export type TroubledCalls = 'charges' | 'changes';
 
 /** Stores the failures that a test or user has switched on. */
@@ -124,7 +124,7 @@ export interface FaultInjection {
   switchFailures(calls: TroubledCalls, failures: SwitchedFailures): Promise<void>;
   switchedFailures(calls: TroubledCalls): Promise<SwitchedFailures>;
   /**
-   * Uses up one switched failure.
+   * Uses up one of the switched failures.
    * @returns the magic source to simulate; undefined if no failure remains
    */
   takeSwitchedFailure(calls: TroubledCalls): Promise<string | undefined>;
@@ -145,7 +145,7 @@ export interface EntryBooks<E extends Reservation | Credit> {
    */
   add(entry: E, request: KeyedRequest | undefined): Promise<'added' | 'key_taken'>;
   entry(id: string): Promise<E | undefined>;
-  /** Overwrites an existing entry. The last write wins, so concurrent writes must be equal. */
+  /** Overwrites an existing entry. The last write wins, so concurrent writers must write equal entries. */
   replace(entry: E): Promise<void>;
   /** Lists the entries of an order by creation time, then by id. */
   entriesOfOrder(order: string): Promise<readonly E[]>;
@@ -162,7 +162,7 @@ export interface ShopBooks {
  */
 export interface Books extends ChargeBooks, ChangeBooks, FaultInjection, ShopBooks, MailBooks {}
 
-/** The result of `switchedFailures` if no failures are switched on. */
+/** The switched failures when none are switched on. */
 export const NO_FAILURES: SwitchedFailures = { count: 0, source: 'tok_ok' };
 
 /** Returns the refunds and disputes that a change added. */

@@ -13,7 +13,7 @@ import type { SandboxWorld } from './world.ts';
 const MAX_ATTEMPTS = 10;
 
 export type Outcome =
-  /** `made` contains the events of the change, and is empty without a change. */
+  /** `made` contains the events of the change. It is empty if nothing changed. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly made: readonly SandboxEvent[] }
   /** The operation was already applied under the same key. */
   | { readonly kind: 'known'; readonly operation: BookedOperation }

@@ -33,8 +33,8 @@ export type Decision = Change | NoChange | Refusal;
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
 /**
- * The outcome of a pending charge. With `succeed_short`, half of the amount is charged, as when a bank approves only a
- * part.
+ * The outcome of a pending charge. With `succeed_short`, only half of the amount is charged, as if a bank had approved
+ * only a part.
  */
 export type Ending = 'succeed' | 'succeed_short' | 'decline' | 'refuse';
 

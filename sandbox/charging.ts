@@ -39,8 +39,8 @@ export async function createCharge(world: SandboxWorld, call: ChargeRequest): Pr
 type Booked = Charge | 'mismatch' | undefined;
 
 /**
- * Creates a charge once. The idempotency record is the key's claim, written with the charge. Without a key, each
- * request creates a new charge.
+ * Creates a charge once. The idempotency record is the claim of the key, written together with the charge. Without a
+ * key, each request creates a new charge.
  */
 function bookOnce(
   world: SandboxWorld,
@@ -68,9 +68,9 @@ async function behaviorOf(world: SandboxWorld, source: string, request: KeyedReq
 }
 
 /**
- * Creates a charge, once per key. Two concurrent requests with one key may both find no claim. The conditional write of
- * the claim, in one transaction with the charge, then succeeds for only one of them. The other request returns the
- * charge of the successful one:
+ * Creates a charge, once per key. Two concurrent requests with one key may both find no claim. The claim is written
+ * conditionally, in one transaction with the charge, so only one request succeeds. The other request returns the charge
+ * of the successful one:
  *
  *   A: claimOf → none               add → added
  *   B:           claimOf → none               add → key_taken   claimOf → A's charge
@@ -127,7 +127,7 @@ async function enqueueDelivery(world: SandboxWorld, eventId: string, manner: Cal
     case 'twice':
       return world.tasks.enqueue(delivery(eventId, { copies: 2 }), 0);
     case 'before_answer':
-      // Sends the event again if the attempt before the response failed.
+      // The event is sent again in case the attempt before the response failed.
       return world.tasks.enqueue(delivery(eventId, { attempt: 2 }), FIRST_CALLBACK_TIMEOUT_MS / 1_000 + 1);
     case 'after_next':
       return undefined;

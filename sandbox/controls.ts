@@ -12,7 +12,7 @@ import { BadRequest, jsonBody } from './requests.ts';
 import { delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Adds routes that no real processor offers to its merchants, for tests and demonstrations. */
+/** Adds routes for tests and demonstrations. No real processor offers such routes to its merchants. */
 export function addControls(app: Hono, world: SandboxWorld): void {
   for (const [path, calls] of [
     ['/control/failures', 'charges'],
@@ -83,8 +83,8 @@ async function resend(world: SandboxWorld, c: Context, eventId: string): Promise
 }
 
 /**
- * Sends the same fact under a new event id. The event is written with a change that alters nothing, because the change
- * gives the event a position in the order of events.
+ * Sends the same fact again under a new event id. The event is written with a change that alters nothing, because only
+ * a change gives the event a position in the order of events.
  */
 async function sendAnew(world: SandboxWorld, { type, data }: SandboxEvent, copies: number): Promise<Reply> {
   const { charge: chargeId, payment: _payment, ...parts } = data;

@@ -5,8 +5,8 @@ import { type DeliverTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './ta
 import type { Callback, SandboxWorld } from './world.ts';
 
 /**
- * Time limit of a delivery, in milliseconds. Like real processors, the sandbox sends an event again if no response
- * arrives in time.
+ * Time limit of a delivery, in milliseconds. If no response arrives in time, the sandbox sends the event again, like
+ * real processors.
  */
 const DELIVERY_TIMEOUT_MS = 10_000;
 
@@ -16,7 +16,7 @@ const DELIVERY_TIMEOUT_MS = 10_000;
  */
 const MAX_DELIVERY_ATTEMPTS = 20;
 
-/** Delivers an event. Unless the response is 2xx, the event is sent again after a growing wait. */
+/** Delivers an event. If the response is not 2xx, the event is sent again after a wait that grows with each attempt. */
 export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<void> {
   const booked = await world.books.event(task.eventId);
   if (booked === undefined) {

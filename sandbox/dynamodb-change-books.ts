@@ -16,8 +16,8 @@ export function changeBooks(access: DynamoDbAccess): ChangeBooks {
           Put: {
             TableName: tableName,
             Item: { ...rowKey.charge(chargeId), version, charge },
-            // The condition fails if a rival has incremented the version. In this case, the change is decided again on
-            // the new state.
+            // The condition fails if a rival has incremented the version. The change is then decided again on the new
+            // state.
             ConditionExpression: 'version = :seen',
             ExpressionAttributeValues: { ':seen': seen.version },
           },

@@ -52,8 +52,8 @@ export function chargeBooks(access: DynamoDbAccess): ChargeBooks {
                 Put: {
                   TableName: tableName,
                   Item: { ...rowKey.claim(request.key), ...claim, expiresAt: expiry(nowMs) },
-                  // Of two rivals, only one finds the key unclaimed. The age is checked here, because TTL deletes items
-                  // late.
+                  // Of two rivals, only one finds the key unclaimed. The condition checks the age, because TTL deletes
+                  // items late.
                   ConditionExpression: 'attribute_not_exists(pk) OR claimedAtMs <= :forgotten',
                   ExpressionAttributeValues: { ':forgotten': nowMs - KEY_RETENTION_MS },
                 },
@@ -85,7 +85,8 @@ async function chargesOf(access: DynamoDbAccess, ids: readonly string[]): Promis
 }
 
 /**
- * Reads the days of a period, oldest first, until the page is full. Reads one additional charge to detect a next page.
+ * Reads the days of a period, oldest first, until the page is full. Reads one charge more than the page needs, to
+ * detect whether a next page exists.
  */
 async function chargesOfPeriod(access: DynamoDbAccess, period: Period, after: Place | undefined): Promise<ChargePage> {
   const ids: string[] = [];
@@ -100,7 +101,7 @@ async function chargesOfPeriod(access: DynamoDbAccess, period: Period, after: Pl
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Returns the days of a period, which the API limits to 31 days. */
+/** Returns the days of a period. The API limits a period to 31 days. */
 function daysOf({ from, to }: Period): readonly string[] {
   const days: string[] = [];
   for (let start = from - (from % DAY_SECONDS); start < to; start += DAY_SECONDS) {

@@ -101,7 +101,7 @@ export async function pointersAt<T>(
 ): Promise<readonly T[]> {
   const pointers: T[] = [];
   let from: Record<string, unknown> | undefined;
-  // The loop is bounded by the size of the partition.
+  // The loop ends at the last page of the partition.
   do {
     const page = await client.send(
       new QueryCommand({

@@ -26,7 +26,7 @@ export function troubleBooks(access: DynamoDbAccess): FaultInjection {
     },
     switchedFailures,
     takeSwitchedFailure: async (calls) => {
-      // Usually no failures are switched on. In that case, this read avoids a write to a shared item.
+      // Usually no failures are switched on. This read then avoids a write to an item that all requests share.
       if ((await switchedFailures(calls)).count === 0) {
         return undefined;
       }

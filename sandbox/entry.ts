@@ -9,7 +9,7 @@ export type ApiHandler = ReturnType<typeof handle>;
 
 export type SandboxHandler = ApiHandler & ((event: SQSEvent) => Promise<SQSBatchResponse>);
 
-/** Creates one handler for both API requests and queued tasks, because both change the same charges. */
+/** Creates a single handler for API requests and for queued tasks, because both change the same charges. */
 export function createHandler(world: SandboxWorld): SandboxHandler {
   const api = handle(createSandbox(world));
   const handler = (event: SQSEvent | Parameters<ApiHandler>[0], context?: Parameters<ApiHandler>[1]) =>

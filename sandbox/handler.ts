@@ -30,8 +30,8 @@ const known = new ActiveSecrets(new SecretsManagerClient(), { nowMs });
 const access = settings[SandboxEnvironment.sandboxAccessSecretId];
 
 /**
- * Handles each request and each task once. Requests to send e-mails are an exception, because the simulated service has
- * no idempotency keys.
+ * Handles each request and each task once. Only requests to send e-mails can take effect more than once, because the
+ * simulated service has no idempotency keys.
  */
 export const handler = idempotently(
   {

@@ -6,8 +6,8 @@ import { BadRequest, checked } from './requests.ts';
 const LONGEST_PERIOD_SECONDS = 31 * 24 * 60 * 60;
 
 /**
- * Upper limit of times, in Unix seconds: the last second of the year 9999. The partition keys of days have four digits
- * for the year.
+ * Latest allowed time, in Unix seconds: the last second of the year 9999. The days' partition keys have four digits for
+ * the year.
  */
 const LAST_SECOND = 253_402_300_799;
 

@@ -1,6 +1,6 @@
 import type { CreateCredit, CreateReservation } from '../lambdas/orders/parties/shop-api.ts';
 
-/** The effect of a request and its response, as in the contract's table of magic names. */
+/** How a request takes effect and is answered, as in the contract's table of magic names. */
 export type Manner =
   /** The request is applied, and the response is sent. */
   | { readonly kind: 'made' }

@@ -34,7 +34,7 @@ import type { AdvanceTask } from './tasks.ts';
 type Effect = Beginning | 'nothing';
 
 type Answer =
-  /** The response that matches the stored charge. */
+  /** The status and body match the stored charge. */
   | { readonly kind: 'honest'; readonly delayMs: number }
   /** The status that matches the stored charge, with a truncated body. */
   | { readonly kind: 'unreadable' }
@@ -47,12 +47,12 @@ type Answer =
     };
 
 /**
- * Delivery of a new charge's event: immediately and once, immediately and twice, before the response to the charge
- * request, or only after the next event.
+ * How the event of a new charge is delivered: immediately and once, immediately and twice, before the response to the
+ * charge request, or only after the next event.
  */
 export type CallbackManner = 'once' | 'twice' | 'before_answer' | 'after_next';
 
-/** A later change of a charge that the sandbox makes without a request. */
+/** A change that the sandbox makes to a charge later, without a request. */
 export interface Sequel {
   readonly to: AdvanceTask['to'];
   readonly afterSeconds: number;

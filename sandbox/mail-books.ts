@@ -1,6 +1,6 @@
 import type { EmailDetails, EmailOutline } from './mail-api.ts';
 
-/** Stores sent e-mails by their labels. E-mails never expire. */
+/** Stores sent e-mails and finds them by their labels. E-mails never expire. */
 export interface MailBooks {
   addEmail(email: EmailDetails): Promise<void>;
   email(id: string): Promise<EmailDetails | undefined>;

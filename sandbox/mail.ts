@@ -127,7 +127,7 @@ async function mannerOf(world: SandboxWorld, { To, Metadata = {} }: SendEmail): 
   const known = createHash('sha256')
     .update(canonicalize([To, Metadata]) ?? '')
     .digest('base64url');
-  // Keys contain no spaces, so the prefix separates these counts from those of the processor and the shop.
+  // The prefix separates these counts from those of the processor and the shop, because keys contain no spaces.
   return (await world.books.countSend(`mail ${known}`, world.nowMs())) === 1 ? first : later;
 }
 

@@ -12,8 +12,8 @@ export interface RefundRequest {
 }
 
 /**
- * Refunds a captured charge, in full or in part. Money withdrawn by an open or lost dispute cannot be refunded, because
- * the payer would receive it twice (Stripe, error code `charge_disputed`).
+ * Refunds a captured charge, in full or in part. Money that an open or lost dispute has withdrawn cannot be refunded,
+ * because the payer would receive it twice (Stripe, error code `charge_disputed`).
  */
 export function refund(
   charge: Charge,
@@ -49,7 +49,8 @@ export function refund(
 }
 
 /**
- * Completes a pending refund, or fails a refund that had succeeded. The charge gets back the amount of a failed refund.
+ * Completes a pending refund, or fails a refund that had succeeded. If a refund fails, its amount returns to the
+ * charge.
  */
 export function endRefund(charge: Charge, refundId: string, status: 'succeeded' | 'failed'): Decision {
   const found = charge.refunds.find(({ id }) => id === refundId);
@@ -98,7 +99,9 @@ export function openDispute(charge: Charge, disputeId: string, requested: number
   };
 }
 
-/** Returns the amount of open and lost disputes. A won dispute does not count, because its amount was given back. */
+/**
+ * Returns the total of open and lost disputes. Won disputes are not included, because their amounts were given back.
+ */
 function amountDisputed(charge: Charge): number {
   return charge.disputes.reduce((sum, { amount, status }) => sum + (status === 'won' ? 0 : amount), 0);
 }

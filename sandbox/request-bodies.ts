@@ -21,7 +21,9 @@ export const createChargeBody = z.strictObject({
 /** The body of a capture or a dispute. Without an amount, the request applies to the whole amount. */
 export const amountBody = z.strictObject({ amount: amountMinor.optional() });
 
-/** Metadata has no default. A default would change the fingerprint of older requests without metadata. */
+/**
+ * Metadata has no default, because a default would change the fingerprint of older requests that contain no metadata.
+ */
 export const refundBody = amountBody.extend({ metadata: metadata.optional() });
 
 export const emptyBody = z.strictObject({});

@@ -82,8 +82,8 @@ interface Placing<E extends Reservation | Credit> {
 }
 
 /**
- * Creates an entry, once per key. Two concurrent requests with one key may both find no claim. The conditional write of
- * the claim, in one transaction with the entry, then succeeds for only one of them. The other request returns the entry
+ * Creates an entry, once per key. Two concurrent requests with one key may both find no claim. The claim is written
+ * conditionally, in one transaction with the entry, so only one request succeeds. The other request returns the entry
  * of the successful one.
  */
 async function place<E extends Reservation | Credit>(world: SandboxWorld, placing: Placing<E>): Promise<Reply> {
@@ -113,8 +113,8 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
 type Placed<E> = E | 'mismatch' | undefined;
 
 /**
- * Creates an entry once. The idempotency record is the key's claim, written with the entry. Without a key, each request
- * creates a new entry.
+ * Creates an entry once. The idempotency record is the claim of the key, written together with the entry. Without a
+ * key, each request creates a new entry.
  */
 function bookOnce<E extends Reservation | Credit>(
   world: SandboxWorld,
@@ -140,7 +140,8 @@ async function mannerOf<E extends Reservation | Credit>(
   if (claim !== undefined) {
     return later;
   }
-  // Keys contain no spaces, so the prefix separates these counts from those of other services and of the processor.
+  // The prefix separates these counts from those of other services and of the processor, because keys contain no
+  // spaces.
   return (await world.books.countSend(`${service} ${request.key}`, world.nowMs())) === 1 ? first : later;
 }
 

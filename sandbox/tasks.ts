@@ -22,9 +22,9 @@ const advanceTask = z.strictObject({
   chargeId: z.string(),
   to: z.enum(['succeed', 'succeed_short', 'decline', 'dispute', 'succeed_refund', 'fail_refund']),
   attempt: z.int().positive(),
-  /** The id of the dispute to open or the refund to complete. It is the same for every delivery of the task. */
+  /** The id of the dispute to open or the refund to complete. A redelivered task has the same id. */
   partId: z.string().nullable(),
-  /** The id of an earlier event that must be sent after the event of this step. */
+  /** The id of an earlier event that must be sent after this step's event. */
   heldEventId: z.string().nullable(),
 });
 

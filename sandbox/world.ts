@@ -18,7 +18,7 @@ export interface SandboxWorld {
    * @default over HTTP
    */
   readonly post?: (callback: Callback) => Promise<boolean>;
-  /** Lets each request with a key, each change of a charge and each delivery take effect only once. */
+  /** Ensures that each request with a key, each change of a charge and each delivery takes effect only once. */
   readonly runner: OperationRunner;
   readonly nowMs: () => number;
   readonly newId: (prefix: 'ch_' | 're_' | 'dp_' | 'evt_' | 'rsv_' | 'crd_' | 'eml_') => string;
@@ -28,7 +28,7 @@ export interface SandboxWorld {
    * @default false
    */
   readonly livemode?: boolean;
-  /** The sandbox's base URL without a trailing slash, for requests that do not contain it. */
+  /** The sandbox's base URL, without a trailing slash. Used for requests that do not contain the base URL. */
   readonly baseUrl?: string;
 }
 

@@ -2,5 +2,5 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 
 const client = new DynamoDBClient({});
 
-/** Makes the bundler keep the client. */
+/** Uses the client, so the bundler keeps it. */
 export const handler = () => client;

@@ -8,7 +8,10 @@ interface Request {
 
 const documents = DynamoDBDocumentClient.from(new DynamoDBClient({}));
 
-/** Pays as a typical first handler does: check for the key, charge, post, save. A race charges twice. */
+/**
+ * Pays as a typical first handler does: checks for the key, charges, posts, and saves. Two concurrent requests charge
+ * twice.
+ */
 export async function handler({ headers, body }: Request) {
   const key = `NAIVE#${headers['Idempotency-Key']}`;
   const seen = await documents.send(

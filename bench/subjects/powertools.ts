@@ -42,7 +42,7 @@ const pay = makeIdempotent(
   },
 );
 
-/** Pays as the documentation of Powertools recommends. */
+/** Makes a payment as the Powertools documentation recommends. */
 export async function handler({ headers, body }: Request, context: Context) {
   const answer = await pay({ key: headers['Idempotency-Key'] ?? '', body }, context);
   logger.info('paid', { answer });

@@ -76,7 +76,7 @@ function Archive({
   );
 }
 
-/** Shows whether the latest verification found a violation, or is overdue. */
+/** Shows the result of the latest verification, or that a verification is overdue. */
 function LastOne({ of: { verifications, overdue, due } }: { readonly of: Verified }) {
   if (overdue) return <Bad text={`overdue since ${time(due)}`} />;
   const [last] = verifications;

@@ -33,8 +33,8 @@ const FIELDS: readonly Filter[] = [
 const ENTRY_FILTERS = ['account', 'currency', 'from', 'to', 'payment'];
 
 /**
- * Shows the balances of a tenant, now or at a given time, the proof that the balances sum to zero, and the entries that
- * add up to them.
+ * Shows the balances of a tenant, now or at a given time. Also shows the proof that the balances sum to zero, and the
+ * entries whose sums are the balances.
  */
 export function Books({ filters }: { readonly filters: URLSearchParams }) {
   const tenant = filters.get('tenant');

@@ -5,7 +5,7 @@ import { money, time } from '../show.ts';
 
 type Charge = Schemas['Charge'];
 
-/** Shows the charges as the processor has them now, which may be ahead of the Ledger. */
+/** Shows the charges in their current state at the processor, which may be newer than the Ledger's. */
 export function Charges({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const { self } = useApi();
   return (

@@ -60,7 +60,7 @@ function Step({ from, to }: { readonly from: string; readonly to: string }) {
   }
   const isRight = toX > fromX;
   const ends = [toX + (isRight ? 0 : WIDE), toY + HIGH / 2].join(' ');
-  // Route the arrow above the column in between.
+  // Route the arrow above a column that lies in between.
   const over = Math.abs(toX - fromX) > ACROSS ? `H ${toX - (2 * (ACROSS - WIDE)) / 3}` : '';
   return (
     <path

@@ -118,7 +118,7 @@ export function ExportShown({
 }: {
   readonly tenant: string;
   readonly kind: Export['kind'];
-  /** The first and last day, for example `2026-03-01`. */
+  /** First day, for example `2026-03-01`. `to` is the last day. */
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly filters: Readonly<Record<string, string | number>>;

@@ -8,7 +8,7 @@ type Key = Schemas['KeyList']['data'][number];
 
 const SCOPES = 'payments:read payments:write events:read ledger:read webhooks:read webhooks:write';
 
-/** Renders the secret, which only the first response contains. */
+/** Renders the secret. Only the first response contains the secret. */
 function secretOf(answer: unknown) {
   const { secret } = answer as { readonly secret: string | null };
   if (secret === null)

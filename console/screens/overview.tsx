@@ -181,7 +181,7 @@ function Card({
   readonly count: number;
   readonly more: boolean;
   readonly details?: string;
-  /** True if the waiting entries need no operator. */
+  /** True if entries of this queue need no operator. */
   readonly isCalm?: boolean;
 }) {
   return (

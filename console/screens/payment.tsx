@@ -89,7 +89,7 @@ export function Payment({ id }: { readonly id: string }) {
   );
 }
 
-/** Shows the request and the moved amounts. Viewers do not see the merchant's texts. */
+/** Shows the request and the amounts that were moved. Hides the texts of the merchant from viewers. */
 function Details({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const { self } = useApi();
   return may(self, 'operator') ? (

@@ -31,7 +31,10 @@ const FIELDS: readonly Filter[] = [
   { name: 'amount_to', label: 'Largest amount in this currency', isMoney: true },
 ];
 
-/** Returns the path of the search. A search by charge reads the processor's books through the tenant's list. */
+/**
+ * Returns the path of the search, and the tenant for a search by charge, which reads the processor's books through the
+ * tenant's list.
+ */
 function searched(filters: URLSearchParams): { readonly path: string; readonly tenant?: string } {
   const charge = filters.get('charge_id');
   return charge === null

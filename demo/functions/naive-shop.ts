@@ -19,8 +19,8 @@ import {
 import type { Delivery } from './deliveries.ts';
 
 /**
- * A typical first payment handler, written carefully: it checks before it acts, and acts before it saves. Every check is a
- * consistent read, and every step is correct without crashes, duplicates and concurrency.
+ * A typical first payment handler, written carefully: it checks before it acts, and acts before it saves. Every check
+ * is a consistent read. Every step is correct as long as there are no crashes, duplicates or concurrent requests.
  */
 
 const client = documentClient();
@@ -75,7 +75,7 @@ async function makeCharge(key: string, order: Order) {
   return callProcessor('/charges', { ...order, capture: 'automatic', metadata });
 }
 
-/** Charges each record of a batch. The offset records the progress, and is committed when this function returns. */
+/** Charges for each record of a batch. When this function returns, the offset of the batch is committed. */
 async function consume({ records }: MSKEvent): Promise<APIGatewayProxyResult> {
   for (const { value } of Object.values(records).flat()) {
     const text = Buffer.from(value, 'base64').toString('utf8');

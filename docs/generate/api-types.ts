@@ -53,7 +53,7 @@ function contentOf(described: Node): Node {
   return { [type]: { schema: (described['content'] as Nodes)[type]?.['schema'] } };
 }
 
-/** Returns everything to which a part of the document refers, directly or indirectly. */
+/** Returns all parts of the document to which the given part refers, directly or indirectly. */
 function referencesIn(document: Node, part: unknown, references: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   const look = (node: unknown): void => {

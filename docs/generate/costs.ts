@@ -20,7 +20,7 @@ import {
 } from '../../lib/cost/prices.ts';
 import { wrapMarkdown } from './wrap.ts';
 
-/** The templates of a context. */
+/** Synthesizes the templates for a context. */
 export type Synthesize = (context: Readonly<Record<string, string>>) => Promise<readonly StackTemplate[]>;
 
 const MILLION = 1_000_000;
@@ -69,7 +69,7 @@ const BY_USE: readonly (readonly [what: string, used: string])[] = [
   ],
 ];
 
-/** DynamoDB's JSON of a row, with the fields of a line, has about twice the bytes of the row. */
+/** Returns the archive's size in GB. A line, which is DynamoDB JSON, has about twice the bytes of its row. */
 function archivedGb(): number {
   return (2 * (growthOf()['Ledger'] ?? 0) * MILLION) / 1024 ** 3;
 }
@@ -87,8 +87,8 @@ async function figuresOf(synthesize: Synthesize): Promise<Figures> {
 }
 
 /**
- * Returns the cost of a million payments, each with its request, a callback and the event. The low value applies
- * without a reference and under load, the high value with a reference and a single event.
+ * Returns the cost of a million payments, each with its request, a callback and the event. The low value is for
+ * payments without a reference, under load; the high value is for payments with a reference, with one event at a time.
  */
 function wholePayment({ paths }: Figures): readonly [low: number, high: number] {
   return [

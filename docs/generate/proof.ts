@@ -45,8 +45,8 @@ function resultOf(mutant: Mutant): Result {
 }
 
 /**
- * Median number of histories until a series found the fault. Undefined unless more than half of the series found the
- * fault.
+ * Returns the median number of histories until a series found the fault, or undefined unless more than half of the
+ * series found it.
  */
 function histories({ name }: Mutant): number | undefined {
   const { histories: counts = [] } = ROWS.get(name)?.random ?? {};

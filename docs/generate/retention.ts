@@ -62,7 +62,7 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
     },
   ];
 
-/** Data without personal text, which is kept. */
+/** Data that is kept, because it contains no personal text. */
 const KEPT: readonly { readonly what: string; readonly kept: string; readonly why: string }[] = [
   {
     what: 'Chains of payments and orders, with their postings',
@@ -104,7 +104,7 @@ const NOTES = { description: 'description', metadata: 'metadata', returnUrl: 're
 
 const listed = new Intl.ListFormat('en-GB').format(Object.values(NOTES).map((name) => `\`${name}\``));
 
-/** Written by `npm run generate`. */
+/** Returns the page for `npm run generate`. */
 export function retentionPage(): string {
   return `# Retention of personal data
 

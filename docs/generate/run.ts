@@ -14,7 +14,7 @@ writeFileSync(STATE_MACHINE, fill(readFileSync(STATE_MACHINE, 'utf8')));
 writeFileSync(PROOF, proofPage(readFileSync(PROOF, 'utf8')));
 const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');
 writeFileSync(COUNTED, `${JSON.stringify(await countPaths(), null, 2)}\n`);
-// Imported after the counts are written, because this module reads them.
+// Import this module only after the counts are written, because the module reads them.
 const { costsPage } = await import('./costs.ts');
 const synthesize = async (context: Readonly<Record<string, string>>) => [...synthesizedStacks(context).values()];
 writeFileSync(COSTS, await costsPage(synthesize));

@@ -5,7 +5,10 @@ import { SETTING_RULES } from '../../lib/settings.ts';
 
 const PROJECT = new URL('../../', import.meta.url);
 
-/** The groups of the page, each with its settings in order. `file` adds the other settings of a file of `lib/settings/`. */
+/**
+ * The groups of the page, each with its settings in order. `file` adds the file's remaining settings (in
+ * `lib/settings/`).
+ */
 const GROUPS: readonly {
   readonly title: string;
   readonly names: readonly string[];

@@ -10,7 +10,7 @@ import {
   REFUND_TABLE,
 } from '../../lambdas/payments/domain/state-tables.ts';
 
-/** Generated sections of docs/reference/state-machine.md, by the name in their markers. */
+/** Generated sections of docs/reference/state-machine.md, keyed by the name in the section's markers. */
 const SECTIONS: Readonly<Record<string, () => string>> = { diagram };
 
 /** Returns the page of state tables and example postings. */
@@ -42,9 +42,9 @@ ${bookings()}
 }
 
 /**
- * Returns the document with its sections regenerated. All other text remains.
+ * Returns the document with regenerated sections. All other text stays unchanged.
  *
- * @throws Error naming a section that has no place or several places in the document
+ * @throws Error naming a section that has no place in the document, or several
  */
 export function fill(document: string, sections = SECTIONS): string {
   return Object.entries(sections).reduce((text, [name, make]) => {
@@ -81,8 +81,8 @@ function disputes(): string {
 }
 
 /**
- * Renders a table in which all states with the same effect of a fact share one row, in the order of the states. A state
- * in which the fact has no effect has no row, unless the fact has no effect in any state.
+ * Renders a table. The states in which a fact has the same effect share one row, in the order of the states. A state in
+ * which the fact has no effect gets no row, unless the fact has no effect in any state.
  */
 function stateTable(head: readonly string[], table: Table, labelOf: (factKind: string) => string): string {
   const rows = Object.entries(table).flatMap(([factKind, cells]) => {
@@ -105,7 +105,7 @@ function happening(cell: Cell): string {
   return `${code(cell.type)}${moved}${cell.posts === undefined ? '' : `, posts ${code(cell.posts)}`}${alarm}`;
 }
 
-/** Renders the transitions between states. Facts that leave the state unchanged are only in the table. */
+/** Renders the transitions between states. Omits facts that leave the state unchanged; the table contains them. */
 function diagram(): string {
   const ways = PAYMENT_STATUSES.flatMap((from) =>
     PAYMENT_STATUSES.map((to) => ({ from, to, facts: factsThatMove(from, to) })),

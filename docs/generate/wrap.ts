@@ -1,7 +1,9 @@
 /** Maximum length of a line of prose in a document, in characters. Tables, code and images may be longer. */
 const MAX_LINE = 120;
 
-/** Wraps those paragraphs and list items of a Markdown text that contain too long lines. Other parts stay unchanged. */
+/**
+ * Wraps the paragraphs and list items of a Markdown text that contain too long lines. All other parts stay unchanged.
+ */
 export function wrapMarkdown(text: string): string {
   return partsOf(text).map(wrapped).join('\n').replaceAll(CODE, '');
 }
@@ -11,7 +13,7 @@ export function longParagraphs(text: string): readonly string[] {
   return partsOf(text).flatMap((part) => (wrapped(part) === part ? [] : [part.split('\n')[0] ?? '']));
 }
 
-/** Splits a text into paragraphs, list items, and single lines of everything else. */
+/** Splits a text into paragraphs and list items. Every other line is a part of its own. */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = [];
   let isCode = false;

@@ -177,8 +177,8 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
 };
 
 /**
- * Runs the work once for each key, and stores its response. A request that is refused with 400 or 404 has no effect and
- * does not use up its key.
+ * Runs the work once for each key, and stores the response. A request that is refused with 400 or 404 has no effect,
+ * and a later request may use the same key.
  */
 function once(database: DatabaseSync, key: string, request: string, work: () => Answer): Answer {
   database.exec('BEGIN IMMEDIATE');
@@ -205,7 +205,7 @@ function once(database: DatabaseSync, key: string, request: string, work: () => 
 
 // ------------------------------------------------------------------------------------------------------------- callbacks
 
-/** Posts the callbacks that are due. Each is retried until its response is 2xx. */
+/** Posts the callbacks that are due. Retries each callback until its response is 2xx. */
 async function postCallbacks(database: DatabaseSync, { url, secret }: GiftCardsOptions['callbacks']): Promise<void> {
   const signer = new Webhook(secret);
   const due = database.prepare('SELECT id, body, tries FROM callbacks WHERE due <= ?').all(Date.now());

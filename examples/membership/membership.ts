@@ -60,7 +60,7 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
       for (let part = 0; part < MAX_PARTS; part += 1) {
         const locks = await expiredLocks();
         if (locks.length === 0) break;
-        // The transaction also renews the claim, so an owner that was overtaken releases nothing.
+        // The transaction also renews the claim, so it releases nothing if another owner has taken over.
         if (await effect.writeNow(...locks.flatMap(release))) released += locks.length;
       }
       // Committed together with the response.
@@ -69,7 +69,7 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
     },
   );
 
-  /** Returns the oldest locks that are due. The index may lag, so the writes have conditions. */
+  /** Returns the oldest locks that are due. The index may be outdated, so each write checks the state of the lock. */
   async function expiredLocks(): Promise<readonly Lock[]> {
     const { Items = [] } = await client.send(
       new QueryCommand({
@@ -102,8 +102,8 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
   }
 
   /**
-   * Returns the write of a credit. Each credit has its own row, because a transaction can contain two locks of one
-   * member but may write a row only once.
+   * Returns the write of a credit. Each credit gets its own row: two locks in a transaction can belong to one member,
+   * but a transaction may write a row only once.
    */
   function credit(pk: string, member: string, amount: number) {
     return { Put: { TableName: table, Item: { pk, member, amount }, ConditionExpression: 'attribute_not_exists(pk)' } };

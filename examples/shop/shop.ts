@@ -53,8 +53,8 @@ function purchasesIn(database: DatabaseSync) {
       return storedIn(stored, answer);
     },
     /**
-     * Writes the response and the status only if no response is stored, because a webhook may have reported a newer
-     * status since the first response.
+     * Writes the response and the status only if no response is stored. After the first response, a webhook may have
+     * reported a newer status.
      */
     keepAnswer: ({ operation }: StoredRequest, answer: StoredAnswer) => {
       const value = JSON.parse(answer.body) as Partial<Order> & { readonly order?: Order };
@@ -81,7 +81,7 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
     });
   }
 
-  // The form contains the purchase's id, so a form that is sent twice is one purchase.
+  // The form contains the purchase's id, so sending the form twice makes only one purchase.
   app.get('/', (c) =>
     c.html(html`<!doctype html><title>Tea</title>
       <form method="post" action="/purchases/${crypto.randomUUID()}">

@@ -20,8 +20,8 @@ const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
 /**
- * Cache headers of the documents, which change only with a deployment. A cache revalidates them by entity tag after an
- * hour. Responses vary by coding, because the gateway compresses them for callers that accept it.
+ * Cache headers of the documents, which change only with a deployment. After an hour, a cache revalidates a document by
+ * its entity tag. Responses vary by `Accept-Encoding`, because the gateway compresses them for callers that accept it.
  */
 const CACHED = { 'cache-control': 'public, max-age=3600', vary: 'Accept-Encoding' };
 const PAGE_HEADERS = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
@@ -111,8 +111,8 @@ function assetOf(name: string, readAsset: ReadAsset, content: (read: () => Promi
 }
 
 /**
- * Reads a document once, and derives its entity tag. The tag is weak, because the bytes differ with the content coding
- * (RFC 9110, section 8.8.1).
+ * Reads a document at the first call only, and derives its entity tag. The tag is weak, because the bytes differ by
+ * content coding (RFC 9110, section 8.8.1).
  */
 function readOnce(read: () => Promise<string> | string, { sha256 }: Pick<Digest, 'sha256'>): () => Promise<Content> {
   let content: Content | undefined;

@@ -13,7 +13,7 @@ interface Placed {
   readonly operation: Described;
 }
 
-/** Collections of the ids that operations return, for those operations whose path names a different collection. */
+/** The collection whose ids an operation returns, for each operation whose path names a different collection. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',
   testWebhook: 'deliveries',
@@ -71,8 +71,8 @@ function idOf({ method, operation }: Placed): string | undefined {
 }
 
 /**
- * Reports whether the id in the response of `from` is the last id in the path of `to`, and all earlier ids in the path
- * of `to` are in the path of `from`.
+ * Reports whether `from` supplies all ids in the path of `to`: the last id from its response, and all earlier ids from
+ * its own path.
  */
 function leadsTo(from: Placed, to: Placed): boolean {
   const { operationId } = to.operation;

@@ -164,7 +164,7 @@ function problemsOf(operation: Operation): readonly ProblemCode[] {
   ];
 }
 
-/** Reports whether operators can call a tenants' route with a header that names the tenant. */
+/** Reports whether operators can call a tenants' route by naming the tenant in a header. */
 function isForTenant({ scope, role }: Pick<Operation, 'scope' | 'role'>): boolean {
   return scope !== undefined && role !== undefined;
 }

@@ -1,8 +1,8 @@
 import type { ProblemCode } from '../http/problems.ts';
 
 /**
- * Causes of problems, and the action to take. They are part of the documents, so that no other function loads the
- * texts.
+ * Describes the causes of problems, and the actions to take. Only the API documents contain these texts, so no other
+ * function loads them.
  */
 export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   invalid_json: 'The body is not one JSON object that every reader understands alike (RFC 8259, RFC 7493).',

@@ -7,7 +7,10 @@ export const ARCHIVER_WAITS_SECONDS = 540;
 /** Time after which one execution of the auditor begins no further work, in seconds. The next hourly run continues. */
 export const AUDITOR_WORKS_SECONDS = 720;
 
-/** Age of the newest manifest at which an alarm is raised, in hours: one hourly run may be late, and one may fail. */
+/**
+ * Age of the newest manifest, in hours, that raises an alarm. One hourly run may be late, and one may fail, without an
+ * alarm.
+ */
 export const MANIFESTS_LATE_HOURS = 3;
 
 /** The input of the archiver: a batch of Stream records, or rows that an operator adds to the archive. */

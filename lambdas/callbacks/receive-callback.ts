@@ -42,13 +42,14 @@ export type CallbackOutcome =
   /** An earlier delivery of this event was recorded. */
   | { readonly kind: 'redelivered' }
   /**
-   * No matching payment exists. The callback is stored as an orphan. `namesPayment` is false for a charge that another
-   * program created.
+   * No matching payment exists. The callback is stored as an orphan. `namesPayment` is false for a charge that was
+   * created by a program other than Payonce.
    */
   | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason']; readonly namesPayment: boolean };
 
 /**
- * Timeout for reading the processor's books, in milliseconds. Shorter than a processor's own timeout for a callback.
+ * Timeout for reading the processor's books, in milliseconds. Shorter than the time that a processor waits for the
+ * response to its callback.
  */
 const READ_TIMEOUT_MS = 5_000;
 /**
@@ -208,7 +209,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 }
 
-/** Returns the source of event ids: a processor and a mode. */
+/** Returns the source that scopes event ids: a processor and a mode. */
 export function sourceOf({ processorName, mode }: Pick<CallbackEvent, 'processorName' | 'mode'>): string {
   return `${processorName}/${mode}`;
 }

@@ -83,8 +83,8 @@ const seconds = z.coerce
   .min(1, 'must be at least 1 second');
 
 /**
- * Reads the settings of the job `republish-events`. An event that the projector has not seen for `lostAfterSeconds`
- * counts as lost.
+ * Reads the settings of the job `republish-events`. If the projector has not seen an event after `lostAfterSeconds`,
+ * the event is considered lost.
  *
  * @throws Error as {@link readPublisherConfig}
  */

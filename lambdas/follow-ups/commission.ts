@@ -31,13 +31,13 @@ export interface CommissionName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly affiliate: string;
-  /** The merchant's order id, or the payment id if the payment names no order. There is one commission per order. */
+  /** The merchant's order id, or the payment id if the payment names no order. Each order has only one commission. */
   readonly orderId: string;
 }
 
 export interface Commission extends CommissionName {
   readonly paymentId: string;
-  /** Minor units, rounded down. */
+  /** Amount in minor units, rounded down. */
   readonly amountMinor: number;
   readonly currency: string;
   /**
@@ -45,12 +45,12 @@ export interface Commission extends CommissionName {
    * a dispute, or the share rounds down to zero.
    */
   readonly status: 'pending' | 'locked' | 'canceled' | 'released';
-  /** Time at which the commission is decided from the Ledger, in Unix milliseconds. */
+  /** Unix time in milliseconds at which the commission is decided from the state of the Ledger. */
   readonly releasesAtMs: number;
   /**
-   * Sequence of the payment's transition from which this commission is derived. Older events are ignored. The first
-   * transition of a payment causes no event, so the events of its order use 0 (placed) and 1 (canceled), and precede
-   * all events of the payment.
+   * Sequence of the payment's transition from which this commission is derived. Events with a lower sequence are
+   * ignored. A payment's first transition causes no event, so its order's events can use 0 (placed) and 1 (canceled),
+   * and are lower than all events of the payment.
    */
   readonly sequence: number;
 }
@@ -112,15 +112,16 @@ export function commissionAfter(
     amountMinor,
     currency: payment.currency,
     status: amountMinor > 0 ? 'locked' : 'canceled',
-    // The lock period begins at the payment's creation, because only one of the events contains the time of completion.
+    // The lock period begins when the payment is created. It cannot begin at completion, because only one of the events
+    // contains the time of completion.
     releasesAtMs: payment.created * 1000 + LOCKED_DAYS * DAY_MS,
     sequence: isLost ? LAST_SEQUENCE : event.sequence,
   };
 }
 
 /**
- * Derives the commission from an event of an order: `pending` when the order is placed, `canceled` when it is canceled
- * before it was paid. Every event of the order's payment counts as newer.
+ * Derives the commission from an event of an order: `pending` when the order is placed, `canceled` when the order is
+ * canceled before it was paid. Every event of the order's payment is treated as newer.
  *
  * @returns undefined when the order names no affiliate
  */
@@ -150,8 +151,8 @@ export function commissionOfOrder(
 }
 
 /**
- * Returns whether the event closes a dispute of the payment's own charge as lost. A stray charge is not part of the
- * kept amount.
+ * Returns whether the event reports a lost dispute of the payment's own charge. Stray charges are ignored, because they
+ * are not part of the kept amount.
  */
 function isLostDispute({ type, data }: CommissionCause, { processor }: CommissionedPayment): boolean {
   const { status, charge_id } = data.object;
@@ -171,9 +172,9 @@ export interface CommissionLedger {
 }
 
 /**
- * Decides on a commission whose lock period is over, from the Ledger: `released` with the share of the amount that the
- * merchant keeps, or `canceled` if the merchant keeps nothing or the order was canceled. The decision uses neither
- * events, which may be late, nor metadata, which may have been erased. Later events do not change a released
+ * Decides on a commission after its lock period, from the state of the Ledger: `released` with the share of the amount
+ * that the merchant keeps, or `canceled` if the merchant keeps nothing or the order was canceled. The decision uses
+ * neither events, which may be late, nor metadata, which may have been erased. Later events do not change a released
  * commission.
  *
  * @returns undefined while a refund is in progress, a dispute is open, or the order is in progress or in review

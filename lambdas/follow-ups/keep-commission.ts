@@ -24,15 +24,15 @@ export type CommissionEvent =
   | (OrderEvent & { readonly event: { readonly data: { readonly object: CommissionedOrder } } });
 
 /**
- * Updates the affiliate's commission. The commission is `pending` when an order is placed, and `locked` when the
- * order's payment is paid. A partial refund reduces the commission. A canceled order, a full refund or a lost dispute
- * makes it `canceled`. If a refund fails, the commission is `locked` again. An order has one commission, for the first
+ * Updates the affiliate's commission. An order that is placed makes the commission `pending`; the payment of the order
+ * makes it `locked`. A partial refund reduces the commission. A canceled order, a full refund or a lost dispute makes
+ * it `canceled`. If a refund fails, the commission is `locked` again. An order has one commission, for the first
  * payment whose event is processed. (An order that Payonce processes has only one payment.)
  *
  * @throws RetryableError, AmbiguousError from the store: the event must be delivered again
  */
 export async function keepCommission(tools: ConsumeTools, event: CommissionEvent): Promise<Consumed> {
-  // No record is written for payments and orders without an affiliate, which are the majority.
+  // Most payments and orders have no affiliate. Write no record for them.
   if (commissionFrom(event) === undefined) return { kind: 'done' };
   return consumeEvent<CommissionEvent>(tools, COMMISSION_CONSUMER, event);
 }
@@ -78,16 +78,16 @@ export function commissionWrites(commission: Commission): readonly ConsumerWrite
 }
 
 /**
- * Lists the writes that record the decision from the Ledger, if the commission has not changed since it was read.
- * @param read the commission's `sequence` as it was read
+ * Returns the writes that record a decision. They take effect only if the commission has not changed since it was read.
+ * @param read the commission's `sequence` when it was read
  */
 export function writesOfDecision(decided: Commission, read: Pick<Commission, 'sequence'>): readonly ConsumerWrite[] {
   return writesOf(decided, { kind: 'equals', attribute: 'sequence', value: read.sequence });
 }
 
 /**
- * Lists the writes of a commission after an event. Every event keeps the commission in the queue, even a canceled one,
- * until the commission is decided from the Ledger, because no event after an erasure names the commission.
+ * Returns the writes of a commission after an event. The commission stays in the queue after every event, even if it is
+ * canceled, until it is decided from the state of the Ledger: after an erasure, no event names the commission anymore.
  */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;

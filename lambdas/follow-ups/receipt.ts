@@ -4,7 +4,7 @@ import type { Digest } from '../kernel/digest.ts';
 import { mailLine } from '../kernel/mail-line.ts';
 import { parseOrderId, paymentOfOrder } from '../orders/ids.ts';
 
-/** The tag of receipts in the mailer's statistics. */
+/** The tag by which the mailer's statistics group receipts. */
 export const RECEIPT_TAG = 'payment-receipt';
 
 /** The fields of the payment in `payment.completed` that a receipt uses. */
@@ -30,8 +30,8 @@ export type ReceiptAddress =
   | { readonly kind: 'address'; readonly to: string };
 
 /**
- * Finds the address of a payment's receipt in `metadata.receipt_email`. A merchant can name any order in the metadata;
- * a payment belongs to a Payonce order only if the payment id is derived from the order id.
+ * Finds the address of a payment's receipt in `metadata.receipt_email`. A merchant can write any order id into the
+ * metadata. Therefore, a payment belongs to a Payonce order only if the payment's id is derived from the order's id.
  */
 export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPayment, 'id' | 'metadata'>): ReceiptAddress {
   const to = metadata[MetadataName.receiptEmail];

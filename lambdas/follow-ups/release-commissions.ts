@@ -18,7 +18,7 @@ import { writesOfDecision } from './keep-commission.ts';
 export interface ReleaseCommissionsTools extends Pick<ExpiryOptions, 'retention'> {
   readonly book: CommissionBook;
   /**
-   * Source of the decision. Events are insufficient: they can be late, none reports an open dispute, and none names the
+   * Used for the decision. Events do not suffice: they can be late, none reports an open dispute, and none names the
    * affiliate after an erasure.
    */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
@@ -33,8 +33,8 @@ export interface ReleaseCommissionsTools extends Pick<ExpiryOptions, 'retention'
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Creates the job that releases or cancels commissions whose lock period is over, by the state of the Ledger. A
- * concurrent refund is not lost: the later of the two writes fails its condition on the order's row.
+ * Creates the job that releases or cancels each commission after its lock period, according to the state of the Ledger.
+ * A concurrent refund is not lost: the later of the two writes fails its condition on the order's row.
  *
  *   job     read n: locked ───────────── release, as of n ✗ ── read n + 1: less, or canceled
  *   refund  ──────────────── n + 1 ✓
@@ -64,8 +64,8 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
     const commission = await book.readCommission(due);
     if (commission === undefined) return NOTHING;
     if (commission.status === 'released' || commission.releasesAtMs !== due.releasesAtMs) {
-      // The queue entry is stale: a restore recreated it, or the commission of an order was queued under another time
-      // after its payment.
+      // The queue entry is outdated: a restore recreated it, or the order's commission was first queued under another
+      // time than the time of its payment.
       await book.due.close(due);
       return NOTHING;
     }

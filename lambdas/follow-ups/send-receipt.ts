@@ -23,7 +23,7 @@ type UnsentReceipt =
 
 export interface ReceiptTools extends ConsumeTools {
   readonly mailer: Mailer;
-  /** The payment is read before each attempt, because the event may be old. */
+  /** Reads the payment before each attempt to send, because the event may be old. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   /**
    * `test` if the mailer is the sandbox, which reaches no mailbox: receipts of live mode are then not sent.
@@ -41,20 +41,21 @@ export const RECEIPTS = 'receipts';
 const SEND_TIMEOUT_MS = RECEIPT_SECONDS * 1000;
 
 /**
- * Sends the receipt of a payment once, if its metadata request a receipt. A receipt is recorded as done and reported if
- * the mailer refuses it, the recipient's limit is exceeded, its outcome cannot be determined, its address is malformed,
- * or it belongs to live mode while the mailer is the sandbox. A receipt that is no longer due is recorded as done.
- * An attempt by a delayed message or a redrive repeats this check (`sendReceiptAgain`).
+ * Sends the receipt of a payment once, if the payment's metadata request a receipt. Some receipts are not sent but
+ * recorded as done and reported: the mailer refuses it, the recipient's limit is exceeded, the outcome cannot be
+ * determined, the address is malformed, or it belongs to live mode while the mailer is the sandbox. A receipt that is
+ * no longer due is recorded as done. When a delayed message or a redrive tries again, `sendReceiptAgain` repeats this
+ * check.
  *
  *   event   payment.completed ───────────────────── in the queue ── read: nothing is left ── not sent
  *   refund  ────────────────── all of the charge ✓
  *
  * @throws RetryableError, AmbiguousError, TerminalError from the mailer and the store: the event must be delivered
- *   again
+ * again
  */
 export async function sendReceipt(tools: ReceiptTools, event: PaidEvent): Promise<Consumed> {
   const { kind } = receiptAddress(tools.digest, event.payment);
-  // No record is written for payments without a receipt, which are the majority.
+  // Most payments need no receipt. Write no record for them.
   if (kind === 'not_asked_for' || kind === 'order_confirms') return { kind: 'done' };
   return consumeEvent<PaidEvent>(tools, receiptConsumer(tools), event);
 }

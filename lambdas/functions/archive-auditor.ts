@@ -29,7 +29,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 
-/** Time range that an operator can request instead of the due ranges, in Unix milliseconds. */
+/** Time range in Unix milliseconds that an operator requests. It replaces the ranges that are due. */
 const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
 
 /**

@@ -50,8 +50,8 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
   });
   const activity = new DynamoDbActivity(documents, tables, pacing);
   let areSettingsRecorded = false;
-  // The clock calls this function every minute, so new settings are recorded soon after a deployment. A failed attempt
-  // does not fail the request; the next request retries.
+  // The scheduler calls this function every minute, so new settings are recorded soon after a deployment. If recording
+  // fails, the request still succeeds, and the next request tries again.
   return async (event: GatewayEvent): Promise<GatewayResult> => {
     if (!areSettingsRecorded) {
       areSettingsRecorded = await activity.recordSettings(deploymentSettings).then(

@@ -37,7 +37,7 @@ import { type RetriedOrphans, retryOrphansJob } from '../resolving/use/retry-orp
 
 const NAME = 'payment-jobs';
 
-/** The worker of the jobs that move money. */
+/** Runs the jobs that move money, page by page. */
 export const handler = await idempotently(
   { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),

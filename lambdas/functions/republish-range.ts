@@ -45,7 +45,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
   const config = readRelayConfig(platform.variables);
   const pacing = { clock, entropy };
   const telemetry = standardTelemetry('republish-range', platform.instruments);
-  // Parked records raise the same alarms as in the relay.
+  // Raise the same alarms for parked records as the relay does.
   const relayMetrics = relayTelemetry(RELAY, platform);
   const tools = {
     transitions: new LedgerChains(documents, config.tables, pacing),

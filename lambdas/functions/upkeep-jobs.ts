@@ -67,7 +67,7 @@ import { sweepWebhooksPiece } from '../webhooks/use/sweep-webhooks.ts';
 
 const NAME = 'upkeep-jobs';
 
-/** The worker of the jobs that append nothing to the Ledger. */
+/** Runs the jobs that append nothing to the Ledger, page by page. */
 export const handler = await idempotently(
   { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
   (runner) =>

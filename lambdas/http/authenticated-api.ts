@@ -31,7 +31,7 @@ export interface Call<Tools, AnyCaller = Caller> {
    * free
    */
   readonly enterWait: Waiting['enter'];
-  /** Fields of the log line. They are set as soon as their values are known, so that failed requests log them too. */
+  /** Fields of the log line. Set each field as soon as its value is known, so that a failed request logs it too. */
   readonly logFields: LogFields;
 }
 
@@ -43,7 +43,7 @@ export function causedByRequest({
   return { ...caller.by, requestId: request.requestId };
 }
 
-/** Fields of the log line in addition to those of the response. */
+/** Fields of the log line that are not part of the response. */
 export interface LogFields {
   route: string;
   tenantId?: TenantId;
@@ -68,7 +68,7 @@ export interface RouteBy<Tools, AnyCaller> {
   readonly path: string;
   /** The scope that a tenant's key needs. */
   readonly scope?: Scope;
-  /** Whether a read calls the processor, whose rate limit all tenants share. @default never */
+  /** Whether a read calls the processor. All tenants share the processor's rate limit. @default never */
   readonly asksProcessor?: (request: GatewayRequest) => boolean;
   readonly handle: (call: Call<Tools, AnyCaller>) => Promise<Handled>;
 }
@@ -125,8 +125,8 @@ export type RoutePath = Pick<RouteBy<never, never>, 'method' | 'path'>;
 /**
  * Creates an API with these routes for callers with an API key.
  *
- * @param paths the routes at the same paths, including routes of other functions, in the order in which `Allow` lists
- * their methods
+ * @param paths all routes at the same paths, including routes that other functions serve; `Allow` lists their methods
+ * in this order
  * @default `routes`
  */
 export function authenticatedApi<Tools>(
@@ -169,8 +169,8 @@ export function apiFor<Tools, AnyCaller extends Limited, Entry extends RouteBy<T
 }
 
 /**
- * Responds to every request and writes one log line for each. It catches all faults and bugs: the caller gets a problem
- * without internals, and the log gets the error.
+ * Responds to every request and writes one log line for each. Catches all faults and bugs: the response is a problem
+ * without internals, and the log contains the error.
  *
  * @param route the route name that is logged until a route is matched
  */
@@ -284,9 +284,8 @@ async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<
 }
 
 /**
- * Counts the request against the limit of its tenant, before anything is claimed or stored for the request. Operators
- * have no limit. If the limits cannot be read, requests are not refused, because the tables that the requests need may
- * be available.
+ * Counts the request against its tenant's limit, before anything is claimed or stored for the request. Operators have
+ * no limit. If the limits cannot be read, the request is admitted, because the tables that it needs may be available.
  */
 async function refuseOverLimit(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },

@@ -46,7 +46,7 @@ interface AnswerDocs {
 type ExampleBodies = Readonly<Record<string, { readonly summary: string; readonly value: JsonObject }>>;
 
 export interface BodyDocs extends EndpointDocs {
-  /** Examples that name no other object. The others are captured from the handlers. @default none */
+  /** Examples that refer to no other object. All other examples are captured from the handlers. @default none */
   readonly requests?: ExampleBodies;
 }
 
@@ -65,13 +65,13 @@ export interface KeyedDocs extends BodyDocs {
 }
 
 export interface SignedDocs extends EndpointDocs {
-  /** The part of the body that all senders share. `handle` validates the body. */
+  /** Schema of the part of the body that is the same for all senders. `handle` validates the body. */
   readonly body: z.ZodType;
 }
 
 /**
- * Declaration of one endpoint. The router validates requests with it, and the API documents are generated from it. The
- * bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves the
+ * Declares one endpoint. The router validates requests by the declaration, and the API documents are generated from it.
+ * The bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves the
  * documents.
  */
 export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
@@ -110,7 +110,7 @@ export type SettingCall<Tools, Body extends z.ZodType, AnyCaller = Caller> = Cal
   readonly body: z.output<Body>;
 };
 
-/** A call of a sender that signs its requests, with the bytes that the signature covers. */
+/** A request that its sender signed, with the bytes that the signature covers. */
 export type SignedCall<Tools, AnyCaller> = Pick<
   Call<Tools, AnyCaller>,
   'tools' | 'request' | 'caller' | 'logFields'
@@ -150,9 +150,12 @@ export function keyed<
       readonly method?: 'DELETE';
       /** @default none */
       readonly body?: Body;
-      /** Whether an absent body counts as an empty object. @default false, if there is a body */
+      /** Whether an absent body is treated as an empty object. @default false, if there is a body */
       readonly optionalBody?: boolean;
-      /** Personal fields that the fingerprint omits, because its record is permanent. @default none */
+      /**
+       * Personal fields that the fingerprint must not cover, because the fingerprint is stored permanently. @default
+       * none
+       */
       readonly notInFingerprint?: readonly string[];
       /** Handles a request with `"dry_run": true`, which needs no key. @default dry runs are not accepted */
       readonly dryRun?: (call: SettingCall<Tools, Body, AnyCaller>) => Promise<Handled>;
@@ -181,7 +184,7 @@ export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.
       /** @default PATCH */
       readonly method?: 'POST';
       readonly body: Body;
-      /** Whether an absent body counts as an empty object. @default false */
+      /** Whether an absent body is treated as an empty object. @default false */
       readonly optionalBody?: boolean;
       readonly handle: (call: SettingCall<Tools, Body, AnyCaller>) => Promise<Handled>;
       readonly docs: BodyDocs;

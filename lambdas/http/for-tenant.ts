@@ -5,8 +5,8 @@ import type { IdentifyOperator } from '../tenants/operators.ts';
 import type { IsTenant } from '../tenants/owners.ts';
 
 /**
- * The header of an operator's request at a route of tenants: it names the tenant and the mode, for example
- * `ten_desk/live`. With the tenant in the path, API Gateway would need a second route for each of these routes.
+ * The header with which an operator calls a route of tenants. It names the tenant and the mode, for example
+ * `ten_desk/live`. If the path contained the tenant, API Gateway would need a second route for each of these routes.
  */
 export const TENANT_HEADER = 'payonce-tenant';
 

@@ -56,7 +56,7 @@ export function gatewayRequest(event: GatewayEvent): GatewayRequest {
   };
 }
 
-/** Returns the path of the matched route, without the base path that a custom domain can add to `path`. */
+/** Returns the path that the route matched. `path` can additionally contain the base path of a custom domain. */
 function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
   const parameters = pathParameters ?? {};
   const names = [...resource.matchAll(PARAMETER)].map(([, name = '']) => name);

@@ -27,7 +27,10 @@ export function isPassing(error: unknown): error is RetryableError | AmbiguousEr
   return error instanceof RetryableError || error instanceof AmbiguousError;
 }
 
-/** Returns the response to a fault or a bug. It requests a retry with the same key and shows no internals. */
+/**
+ * Returns the response for a fault or a bug. The response requests a retry with the same key, and contains no
+ * internals.
+ */
 export function faultAnswer(error: unknown, requestId: string): Answer {
   if (!isPassing(error)) {
     const detail = 'The service failed. Retry with the same Idempotency-Key: the request takes effect at most once.';

@@ -9,7 +9,7 @@ export type RequestBody = Pick<GatewayRequest, 'body' | 'isBase64Encoded' | 'hea
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Character that replaces bytes that are not UTF-8 when the gateway passes a body as text. */
+/** Character with which the gateway replaces bytes that are not UTF-8 when it passes a body as text. */
 const REPLACED = '\ufffd';
 
 /** Reads the body and checks, in this order: size, media type, encoding, JSON, object. */
@@ -42,7 +42,7 @@ function bodyBytes({ body, isBase64Encoded }: RequestBody): number {
 function bodyText({ body, isBase64Encoded }: RequestBody): string | undefined {
   if (!isBase64Encoded) return body;
   try {
-    // Keeps a byte-order mark, so that parseStrictJson refuses it with its own message.
+    // Keep a byte-order mark, so that `parseStrictJson` refuses it with a specific message.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(body, 'base64'));
   } catch {
     return undefined;

@@ -20,8 +20,8 @@ export interface KeyedRequest<Body> {
 }
 
 /**
- * Returns the key to store, within the scope of its caller. The keys of an operator who calls for a tenant are separate
- * from the keys of the tenant and of other operators: the stored key contains spaces, which a sent key cannot.
+ * Returns the key to store, within the scope of its caller. When operators call for a tenant, their keys are separate
+ * from the keys of the tenant and of other operators: the stored key contains spaces, which no sent key can contain.
  */
 export function ownKey(
   { tenantId, mode, person }: Pick<Caller, 'tenantId' | 'mode' | 'person'>,
@@ -31,10 +31,10 @@ export function ownKey(
 }
 
 /**
- * Validates key, query and body, in this order. Nothing is stored before all are valid.
+ * Validates key, query and body, in this order. Stores nothing before all are valid.
  *
  * @param readBody reads the body
- * @param leftOut personal fields that the fingerprint leaves out, because its record is permanent
+ * @param leftOut personal fields that the fingerprint must not cover, because it is stored permanently
  */
 export function readKeyedRequest<Body>(
   digest: Digest,
@@ -64,8 +64,8 @@ export function fingerprintOfSent(
 }
 
 /**
- * Reads the body of a request with `"dry_run": true`. Nothing is stored for a dry run, so the request needs no key. A
- * key that it contains is not used up: the request that takes effect can contain the same key.
+ * Reads the body of a request with `"dry_run": true`. Nothing is stored for a dry run, so the request needs no key. If
+ * it contains a key, the key is not used up, and the request that takes effect can contain the same key.
  *
  * @returns undefined when the request is not a dry run
  */
@@ -122,7 +122,7 @@ export function inProgress(requestId: string): Answer {
   });
 }
 
-/** Returns the counts of a request that completes in one transaction. */
+/** Returns the metrics to count for a request that completes in one transaction. */
 export function keyedCounts({ kind }: { readonly kind: string }): readonly RequestCount[] {
   if (kind === 'payload_mismatch') return ['mismatch'];
   return kind === 'first' || kind === 'replay' ? [kind] : [];

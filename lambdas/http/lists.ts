@@ -75,7 +75,7 @@ type Listed =
       readonly next?: string;
     };
 
-/** Returns the response with a page. Every cursor that does not name an object of the caller gets the same refusal. */
+/** Returns the response with a page. An unknown cursor and a cursor of another caller get the same refusal. */
 export function listHandled(outcome: Listed, what: string, request: GatewayRequest): Handled {
   if (outcome.kind === 'unknown_cursor') {
     const detail = `${outcome.param} must be the id of one of your ${what}.`;

@@ -12,8 +12,8 @@ const PREFERENCE = /(?:"(?:[^"\\]|\\[^]?)*(?:"|$)|[^,"])+/g;
 const WAIT = /^\s*wait\s*=\s*(?:(\d+)|"(\d+)")\s*(?:;|$)/i;
 
 /**
- * Returns the seconds that the caller prefers to wait (`Prefer: wait=N`, RFC 7240, sections 2 and 4.3), at most 8. The
- * first of several preferences counts.
+ * Returns the number of seconds that the caller prefers to wait (`Prefer: wait=N`, RFC 7240, sections 2 and 4.3), at
+ * most 8. If there are several such preferences, the first one applies.
  *
  * @returns undefined when the preference is absent or malformed: a preference never makes a request fail
  */
@@ -28,7 +28,9 @@ export function preferredWaitSeconds(values: readonly string[]): number | undefi
 
 /** The wait preference of one request. */
 export interface PreferredWait extends Waiting {
-  /** Adds `Preference-Applied` (RFC 7240, section 3) if the caller requested a wait and it was granted. */
+  /**
+   * Adds `Preference-Applied` (RFC 7240, section 3) if the caller asked to wait and the request was allowed to wait.
+   */
   readonly applied: (answer: Answer) => Answer;
 }
 

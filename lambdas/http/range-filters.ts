@@ -38,8 +38,8 @@ export function hasShortRange({ created_from: from, created_to: to }: Range): bo
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Creates the schema of a calendar day in UTC. It parses the day to its start and end, in Unix milliseconds; the end is
- * exclusive.
+ * Creates the schema of a calendar day in UTC. It parses a day to the day's start and end (exclusive), in Unix
+ * milliseconds.
  */
 export const day = (description: string) =>
   z

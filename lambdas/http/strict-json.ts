@@ -3,8 +3,8 @@ import type { Parsed } from './problems.ts';
 import { refused, valid } from './problems.ts';
 
 /**
- * Maximum nesting depth of a body. Valid bodies have three levels. The margin lets the schema report slightly deeper
- * bodies, with a more specific message.
+ * Maximum nesting depth of a body. Valid bodies have three levels. Up to this maximum, the schema reports a body that
+ * is too deep, with a more specific message.
  */
 const MAX_DEPTH = 16;
 

@@ -12,8 +12,8 @@ import { problem, refused, valid } from './problems.ts';
 const LONGEST_NAME = 100;
 
 /**
- * Validates a body and reports the first issue. Sensitive content is checked first, anywhere in the body, so that no
- * other message can quote it. The schema is checked second.
+ * Validates a body and reports the first issue. The whole body is searched for sensitive content first, so that no
+ * other message can quote such content. Then the schema is checked.
  */
 export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject): Parsed<Value> {
   const found = refuseSensitiveBody(body);
@@ -24,7 +24,7 @@ export function refuseSensitiveBody(body: JsonObject): Problem | undefined {
   const found = findInside(body, []);
   if (found === undefined) return undefined;
   const name = nameOf(found.path);
-  // Field names that are harmless individually can form a card number in sequence.
+  // Harmless field names can form a card number when they are read one after the other.
   const isShown = name !== undefined && findSensitive(name) === undefined;
   return problem(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], isShown ? name : undefined);
 }
@@ -36,14 +36,14 @@ export function validateSearchedBody<Value>(schema: z.ZodType<Value>, body: Json
 
 /**
  * Matches headers that are not searched: credentials, cookies, and headers of gateways and tracing. They contain random
- * identifiers, which can have the form of a card number by chance. None of them is stored. `SECURITY.md` names them.
+ * identifiers, which can look like a card number by chance. None of these headers is stored. `SECURITY.md` lists them.
  */
 const IDENTIFIERS =
   /^(?:authorization$|cookie$|cloudfront-|x-(?:amz|forwarded|datadog|b3)|baggage$)|trac|span|(?:request|correlation)-?id/;
 
 /**
- * Searches the path, the query and the headers of a request for sensitive content. The text itself is never quoted. The
- * gateway limits the size of these parts.
+ * Searches the path, the query and the headers of a request for sensitive content. The problem never quotes the
+ * content. The gateway limits the size of these parts.
  */
 export function refuseSensitive({ path, query, headers }: GatewayRequest): Problem | undefined {
   const sent = [...headers].filter(([name]) => !IDENTIFIERS.test(name));
@@ -96,8 +96,8 @@ function validate<Value>(
 }
 
 /**
- * Reports whether the field is inside an object in which the caller chooses the field names, as in metadata. Only
- * `param` repeats names that the caller chose.
+ * Reports whether the field is inside an object whose field names the caller chooses, such as metadata. Only `param`
+ * may repeat names that the caller chose.
  */
 function isOwnName([field]: readonly PropertyKey[], input: JsonObject): boolean {
   const value = typeof field === 'string' && Object.hasOwn(input, field) ? input[field] : undefined;
@@ -191,8 +191,8 @@ export const described = (schema: Readonly<Record<string, unknown>>) => ({
 });
 
 /**
- * Creates the schema of one line of free text. Its length is counted in code points, as JSON Schema counts it, and not
- * in UTF-16 units.
+ * Creates the schema of one line of free text. Its length is counted in code points, as in JSON Schema, not in UTF-16
+ * units.
  *
  * @param min 1 for a text that must not be blank
  */

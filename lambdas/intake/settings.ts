@@ -9,7 +9,7 @@ import { IntakeEnvironment, type IntakeSettings } from './contract.ts';
 export interface IntakeConfig {
   readonly oldestMs: number;
   readonly senders: ReadonlyMap<string, Owner>;
-  /** Senders of the queues that have a single sender, by queue ARN. */
+  /** Senders of those queues to which only one sender writes, by queue ARN. */
   readonly queues: ReadonlyMap<string, string>;
   readonly queueUrl: string;
   readonly parkingQueueUrl: string;

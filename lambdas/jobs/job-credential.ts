@@ -85,7 +85,7 @@ export async function verifyJobCredential(
   token: string,
   path: string,
 ): Promise<CredentialVerdict> {
-  // The time is read before the secrets, so that the token does not expire while they are read.
+  // Read the time before the secrets, so that the token does not expire while the secrets are read.
   const nowMs = clock.nowMs();
   const first = await verifyWith(await secrets.active(secretId), token, path, nowMs);
   if (first !== 'other_key') return first;
@@ -99,7 +99,7 @@ const REFUSED = { kind: 'refused' } as const;
 /**
  * Verifies a token with the given secrets.
  *
- * @returns `other_key` when none of these secrets produced the signature
+ * @returns `other_key` when the token was signed with none of these secrets
  */
 async function verifyWith(
   secrets: readonly string[],

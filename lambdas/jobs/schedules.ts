@@ -1,8 +1,8 @@
 import { Cron } from 'croner';
 
 /**
- * A schedule expression of EventBridge Scheduler (EventBridge Scheduler user guide, "Schedule types"). The check at
- * synth and the API use the same parser. Only this file translates between the syntaxes of AWS and of the library.
+ * A schedule expression of EventBridge Scheduler (EventBridge Scheduler user guide, "Schedule types"). The check during
+ * synthesis and the API use the same parser. Only this file translates between AWS's syntax and the library's.
  */
 export type Schedule =
   | { readonly kind: 'rate'; readonly everyMs: number }
@@ -10,7 +10,7 @@ export type Schedule =
 
 export type ReadSchedule =
   | { readonly kind: 'read'; readonly schedule: Schedule }
-  /** `reason` names the allowed form. Messages append the reason to the given text. */
+  /** `reason` names the allowed form. Messages consist of the given text, followed by the reason. */
   | { readonly kind: 'invalid'; readonly reason: string };
 
 const UNITS_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
@@ -97,7 +97,7 @@ function invalid(reason: string): ReadSchedule {
   return { kind: 'invalid', reason };
 }
 
-/** Matches names in the time zone database: each segment begins with a capital letter. An offset is not a time zone. */
+/** Matches names in the time zone database: each segment begins with a capital letter. Does not match offsets. */
 const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*){0,2}$/;
 
 /** Returns whether `name` is a time zone of the IANA time zone database. */
@@ -132,8 +132,8 @@ export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number
     const nextMs = next.getTime();
     // For a skipped local time, the library returns a time that the pattern does not match.
     if (nextMs > nowMs && schedule.cron.match(next) && !isSecondStrike(schedule.cron, nextMs)) return nextMs;
-    // Within the repeated hour, the library returns the first occurrence a second time. In that case, the search
-    // advances by one minute.
+    // Within the repeated hour, the library returns the first occurrence again. If so, advance the search by one
+    // minute.
     afterMs = nextMs > afterMs ? nextMs : (Math.floor((afterMs + 1) / MINUTE_MS) + 1) * MINUTE_MS - 1;
   }
   return undefined;

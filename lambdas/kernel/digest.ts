@@ -29,8 +29,8 @@ export function base32(bytes: Uint8Array): string {
 }
 
 /**
- * Length of an id in bytes: 160 of the hash's 256 bits, encoded as 32 characters. Such an id cannot be guessed and does
- * not collide.
+ * Length of an id in bytes: 160 of the hash's 256 bits, encoded as 32 characters. Ids of this length cannot be guessed
+ * and do not collide.
  */
 const ID_BYTES = 20;
 

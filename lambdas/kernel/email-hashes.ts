@@ -3,8 +3,8 @@ import type { Mode, TenantId } from './ids.ts';
 import { listShardOf, sharded } from './places.ts';
 
 /**
- * Keyed hashes of e-mail addresses, under which payments and orders are found. Without the deployment's keys, a hash does not
- * confirm a guess of the address.
+ * Keyed hashes of e-mail addresses, by which payments and orders are searched. Without the deployment's keys, a hash
+ * cannot be used to check a guess of the address.
  */
 export interface EmailHashes {
   /**
@@ -19,8 +19,8 @@ export interface EmailHashes {
 }
 
 /**
- * Returns the hash for a new row, or no hash if the keys cannot be read and the request has already begun. Such a
- * request is answered anyway, because its retry does not need the hash.
+ * Returns the hash for a new row. Returns no hash if the keys cannot be read now and the request has already begun:
+ * such a request is completed anyway, and its retry does not need the hash.
  *
  * @throws as {@link EmailHashes.of}, when the request has not begun
  */

@@ -1,6 +1,6 @@
 /**
- * Faults are failures of the environment. Only adapters throw them. Faults are classified by what may have happened and
- * recognized by `code`. Expected outcomes (a decline, a rejected condition) are returned, never thrown.
+ * Faults are failures of the environment. Only adapters throw them. The class of a fault states what may have happened;
+ * its `code` identifies it. Expected outcomes (a decline, a rejected condition) are returned, never thrown.
  */
 
 interface FaultOptions {

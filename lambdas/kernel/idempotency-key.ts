@@ -16,7 +16,7 @@ const QUOTED_KEY = /^"(?:[^"\\]|\\["\\])*"$/;
 
 /**
  * Parses the values of the header. `k` and `"k"` are the same key (draft-ietf-httpapi-idempotency-key-header, section
- * 2.1). Identical values are treated as one value; two different values are an error.
+ * 2.1). A value that is sent twice is accepted; two different values are an error.
  */
 export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotencyKey {
   const keys = new Set<string>();
@@ -63,7 +63,7 @@ export interface KeyScope {
 
 /** The scope within which an operator's idempotency key is unique. */
 export interface OperatorKeyScope extends Omit<KeyScope, 'tenantId' | 'mode'> {
-  /** The operator as a person; the same for all API keys of the person. */
+  /** Identifies the operator as a person, no matter which API key the person uses. */
   readonly person: string;
 }
 

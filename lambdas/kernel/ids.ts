@@ -8,12 +8,15 @@ export type PaymentId = Branded<'PaymentId'>;
 export type OrderId = Branded<'OrderId'>;
 
 /**
- * Identifies one operation that must take effect once. It is also the idempotency key at the processor, the same on
- * every attempt. A payment's id is the operation id of its charge.
+ * Identifies one operation that must take effect once. Every attempt sends this id to the processor as the idempotency
+ * key. A payment's id is the operation id of its charge.
  */
 export type OperationId = Branded<'OperationId'>;
 
-/** The owner of a claim: new for every attempt, so that a stale owner's write fails its condition (a fencing token). */
+/**
+ * Identifies the owner of a claim. Every attempt gets a new token, so that a stale owner's write fails its condition (a
+ * fencing token).
+ */
 export type OwnerToken = Branded<'OwnerToken'>;
 
 export type TenantId = Branded<'TenantId'>;

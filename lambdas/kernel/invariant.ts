@@ -6,7 +6,7 @@ class InvariantViolation extends Error {
 /**
  * Asserts a condition, also in production.
  *
- * @throws InvariantViolation when `condition` does not hold
+ * @throws InvariantViolation when `condition` is false
  */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantViolation(message);

@@ -23,8 +23,8 @@ const OUTCOME: Steps = [
 ];
 
 /**
- * Most payers act immediately or never. A callback reports the action. The look-up finds the action if the callback was
- * lost.
+ * Look-ups for a payer who must act. Most payers act immediately or never. A callback reports the action; the look-up
+ * finds the action if the callback was lost.
  */
 const PAYER: Steps = [
   [DAY_MS, 15],
@@ -33,8 +33,8 @@ const PAYER: Steps = [
 ];
 
 /**
- * A bank decides in days or months. A callback reports the decision. The look-up finds the decision if the callback was
- * lost.
+ * Look-ups for a bank that must decide, which takes days or months. A callback reports the decision; the look-up finds
+ * the decision if the callback was lost.
  */
 const BANK: Steps = [
   [DAY_MS, 60],
@@ -47,7 +47,10 @@ const ORDER: Steps = [
   [Number.POSITIVE_INFINITY, 60],
 ];
 
-/** A charge of another program never becomes a charge of Payonce, so few reads at the processor are enough. */
+/**
+ * Look-ups for a charge of another program. Such a charge never becomes a charge of Payonce, so few reads at the
+ * processor are enough.
+ */
 const FOREIGN: Steps = [
   [10 * MINUTE_MS, 5],
   [HOUR_MS, 30],
@@ -67,7 +70,7 @@ const STEPS = {
 /** The data from which an entry's look-up times are computed. */
 export interface LookUpSchedule {
   readonly kind: keyof typeof STEPS;
-  /** Spreads entries of the same age over the minutes of their interval. */
+  /** Selects the minute in the interval, so that entries of the same age are spread. */
   readonly name: string;
   /** The entry's age is counted from this time, in Unix milliseconds. */
   readonly sinceMs: number;
@@ -79,8 +82,8 @@ export function firstLookUpMs(schedule: LookUpSchedule): number {
 }
 
 /**
- * Returns the time of the look-up that follows a run begun at `lookedAtMs`, in Unix milliseconds. The returned time is
- * within the interval for the entry's age.
+ * Returns the time of the next look-up after a run that began at `lookedAtMs`, in Unix milliseconds. The next look-up
+ * is at most one interval later; the interval depends on the entry's age.
  */
 export function nextLookUpMs(schedule: LookUpSchedule, lookedAtMs: number): number {
   return lookFrom(schedule, lookedAtMs + MINUTE_MS);

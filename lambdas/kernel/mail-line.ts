@@ -8,10 +8,10 @@ const INVISIBLE = /[\p{C}\p{Z}]+/gu;
 const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
 
 /**
- * Converts a merchant's text to one line of an e-mail to a payer, without line breaks and without text that a mail
+ * Converts a merchant's text to one line of an e-mail to a payer. The line has no line breaks, and no text that a mail
  * program would show as a link. Any Unicode dot is treated as a dot.
  *
- * @returns undefined for a text with a link, or without content
+ * @returns undefined for a text that contains a link, or has no content
  */
 export function mailLine(text: string): string | undefined {
   const line = text.normalize('NFKC').replaceAll(INVISIBLE, ' ').trim();

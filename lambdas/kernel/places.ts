@@ -22,7 +22,8 @@ export function listShardOf(id: string): number {
 }
 
 /**
- * Number of digits of a time in milliseconds, so that the text sorts by time. Fifteen digits last until the year 33658.
+ * Number of digits of a time in milliseconds. Texts of equal length sort by time. Fifteen digits suffice until the year
+ * 33658.
  */
 export const TIME_DIGITS = 15;
 

@@ -26,8 +26,8 @@ function fold(text: string): string {
 }
 
 /**
- * Code points of the digit 1 in each series of nine enclosed digits that has no plain form in Unicode. Enclosed zeros
- * are separate.
+ * Code points of the digit 1 in each series of nine enclosed digits. Only for series whose digits have no plain form in
+ * Unicode. Enclosed zeros are handled separately.
  */
 const ENCLOSED_ROWS = [0x24f5, 0x2776, 0x2780, 0x278a];
 const ENCLOSED_DIGITS = /[\u24f5-\u24fd\u2776-\u277e\u2780-\u2788\u278a-\u2792\u24ff\u{1f10b}\u{1f10c}]/gu;
@@ -75,8 +75,8 @@ const SECRET_FORMS = [
   'access_token\\$\\w{7,10}\\$\\w{16}\\$\\w{32}', // PayPal Braintree
   'dop_v1_\\w{64}', // DigitalOcean
   'sk-[\\w-]{32,}', // OpenAI and others
-  // A JSON Web Token. A match may start only at the beginning of a segment, and only if the next segment begins with
-  // `eyJ`, so no text is read twice.
+  // A JSON Web Token. A match must start at the beginning of a segment whose next segment begins with `eyJ`, so that no
+  // text is read twice.
   '(?<![\\w-])(?=[\\w-]+\\.eyJ[\\w-]{8,}\\.[\\w-]{8})(?:[\\w-]*[_-])?eyJ[\\w-]{8,}\\.[\\w-]+\\.[\\w-]+',
 ].join('|');
 const SECRET_PATTERN = `(?<![A-Za-z0-9])(?:${SECRET_FORMS})|-----BEGIN [A-Z ]*PRIVATE KEY-----`;
@@ -119,7 +119,10 @@ function hasCardNumber(plain: string): boolean {
   return false;
 }
 
-/** Returns whether a group begins with a card number, perhaps after zeros; its expiry and check code may follow. */
+/**
+ * Returns whether a group begins with a card number. Zeros may precede the number, and an expiry and check code may
+ * follow it.
+ */
 function beginsWithCardNumber(group: string): boolean {
   if (group.length < MIN_DIGITS) return false;
   const digits = group.replace(LEADING_ZEROS, '');
@@ -134,11 +137,11 @@ const LEADING_ZEROS = /^0+/;
 /** MMYY or MMYYYY from 2020 to 2049, and a check code of three or four digits. */
 const EXPIRY = /^(?:0[1-9]|1[0-2])(?:20)?[2-4]\d(?:\d{3,4})?$/;
 
-/** Returns whether some consecutive groups together form a card number: `order 12 4242 4242 4242 4242` contains one. */
+/** Returns whether consecutive groups form a card number together, for example in `order 12 4242 4242 4242 4242`. */
 function groupsHoldCardNumber(groups: readonly string[], gaps: readonly string[]): boolean {
   for (let first = 0; first < groups.length; first += 1) {
     let digits = groups[first]?.replace(LEADING_ZEROS, '') ?? '';
-    // Groups of zeros before a number are skipped, because the loop also starts at the number's own first group.
+    // Skip groups of zeros before a number: the loop also starts at the first group of the number itself.
     if (digits === '') continue;
     for (let last = first + 1; last < groups.length; last += 1) {
       digits += groups[last] ?? '';
@@ -157,7 +160,8 @@ function isCardGrouping(groups: readonly string[], gaps: readonly string[], grou
 }
 
 /**
- * Grouping as printed on cards: groups of four, some of them joined, or groups of four, six and the remaining digits.
+ * Matches the groups of digits as printed on cards: groups of four, which may be joined, or groups of four, six and the
+ * remaining digits.
  */
 const PRINTED = /^(?:(?:4|8|12)(?:-(?:4|8|12))*(?:-[1-3])?|4-6-[45]|6-(?:10|13))$/;
 /** Groups of one, two or three digits each, and the remaining digits. */

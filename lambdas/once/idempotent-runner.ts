@@ -45,7 +45,7 @@ export const idempotentRunner: OperationRunner = {
   },
 };
 
-/** Makes Powertools skip the function. The layer holds the outcome of the refused claim. */
+/** Thrown to make Powertools skip the function. The layer contains the outcome of the refused claim. */
 class ClaimRefused extends Error {
   override readonly name = 'ClaimRefused';
 }

@@ -11,8 +11,8 @@ export interface UnitOfWork {
   /** Name of the unit. A function may process several units for one event. */
   readonly unit: string;
   /**
-   * The record that proves that a unit was done. It is written in the same transaction as the effect, or is itself the
-   * effect; it is never a separate write.
+   * The record that proves that a unit was processed. It is the effect itself, or is written in one transaction with
+   * the effect, but never separately.
    */
   readonly record: string;
 }
@@ -22,8 +22,9 @@ export interface UnitOfWork {
  *
  *     export const handler = idempotently({ unit, record }, (runner) => paymentsApi({ runner, … }));
  *
- * The runner is Powertools' `makeIdempotent` with a custom persistence layer. A function gets the runner only here, and runs
- * each unit of work through it. An event may contain several units; each is claimed, executed and committed separately.
+ * The runner is Powertools' `makeIdempotent` with a custom persistence layer. Only this function provides the runner,
+ * and each unit of work must run through it. An event may contain several units; each is claimed, executed and
+ * committed separately.
  *
  * @throws Error when the environment disables idempotency; the function then does not start
  */
@@ -32,9 +33,7 @@ export function idempotently<Handler>(_work: UnitOfWork, build: (runner: Operati
   return watched(build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced));
 }
 
-/**
- * Wraps the handler. Before the handler runs, the wrapper counts the messages of the event that have waited too long.
- */
+/** Wraps the handler with a step that runs first: it counts the messages of the event that have waited too long. */
 function watched<Handler>(handler: Handler): Handler {
   if (handler instanceof Promise) return handler.then(watched) as Handler;
   if (typeof handler !== 'function') return handler;
@@ -46,7 +45,7 @@ function watched<Handler>(handler: Handler): Handler {
   return counted as Handler;
 }
 
-/** Loads the tracing code with the first operation. A function without tracing never loads it. */
+/** Loads the tracing code with the first operation. Without tracing, a function never loads that code. */
 const lazilyTraced: OperationRunner = {
   run: async (operationId, steps) => (await traced()).run(operationId, steps),
   record: async (operationId, steps) => (await traced()).record(operationId, steps),

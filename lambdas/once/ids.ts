@@ -4,16 +4,16 @@ import type { KeyScope } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
 /**
- * Returns the id of the operation by which one consumer processes one event. Every delivery of the event, by any route,
- * yields the same id.
+ * Returns the id of the operation by which one consumer processes one event. The id is the same for every delivery of
+ * the event, no matter how it is delivered.
  */
 export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
   return `${OperationPrefix.businessKey}${derivedCharacters(digest, ['consumer', handler, eventId])}` as OperationId;
 }
 
 /**
- * Returns the id of the operation for one business key at one consumer. Every event that requests the operation yields
- * the same id, permanently.
+ * Returns the id of the operation for one business key at one consumer. The id is permanently the same for every event
+ * that requests the operation.
  */
 export function businessOperation(
   digest: Digest,

@@ -12,7 +12,7 @@ export function tracedRunner(runner: OperationRunner): OperationRunner {
         claim: () => inSpan({ name: 'claim', operation }, () => steps.claim()),
         execute: (held) => inSpan({ name: 'call', operation }, () => steps.execute(held)),
         commit: (work, held) => inSpan({ name: 'commit', operation }, () => steps.commit(work, held)),
-        // Class methods are not own properties and spread syntax would skip them, so each step is named.
+        // Name each step: spread syntax would skip class methods, because they are not own properties.
         ...(steps.release === undefined ? {} : { release: async (held: Held) => steps.release?.(held) }),
       }),
     record: <Work, Outcome>(operation: Parameters<OperationRunner['record']>[0], steps: EffectSteps<Work, Outcome>) =>

@@ -10,8 +10,8 @@ export const PurgeMetric = {
 } as const;
 
 /**
- * Queues that no function reads, each with the queue or function to which its messages are redriven. A queue that no
- * function reads and that has no entry here is the dead-letter queue of the task queue with the same prefix.
+ * Queues that no function reads, each with the queue or function that receives its messages in a redrive. If a queue
+ * that no function reads is missing here, it is the dead-letter queue of the task queue with the same prefix.
  */
 export const REDRIVE_TARGETS: Readonly<Record<string, string>> = {
   'Events-Parked': 'Events-Republisher',
@@ -30,9 +30,11 @@ export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
  * environment of a function is limited to 4 kB.
  */
 export interface MessageQueueNames {
-  /** The address of any one of the queues. Replacing the queue name at its end gives the address of another queue. */
+  /** The address of any one of the queues. To get the address of another queue, replace the queue name at the end. */
   readonly at: string;
-  /** Task queues, each with its dead-letter queue, by their common prefix. Names or addresses. */
+  /**
+   * Pairs of a task queue and its dead-letter queue, keyed by their common prefix. The values are names or addresses.
+   */
   readonly tasks: Readonly<Record<string, readonly [received: string, kept: string]>>;
   /** Names or addresses of other queues that a function reads. */
   readonly received: Readonly<Record<string, string>>;

@@ -25,8 +25,8 @@ export const deriveLimitRequestId = fromRequest(OperationPrefix.limitRequest);
 export const deriveRedriveId = fromRequest(OperationPrefix.redrive);
 
 /**
- * The form of the id of a correction, a decision or an annotation. The id does not contain the payment's id; the
- * idempotency record of the operation contains it.
+ * The form of the id of a correction, a decision or an annotation. The payment is not part of the id, but of the
+ * operation's idempotency record.
  */
 const OPERATOR_EFFECT_ID = /^(?:cor|dec|ann)_[a-z2-7]{32}$/;
 

@@ -23,17 +23,17 @@ export const PartiesEnvironment = {
   /** The secret in Secrets Manager with the token of the Postmark server. Not set for the sandbox. */
   postmarkTokenSecretId: 'POSTMARK_TOKEN_SECRET_ID',
   /**
-   * Maximum time until a sent request reaches the mailer, in seconds. Set only for a mailer with a strongly consistent
-   * search, such as the sandbox, and not for Postmark.
+   * Maximum time, in seconds, until a request that was sent reaches the mailer. Set only for a mailer whose search is
+   * strongly consistent, such as the sandbox. Never set for Postmark.
    */
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
   /** The sender address of e-mails. It must be registered at Postmark. */
   emailSender: 'EMAIL_SENDER',
   /** Maximum number of e-mails per day to one recipient from one tenant in one mode. */
   emailsPerRecipient: 'EMAILS_PER_RECIPIENT',
-  /** The dead-letter queue of calls that were given up. */
+  /** The dead-letter queue of calls whose every attempt failed. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
-  /** The queue of calls that the calling process gave up. Each call gets one last attempt after half a minute. */
+  /** The queue of calls that failed in the calling process. After half a minute, each call gets one last attempt. */
   delayedCallsQueueUrl: 'DELAYED_CALLS_QUEUE_URL',
 } as const;
 

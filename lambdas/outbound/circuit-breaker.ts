@@ -10,7 +10,7 @@ export interface BreakerSettings {
 }
 
 /**
- * The circuit breaker for calls to one vendor. It opens after consecutive failures and then refuses every call immediately.
+ * The circuit breaker for calls to one vendor. After consecutive failures, it opens and refuses every call immediately.
  * After a pause, one *read* probes whether the vendor is available again. A write is never the probe.
  */
 export interface CallGuard {
@@ -24,9 +24,9 @@ export interface CallGuard {
    * @throws RetryableError `<party>_circuit_open` while the breaker is open
    */
   ready(): Promise<void>;
-  /** Sends a write, only while the breaker is closed. @throws RetryableError `<party>_circuit_open`, or the error of the call */
+  /** Sends a write if the breaker is closed. @throws RetryableError `<party>_circuit_open`, or the error of the call */
   write<T>(call: () => Promise<T>): Promise<T>;
-  /** Sends a read, which may be the probe: its success closes the breaker. @throws as `write` */
+  /** Sends a read. While half-open, the read is the probe, and its success closes the breaker. @throws as `write` */
   read<T>(call: () => Promise<T>): Promise<T>;
 }
 
@@ -93,7 +93,7 @@ class CircuitBreaker implements CallGuard {
 
   async write<T>(call: () => Promise<T>): Promise<T> {
     await this.ready();
-    // Another call may have opened the breaker since the probe. A write must not be the next probe.
+    // The breaker may have opened again after the probe, because of another call. A write must not be the next probe.
     if (!this.isClosed()) throw this.refusal();
     return this.#count(call);
   }
@@ -111,7 +111,7 @@ class CircuitBreaker implements CallGuard {
       return answer;
     } catch (error) {
       if (this.#options.isFailure(error)) this.#failures += 1;
-      // A failed call that was in flight when the breaker opened does not prolong the pause.
+      // If a call was already in flight when the breaker opened, its failure does not prolong the pause.
       if (this.isClosed() && this.#failures >= this.#options.settings.consecutiveFailures) this.#open();
       throw error;
     }

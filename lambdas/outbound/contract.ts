@@ -24,11 +24,11 @@ export interface DeadLetterReport {
   readonly order: string | null;
   /** Unix milliseconds. */
   readonly keptSinceMs: number;
-  /** Whether the call may have been applied, because it was sent and got no response. */
+  /** Whether the call was sent but got no response, so that it may have been applied. */
   readonly mayBeApplied: boolean;
   /**
-   * `kept`: only listed. `stays`: kept, because the redrive did not succeed or is not possible. `applied`, `refused`:
-   * removed.
+   * `kept`: only listed. `stays`: still in the queue, because the redrive failed or is not possible. `applied`,
+   * `refused`: removed.
    */
   readonly state: 'kept' | 'applied' | 'refused' | 'stays';
   /** The fault's code, or the reason of the refusal. */

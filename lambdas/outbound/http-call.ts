@@ -16,7 +16,7 @@ export interface HttpCall {
    * response about one charge
    */
   readonly maxAnswerBytes?: number;
-  /** `dropped` leaves the error's cause out of the fault, because it may contain the request. @default 'kept' */
+  /** `dropped` omits the cause from the fault, because the cause may contain the request. @default 'kept' */
   readonly causes?: 'kept' | 'dropped';
 }
 

@@ -9,13 +9,13 @@ import type { RetryBudget } from './retry-budget.ts';
 export const VENDOR_WAITS = {
   /** Milliseconds. */
   inProcessMs: [500, 2_000, 5_000],
-  /** The last wait, in seconds. It is the delay of a queued message, so that no process waits. */
+  /** The last wait, in seconds. A queued message is delayed by this time, so that no process has to wait. */
   delayedSeconds: 30,
 } as const;
 
 /**
- * Minimum time for a call, in milliseconds. With less time, the call would probably time out, and its outcome would be
- * unknown.
+ * Minimum remaining time with which a call is made, in milliseconds. With less time, it would probably time out, and
+ * its outcome would be unknown.
  */
 const SHORTEST_CALL_MS = 250;
 
@@ -42,7 +42,7 @@ interface Progress {
   sent: number;
   /** The number of sends and look-ups. */
   reached: number;
-  /** The last send that got no response and whose outcome is still unknown, with the time at which it ended. */
+  /** The last send without a response whose outcome is still unknown, and the time at which this send ended. */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
   /** The fault of the latest rung. */
   fault: Fault;
@@ -50,7 +50,7 @@ interface Progress {
   waitAtLeastMs: number;
 }
 
-/** Result of one rung. `climb` continues with the next rung, which may have another result. */
+/** Result of one rung. After `climb`, the next rung is tried. */
 type AttemptStep<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'send' }
@@ -80,7 +80,7 @@ export async function callWithRetries<T>(
     progress.rung += 1;
   }
   observer.count(vendor, 'outbound_gave_up');
-  // The unanswered send takes precedence over later faults: it may have been applied.
+  // Report the send without a response instead of a later fault, because that send may have been applied.
   return { kind: 'gave_up', fault: progress.unanswered?.fault ?? progress.fault, attempts: progress.sent };
 }
 
@@ -135,8 +135,8 @@ async function send<T>(
 
 /**
  * Calls the vendor once. Returns undefined if the deadline or the retry budget does not allow the call. Every call
- * after the first rung uses the budget, even if nothing was sent before, so that the calls that waited for an open
- * breaker do not form a burst when the breaker closes.
+ * after the first rung uses the budget, even if nothing was sent before. Otherwise, all calls that waited for an open
+ * breaker would be sent at once when it closes.
  */
 async function reach<R>(
   { vendor, clock, guard, budget, observer, timeoutMs, probeTimeoutMs }: LadderTools,
@@ -172,7 +172,7 @@ function learn({ vendor }: LadderTools, progress: Progress, error: unknown): Att
   }
   if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
   progress.fault = error;
-  // The breaker's pause began before this call, so waiting for the whole pause would be too long.
+  // If the breaker refused the call, do not wait for a whole pause, because the pause began before this call.
   if (!isCircuitOpen(error, vendor)) progress.waitAtLeastMs = (error.retryAfterSeconds ?? 0) * 1_000;
   return { kind: 'climb' };
 }

@@ -17,13 +17,13 @@ export type Found<T> = { readonly kind: 'found'; readonly answer: T } | { readon
 export type Resend<T> =
   /** The vendor recognizes the idempotency key and repeats its first response, so the call is sent again. */
   | { readonly idempotent: 'by_key' }
-  /** The vendor is searched for Payonce's reference before the call is sent again. */
+  /** Before the call is sent again, the vendor is searched for Payonce's reference. */
   | {
       readonly idempotent: 'by_lookup';
       readonly lookUp: (limit: CallLimit) => Promise<Found<T>>;
       /**
-       * Time after the send in which a look-up may miss the call, in milliseconds. Only after this time does absence
-       * prove that the call was not applied.
+       * Time after a send during which a look-up may not find it yet, in milliseconds. If a look-up after this time
+       * finds nothing, the call was not applied.
        */
       readonly maxLagMs: number;
     }
@@ -33,7 +33,7 @@ export type Resend<T> =
 interface OutboundStep<T> {
   /** The name of the operation in dead letters, for example `email.send`. */
   readonly operation: string;
-  /** Subject of the call in dead letters, such as the id of an order. @default none */
+  /** The object that the call is about, such as the id of an order, for dead letters. @default none */
   readonly about?: string | undefined;
   /** Deadline of the call, in Unix milliseconds. An attempt that could end after the deadline is not begun. */
   readonly deadlineMs: number;
@@ -49,8 +49,8 @@ export type OutboundCall<T> = OutboundStep<T> & Resend<T>;
 export type OutboundRead<T> = OutboundStep<T>;
 
 /**
- * The handling of a call that is given up. After a terminal fault, which a retry cannot help, every value except
- * `throw` dead-letters the call.
+ * Handling of a call whose attempts have all failed. After a terminal fault, which a retry cannot help, every value
+ * except `throw` dead-letters the call.
  *
  *   throw                  the caller has the work
  *   dead_letter            dead-letter it after any other fault too
@@ -60,7 +60,8 @@ export type OutboundRead<T> = OutboundStep<T>;
 export type OnGivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal' | 'delay';
 
 /**
- * The outcome of a call that was given up and stored in a queue. Its fault is not thrown, and no redelivery is needed.
+ * The outcome of a call whose attempts have failed, and which was stored in a queue. Its fault is not thrown, because
+ * no redelivery is needed.
  */
 export interface DeadLettered {
   readonly kind: 'dead_lettered' | 'delayed';

@@ -38,12 +38,12 @@ export interface OutboundPolicyOptions {
 
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Time limit of a health check, in milliseconds. The check does no work, so a slower response indicates a problem. */
+/** Time limit of a health check, in milliseconds. A healthy vendor responds faster, because the check does no work. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * The policy for calls to a vendor. It is the only layer that retries: adapters send once, and callers of the policy do not
- * retry within their own request.
+ * The policy for calls to a vendor. Only this layer retries: adapters send once, and callers of the policy do not retry
+ * within their own request.
  */
 export interface OutboundPolicy {
   readonly vendor: string;
@@ -56,7 +56,7 @@ export interface OutboundPolicy {
    */
   call<T>(call: OutboundCall<T>): Promise<T>;
   /**
-   * Like `call`, but if the call is given up, stores it in a queue with this payload, as `givenUp` specifies.
+   * Makes a call like `call`. If its attempts fail, stores it in a queue with this payload, as `givenUp` specifies.
    *
    * @throws as `call`, if the call is not stored
    */
@@ -135,8 +135,8 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
 }
 
 /**
- * Returns whether an error indicates that the vendor, or the access to it, is unavailable. A refusal or a rate limit
- * does not indicate this.
+ * Returns whether an error indicates that the vendor is unavailable, or that it denies access. A refusal of the call or
+ * a rate limit indicates neither.
  */
 function isVendorUnhealthy(vendor: string, error: unknown): boolean {
   if (error instanceof AmbiguousError) return true;

@@ -9,7 +9,9 @@ export interface RetryBudget {
   take(): boolean;
 }
 
-/** Budget that each call adds, in fifths of a retry so that it is an integer. Allows at most 1.2 attempts per call. */
+/**
+ * Budget that each call adds, counted in fifths of a retry to be an integer. It allows at most 1.2 attempts per call.
+ */
 const FIFTHS_PER_CALL = 1;
 const FIFTHS_PER_RETRY = 5;
 const MAX_FIFTHS = 10 * FIFTHS_PER_RETRY;

@@ -33,7 +33,7 @@ export type SendOutcome =
 export interface SendOptions {
   /** Unix milliseconds. */
   readonly deadlineMs: number;
-  /** The handling of a call that is given up. @default 'throw' */
+  /** Handling of a call whose attempts have all failed. @default 'throw' */
   readonly givenUp?: OnGivenUp;
 }
 
@@ -51,7 +51,8 @@ export interface SendOnceRequest {
     readonly find: (limit: CallLimit) => Promise<Found<Sent>>;
     readonly maxLagMs: number;
     /**
-     * Whether a look-up finds an accepted request immediately, so that it can only miss requests that are in flight.
+     * Whether a look-up finds every accepted request immediately. It then misses only requests that are still in
+     * flight.
      * @default false
      */
     readonly isStrong?: boolean;
@@ -62,7 +63,7 @@ export interface SendOnceRequest {
    */
   readonly withinCall: 'by_lookup' | 'by_key' | 'never';
   /**
-   * The handling of a call that is given up.
+   * Handling of a call whose attempts have all failed.
    * @default 'throw'
    */
   readonly givenUp?: OnGivenUp;
@@ -83,9 +84,9 @@ const CLOCK_MARGIN_MS = 5_000;
 const CLOCK_SKEW_MS = 10 * 60_000;
 
 /**
- * Sends to a vendor that does not recognize repeated requests, so that the request takes effect once. For a vendor that
- * recognizes them, the claim shows that an earlier owner may have sent: when all later attempts fail, the outcome is
- * unknown.
+ * Sends a request so that it takes effect once, to a vendor that does not recognize repeated requests. For a vendor
+ * that recognizes them, the claim shows that an earlier owner may have sent the request: if all later attempts fail,
+ * the outcome is unknown.
  *
  *     claim "sending" ──▶ send ──▶ "sent"
  *           │               └ no answer: the claim stays
@@ -147,9 +148,9 @@ async function findBefore(
 }
 
 /**
- * Returns the error to throw after a fault of this owner's send. The fault proves nothing about an earlier send, so it
- * becomes an AmbiguousError. Only a fault that names a time for the next call is thrown unchanged, because the next
- * call may determine the outcome.
+ * Returns the error to throw after a fault of this owner's send. Because the fault proves nothing about an earlier
+ * send, it becomes an AmbiguousError. Only a fault that contains the time for the next call is thrown unchanged: the
+ * next call may determine the outcome.
  */
 function afterSend(fault: Fault): Fault {
   const isLater = !(fault instanceof TerminalError) && fault.retryAfterSeconds !== undefined;
@@ -157,7 +158,7 @@ function afterSend(fault: Fault): Fault {
 }
 
 /**
- * Returns the time, by this worker's clock in Unix milliseconds, from which a look-up without a result proves that
+ * Returns the time in Unix milliseconds, by this worker's clock, from which on a look-up that finds nothing proves that
  * nothing was sent.
  *
  *   worker at −5 min   send, 11:55 ── no answer
@@ -214,7 +215,7 @@ async function settle<T>(
     return await make();
   } catch (error) {
     if (error instanceof AmbiguousError) return { kind: 'unknown', fault: error };
-    // Any other error is a bug. The claim stays, and the next owner determines the outcome.
+    // An error that is no fault is a bug. Leave the claim, so that the next owner determines the outcome.
     if (!isFault(error)) throw error;
     await claims.release(ours, ours.mayBeSent ? 'unknown' : 'nothing_sent');
     throw ours.mayBeSent ? afterSend(error) : error;

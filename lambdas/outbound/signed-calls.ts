@@ -50,8 +50,8 @@ export function withBearer(send: SendRequest, secret: () => Promise<string>): Se
 }
 
 /**
- * Loads the package at the first signed call, because the sandbox processor's calls are not signed. The package is a
- * CommonJS module, which has only a default export in a file of its own in the bundle.
+ * Creates the signer. Loads the package only at the first signed call, because calls to the sandbox processor are not
+ * signed. The package is a CommonJS module; in a separate file of the bundle, it has only a default export.
  */
 async function signerOf(secret: string): Promise<Webhook> {
   const { default: standardWebhooks } = await import('standardwebhooks');

@@ -26,8 +26,8 @@ export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
 }
 
 /**
- * Derives the id of the payment that an event requests. The id is the same over every transport. An HTTP request with
- * the event id as its idempotency key creates a different payment.
+ * Derives the id of the payment that an event requests. The id is the same for every transport. An HTTP request whose
+ * idempotency key is the event id creates a different payment.
  */
 export function paymentOfEvent(
   digest: Digest,
@@ -95,12 +95,12 @@ export function paymentOfPart(text: string): PaymentId | undefined {
 
 const OWN_REFUND = /^(?:ref|rtn)_[a-z2-7]+$/;
 
-/** Returns whether Payonce made a refund at the processor, judged by the operation in the refund's metadata. */
+/** Returns whether Payonce made a refund at the processor, according to the operation in the refund's metadata. */
 export function isOwnRefund(operation: string | undefined): operation is string {
   return operation !== undefined && OWN_REFUND.test(operation);
 }
 
-/** Returns whether Payonce made the refund for this payment. A processor's own refund ids can have any form. */
+/** Returns whether Payonce made the refund for this payment. The id of any other refund can have any form. */
 export function isRefundOf(refundId: string, paymentId: PaymentId): boolean {
   return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
 }
@@ -114,9 +114,9 @@ export function isReturn(refundId: string): boolean {
  * Derives the id of the operation that determines the outcome of a payment or change whose request was answered with
  * 202.
  *
- * @param written the hash of the first transition that the operation writes. A restore can lose this transition but not
- * the record of its inquiry. A different transition then takes the position in the chain, and the hash gives that
- * transition a different operation
+ * @param written the hash of the first transition that the operation writes. A restore can lose this transition but
+ * keep the record of its inquiry. If a different transition then takes the position in the chain, the hash results in a
+ * different operation
  */
 export function inquiryOperation(digest: Digest, asked: OperationId, written: Uint8Array): OperationId {
   return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['inquiry', asked, base32(written)])}` as OperationId;

@@ -83,7 +83,8 @@ export function isProcessorUnhealthy(error: unknown): boolean {
 }
 
 /**
- * Maximum lengths, in UTF-16 code units. Longer texts would cost an additional write unit for each declined payment.
+ * Maximum lengths of a failure's code and message, in UTF-16 code units. With longer texts, each declined payment would
+ * cost an additional write unit.
  */
 const MAX_CODE_LENGTH = 64;
 const MAX_MESSAGE_LENGTH = 200;
@@ -97,8 +98,8 @@ export function sanitizedFailure({ code, message }: Failure): Failure {
 }
 
 /**
- * Shortens a text without splitting a surrogate pair. A lone surrogate would make the transition unwritable: RFC 8785
- * requires valid Unicode.
+ * Shortens a text without leaving a part of a surrogate pair. With a lone surrogate, the transition could not be
+ * written, because RFC 8785 requires valid Unicode.
  */
 function cut(text: string, length: number): string {
   return printable(text.slice(0, length));

@@ -24,8 +24,8 @@ const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
 /**
- * Guard without a circuit breaker: a job can read for hours and has its own time limit, so the breaker for charges does
- * not apply.
+ * A guard without a circuit breaker. The breaker for charges is not used, because a job can read for hours and has its
+ * own time limit.
  */
 const NO_BREAKER: CallGuard = {
   isClosed: () => true,

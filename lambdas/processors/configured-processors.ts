@@ -36,7 +36,7 @@ export interface ProcessorsConfig {
 
 /** The connected processors of this deployment, and the routing of new payments. */
 export interface Processors {
-  /** Always a reason and never a processor: payments get their processor only from `choose`. */
+  /** Always a reason, never a processor: only `choose` selects a payment's processor. */
   readonly processor: NoProcessor;
   readonly processors: readonly Processor[];
   readonly books: readonly ProcessorBooks[];
@@ -57,13 +57,13 @@ export interface ConnectTools extends Pick<ProcessorsPlatform, 'clock' | 'send'>
   readonly breakerOpened: (processor: string) => void;
 }
 
-/** Connects the processors with which the function was deployed. Secrets are read from Secrets Manager at first use. */
+/** Connects the processors in the function's settings. Secrets are read from Secrets Manager at first use. */
 export async function configuredProcessors(
   config: ProcessorsConfig,
   { secretsManager, clock, instruments, send }: ProcessorsPlatform,
 ): Promise<Processors> {
   const telemetry = outboundTelemetry(instruments);
-  // Loaded at first use, to keep the Secrets Manager client out of cold starts.
+  // Load the Secrets Manager client at first use, so that a cold start does not load it.
   const known = loadedOnce(async () => {
     const { ActiveSecrets } = await import('../kernel/platform/secrets-manager.ts');
     return new ActiveSecrets(await secretsManager(), clock);
@@ -150,8 +150,8 @@ export interface ConfiguredSource extends CallbackSource {
 }
 
 /**
- * Returns the callback sources whose processors this deployment uses. A callback only names a charge, which is then
- * read from the processor's books.
+ * Returns the callback sources whose processors this deployment uses. From a callback, only the charge's id is used;
+ * the charge itself is then read from the processor's books.
  *
  * @param processors the whole registry, because a source may use another processor's signature scheme
  */

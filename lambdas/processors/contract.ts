@@ -27,8 +27,8 @@ export interface ProcessorContract {
   /** Format of `source` that the processor accepts for a new payment, a subset of what the API accepts. */
   readonly source: SourceForm;
   /**
-   * The CDK setting that enables the processor's stack, if Payonce deploys this processor itself. This stack provides
-   * the processor's settings, so the deployment contains no settings of this processor.
+   * The CDK setting that enables the processor's stack, if Payonce itself deploys this processor. The stack then
+   * provides the processor's settings, so the deployment's settings do not contain them.
    *
    * @default the processor is an external system
    */
@@ -42,7 +42,7 @@ export interface ProcessorSetting {
    */
   readonly context: string;
   /**
-   * Live-mode name of the functions' environment variable.
+   * Name of the functions' environment variable for live mode.
    * @see inMode
    */
   readonly variable: string;
@@ -63,13 +63,13 @@ type SettingForm =
 
 interface ProcessorSecretSetting {
   /**
-   * Live-mode construct id in the data stack. Never change this id: CloudFormation would replace the secret, and the
-   * secret's value would be lost.
+   * Construct id in the data stack, for live mode. Never change this id: CloudFormation would replace the secret, and
+   * its value would be lost.
    */
   readonly construct: string;
   readonly description: string;
   /**
-   * Live-mode name of the functions' environment variable that contains the secret's id.
+   * Name of the functions' environment variable for live mode. It contains the secret's id.
    * @see inMode
    */
   readonly variable: string;
@@ -102,9 +102,9 @@ export interface CallbackSource {
   /** The name of the source's signature scheme. */
   readonly scheme: string;
   /**
-   * Id of the secret in Secrets Manager. Its value is either one secret as plain text, or a JSON object whose values
-   * are all active secrets; the property names are ignored. To rotate: add the new secret, switch the processor over,
-   * remove the old one.
+   * Id of the secret in Secrets Manager. Its value is one secret as plain text, or a JSON object. All values of the
+   * object are active secrets; its property names are ignored. To rotate: add the new secret, make the processor use
+   * it, remove the old one.
    */
   readonly secretId: string;
 }

@@ -39,7 +39,7 @@ interface Configured {
   readonly onBreakerOpened: () => void;
 }
 
-/** The fields of `Configured` for one contract: each setting and each secret is a property of its own. */
+/** The fields of `Configured` for one contract. Each setting and each secret is a separate property. */
 export type Connection<Contract extends ProcessorContract> = SettingValues<Contract['settings']> & {
   readonly [Name in keyof Contract['secrets']]: () => Promise<string>;
 } & Pick<Configured, 'mode' | 'clock' | 'send' | 'onBreakerOpened'> & {
@@ -67,9 +67,9 @@ type Unread<Contract extends ProcessorContract, ClientOptions, BooksOptions> = E
 >;
 
 /**
- * Combines a contract with its code. The call compiles only if three conditions hold: the contract provides every
- * option of the client and the books, each setting and each secret is used by one of them, and the signature scheme has
- * the name that the contract states.
+ * Combines a contract with its code. The call compiles only under three conditions: the contract provides every option
+ * of the client and the books; the client or the books use each setting and each secret; and the signature scheme has
+ * the name in the contract.
  */
 export function describeProcessor<const Contract extends ProcessorContract, ClientOptions, BooksOptions>(
   contract: Contract,

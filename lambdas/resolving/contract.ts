@@ -1,6 +1,6 @@
 /**
- * Metrics of unfinished work. Every read of the queues, once a minute, reports these gauges, so alarms use the maximum.
- * If a queue is longer than one read, the values are lower bounds.
+ * Metrics of unfinished work. They are gauges, reported by every read of the queues, once a minute, so alarms must use
+ * the maximum. If a queue is longer than one read, the values are lower bounds.
  */
 export const BacklogMetric = {
   /**
@@ -11,8 +11,8 @@ export const BacklogMetric = {
   /** Age of the oldest open claim, in milliseconds; 0 when there is none. */
   oldestClaim: 'oldest_open_claim',
   /**
-   * Number of payments and changes that were answered with 202 and whose outcome is still unknown. A payment or change
-   * that waits for a payer or a bank counts only if it also waits for an operator.
+   * Number of payments and changes that were answered with 202 and whose outcome is still unknown. If a payment or
+   * change waits for a payer or a bank, it is included only if it also waits for an operator.
    */
   unknownOutcomes: 'unknown_outcomes',
   /** Time since the claim of the oldest unknown outcome, in milliseconds; 0 when there is none. */

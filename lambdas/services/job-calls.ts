@@ -16,15 +16,15 @@ export interface JobVariables {
 export interface AdmitJobsOptions {
   /** The name of this service in `payonce:jobTargets`. */
   readonly target: string;
-  /** Returns the active secrets that the deployment created for this target: more than one during a rotation. */
+  /** The scope that the credential must have. */
   readonly scope: string;
   /** Returns the values of the secret that the deployment created for this target: more than one during a rotation. */
   readonly secrets: () => Promise<readonly string[]>;
 }
 
 /**
- * Admits requests of Payonce's scheduled jobs. They must be signed for this target, path and run, and have the scope. A
- * valid credential without the scope results in 403, any other failure in 401.
+ * Admits requests of Payonce's scheduled jobs. A request needs a credential that is signed for this target, path and
+ * run, and has the scope. A valid credential without the scope results in 403, any other failure in 401.
  */
 export function admitJobs({
   target,

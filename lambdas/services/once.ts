@@ -44,19 +44,19 @@ export interface OnceOptions {
    */
   readonly table: string;
   /**
-   * A client that does not retry (`maxAttempts: 1`), because the engine retries.
+   * A client with `maxAttempts: 1`: it must not retry, because the engine retries.
    * @default a client for the environment's region
    */
   readonly client?: DocumentClient;
   /**
-   * Time for which a response is replayed, in hours, by scope; `default` applies to all other scopes. `events`, for
-   * consumers, must be at least 672.
+   * Time for which a response is replayed, in hours, keyed by scope. `default` applies to all other scopes. The scope
+   * `events`, used for consumers, must be at least 672.
    * @default 24 hours; 720 hours for `events`
    */
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**
-   * Time for which a claim excludes other owners unless it is renewed, in seconds, from 1 to 3,600. The claim is
-   * renewed while the handler runs, so only a crashed process loses its work to another owner.
+   * Time for which a claim excludes other owners, in seconds, from 1 to 3,600. The claim is renewed while the handler
+   * runs, so only a crashed process loses its work to another owner.
    * @default 25
    */
   readonly leaseSeconds?: number;
@@ -82,15 +82,15 @@ export interface Once {
   idempotent(
     options: IdempotentOptions & { readonly caller?: (c: Context) => string },
   ): MiddlewareHandler<{ Variables: OnceVariables }>;
-  /** Like {@link Once.idempotent}, for a Lambda function behind a REST API. */
+  /** Creates a handler like {@link Once.idempotent}, for a Lambda function behind a REST API. */
   idempotentLambda(
     options: IdempotentOptions & { readonly caller?: (event: GatewayEvent) => string },
     handle: (event: GatewayEvent, effect: Effect) => Promise<Answer>,
   ): LambdaHandler;
   /**
-   * Creates the handler of an SQS queue with events from Payonce's bus. The writes of each event and its record are one
-   * transaction. Only failed messages are redelivered. The function needs `ReportBatchItemFailures`, and the queue
-   * needs a dead-letter queue.
+   * Creates the handler of an SQS queue with events from Payonce's bus. An event's writes and its record are committed
+   * in one transaction. Only failed messages are redelivered. The function needs `ReportBatchItemFailures`, and the
+   * queue needs a dead-letter queue.
    */
   createEventHandler(consumer: OwnConsumer<TransactItem>): (event: SQSEvent) => Promise<SQSBatchResponse>;
 }

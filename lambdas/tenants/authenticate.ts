@@ -41,8 +41,8 @@ interface LookUpTools<Key> {
  */
 const FOUND_FOR_MS = 10_000;
 /**
- * Maximum number of cached keys, which take a few kilobytes. Beyond this number, the key with the oldest look-up is
- * evicted.
+ * Maximum number of cached keys, which together take a few kilobytes. Beyond this number, the key that was looked up
+ * longest ago is evicted.
  */
 const MAX_FOUND = 500;
 
@@ -122,7 +122,7 @@ export class FoundKeys<Key> {
     const entry = this.#found.get(hash);
     if (entry === undefined) return undefined;
     const ageMs = nowMs - entry.atMs;
-    // A clock that was set back must not extend the cache time.
+    // If the clock was set back, the entry must not stay cached for longer.
     if (ageMs >= 0 && ageMs < FOUND_FOR_MS) return entry.record;
     this.#found.delete(hash);
     return undefined;

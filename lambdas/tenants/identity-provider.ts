@@ -21,7 +21,7 @@ import type { IdentifyOperator, Operator } from './operators.ts';
 
 /**
  * Accepted algorithms. Only asymmetric algorithms are allowed, regardless of the token's header. This excludes `none`,
- * and also HMAC, which would accept a public key as a secret.
+ * and HMAC, with which a public key would be accepted as a secret.
  */
 const ALGORITHMS = [
   'RS256',
@@ -40,15 +40,15 @@ const ALGORITHMS = [
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** Timeout of a request to the provider, in milliseconds. An operator waits for at most two requests. */
 const TIMEOUT_MS = 3_000;
-/** Maximum age at which cached keys are used without rereading, in milliseconds. */
+/** Maximum age of cached keys until they are reread, in milliseconds. */
 const FRESH_MS = 10 * 60_000;
 /**
- * Minimum time between two reads of the provider's keys that are caused by tokens with unknown keys, in milliseconds.
+ * Minimum time between two reads of the provider's keys if tokens with unknown keys cause the reads, in milliseconds.
  */
 const COOLDOWN_MS = 30_000;
 /**
- * Maximum age of cached keys while the provider does not respond, in milliseconds. It limits how long a removed key is
- * accepted.
+ * Maximum age of cached keys while the provider does not respond, in milliseconds. A key that the provider has removed
+ * is accepted for at most this long.
  */
 const STALE_MS = 60 * 60_000;
 /** Time after a failure during which no request is sent to the provider, in milliseconds. */
@@ -107,8 +107,8 @@ export function byIdentityProvider(
 }
 
 /**
- * Returns whether a token has a type that identifies an operator, and names this issuer. Other tokens are rejected
- * without reading keys.
+ * Returns whether a token's type can identify an operator, and whether the token names this issuer. Other tokens are
+ * rejected without reading keys.
  */
 function mayBeOf(issuer: string, token: string): boolean {
   try {
@@ -130,7 +130,7 @@ interface KeyTimes {
 }
 
 /**
- * Returns a function that finds a key of the provider. The keys are read for the first token. After a failure, the
+ * Returns a function that finds a key of the provider. The first token causes the keys to be read. After a failure, the
  * provider is not called for some seconds.
  */
 function keysOf(issuer: string, times: Required<KeyTimes>, clock: Pick<Clock, 'nowMs'>): JWTVerifyGetKey {

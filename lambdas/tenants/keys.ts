@@ -67,14 +67,14 @@ export interface Page<Id> {
 export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
 /**
- * Thrown instead of revoking the last key with the owner role. Only owners may manage keys, so afterwards no key could
- * be created or revoked.
+ * Thrown when a request would revoke the last key with the owner role. Only owners may manage keys, so without that
+ * key, no key could be created or revoked.
  */
 export class LastOwnerKeyError extends Error {
   override readonly name = 'LastOwnerKeyError';
 }
 
-/** Manages tenants, and the keys of tenants and operators. Used by operators. */
+/** Manages tenants, tenants' keys, and operators' keys. Used by operators. */
 export interface KeyAdministration {
   /** Returns a page of all tenants, sorted by id. */
   pageOfTenants(page: Page<TenantId>): Promise<readonly TenantSummary[]>;
@@ -98,7 +98,7 @@ export interface KeyAdministration {
    * that its user can switch to the new key. Of two concurrent replacements, only the first takes effect.
    *
    * @param overlapSeconds 0 revokes the old key immediately
-   * @returns undefined if there is no such valid key, the key was already replaced, or the request was already recorded
+   * @returns undefined if no valid key has this id, the key was already replaced, or the request was already recorded
    */
   makeSuccessor(id: KeyId, overlapSeconds: number, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
 }

@@ -53,8 +53,8 @@ export interface LimitSettings {
 }
 
 /**
- * Returns the limit of a tenant without a limit of its own. Administration, and reads that query the processor, get a
- * tenth of the deployment's limit.
+ * Returns the limit that applies to a tenant without its own limit. Administration, and reads that query the processor,
+ * get a tenth of the deployment's limit.
  */
 export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit {
   if (kind === 'payments' || kind === 'reads') return deployed;
@@ -64,8 +64,8 @@ export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit
 
 export interface BucketState {
   /**
-   * Time at which the bucket is full again, in Unix microseconds. Taking a token postpones this time by the time in
-   * which the rate produces one token.
+   * Time at which the bucket will be full again, in Unix microseconds. Taking a token postpones this time by as long as
+   * the rate needs to produce one token.
    */
   readonly fullAtUs: number;
   /** The tenant's own limit. @default the limit of the deployment */
@@ -112,14 +112,14 @@ export type Admitted =
 
 /** Maximum number of tokens that one process holds per bucket. */
 const LARGEST_BATCH = 8;
-/** Limits a batch to the tokens of a tenth of a second, so at a low limit a batch has one token. */
+/** Number of batches per second into which the rate is divided. At a low limit, a batch has one token. */
 const BATCHES_PER_SECOND = 10;
 /** Maximum time for which a process may use tokens that it has taken, in milliseconds. */
 const SCARCE_FOR_MS = 1_000;
 const AMPLE_FOR_MS = 60_000;
 /**
- * Maximum time after a refusal until a process reads the bucket again, in milliseconds, so that a raised limit takes
- * effect.
+ * Maximum time from a refusal until a process reads the bucket again, in milliseconds. A raised limit takes effect
+ * after at most this time.
  */
 const REFUSED_FOR_MS = 1_000;
 /**
@@ -159,7 +159,7 @@ export class TenantLimits {
     const name = `${bucket.tenantId}#${bucket.mode}#${bucket.kind}`;
     const nowMs = this.#clock.nowMs();
     const held = this.#held.get(name);
-    // A clock that was set back must not extend this validity.
+    // If the clock was set back, the batch must not stay valid for longer.
     const isCurrent = held !== undefined && held.fromMs <= nowMs && nowMs < held.untilMs;
     if (isCurrent && held.last.kind === 'refused') return limited(held.last, held.untilMs - nowMs);
     if (isCurrent && held.tokens > 0) {

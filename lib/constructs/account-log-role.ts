@@ -4,9 +4,9 @@ import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 
 /**
- * The role with which API Gateway writes the logs of all APIs of the account in this region. A stage can log only if
- * the account has such a role (Amazon API Gateway, "Set up CloudWatch logging"). The role is shared by the account: if
- * it were deleted with the stack, all other APIs would stop logging.
+ * The role with which API Gateway writes the logs of the account's APIs in this region. A stage can log only if the
+ * account has such a role (Amazon API Gateway, "Set up CloudWatch logging"). The account has a single such role: if it
+ * were deleted with the stack, all other APIs would stop logging.
  */
 export class AccountLogRole extends Construct {
   constructor(scope: Construct, id: string) {

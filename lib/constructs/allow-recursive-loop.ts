@@ -3,8 +3,8 @@ import { CfnFunction, type Function, RecursiveLoop } from 'aws-cdk-lib/aws-lambd
 /**
  * Disables recursive-loop detection for a function that continues its work through messages to its own queue. By
  * default, Lambda stops such a chain after about sixteen messages (AWS Lambda developer guide, "Use Lambda recursive
- * loop detection to prevent infinite loops"). A run of two thousand items, or a run that waits for five minutes, would
- * then be dead-lettered.
+ * loop detection to prevent infinite loops"). Without this setting, a run of two thousand items, or one that waits for
+ * five minutes, would be dead-lettered.
  *
  * Call this only for functions whose chains of messages are bounded.
  */

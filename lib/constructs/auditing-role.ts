@@ -24,7 +24,7 @@ export interface AuditingRoleProps {
    * @default the archive is encrypted with a key of S3
    */
   readonly archiveKeyArn?: string | undefined;
-  /** The table that lists the tenants whose activity logs are read, for `--from` and `--to`. */
+  /** The table that lists the tenants. With `--from` and `--to`, these tenants' activity logs are read. */
   readonly registry: DataTable;
 }
 

@@ -6,7 +6,7 @@ import { QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { dataKeyOf } from '../settings.ts';
 
-/** Returns the encryption settings of a table, with the key from the setting `dataKeyArn` if it is set. */
+/** Returns the encryption settings of a table. Uses the key from the setting `dataKeyArn` if it is set. */
 export function tableEncryption(scope: Construct): Pick<TableProps, 'encryption' | 'encryptionKey'> {
   const encryptionKey = dataKey(scope);
   if (encryptionKey === undefined) return { encryption: TableEncryption.AWS_MANAGED };

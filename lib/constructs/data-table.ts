@@ -36,7 +36,7 @@ export class DataTable extends Construct {
   constructor(scope: Construct, id: string, props: DataTableProps) {
     super(scope, id);
     const { partitionKey, sortKey, retain, restored, ...rest } = props;
-    // The construct id `Default` adds nothing to the logical id.
+    // The construct id `Default` leaves the logical id unchanged.
     this.#declared = new Table(this, 'Default', {
       ...rest,
       partitionKey: text(partitionKey),
@@ -45,7 +45,7 @@ export class DataTable extends Construct {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       ...tableEncryption(this),
       deletionProtection: retain,
-      // A protected table cannot be deleted, so the rollback of a failed first deployment leaves it behind.
+      // A protected table cannot be deleted, so it remains after the rollback of a failed first deployment.
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     // The cast is needed because CDK's class and its interface differ in an optional property.
@@ -65,7 +65,7 @@ export class DataTable extends Construct {
     return this.table.tableArn;
   }
 
-  /** Adds an index to the declared table. A restored table keeps the indexes that it had at the time of the backup. */
+  /** Adds an index to the declared table. A restored table has only the indexes from the time of its backup. */
   addIndex(index: GlobalSecondaryIndexProps): void {
     this.#declared.addGlobalSecondaryIndex(index);
   }
@@ -86,8 +86,8 @@ export class DataTable extends Construct {
   }
 
   /**
-   * Allows updates of certain attributes only, on one kind of row. If such an update creates a row, the row has no
-   * other attributes.
+   * Allows updates of one kind of row that change only the given attributes. If such an update creates a row, the row
+   * has no other attributes.
    *
    * @param attributes the attributes that the update and its condition may contain, in addition to the key attributes
    */
@@ -114,7 +114,8 @@ export class DataTable extends Construct {
 }
 
 /**
- * Imports a restored table. The table's ARN contains its name, because the policy rules recognize the Ledger by name.
+ * Imports a restored table. The ARN contains the table's name literally, because the policy rules recognize the Ledger
+ * by name.
  */
 function adopted(scope: Construct, { name, streamArn }: RestoredTable): ITable {
   const tableArn = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/${name}`;

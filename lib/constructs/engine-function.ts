@@ -19,7 +19,7 @@ export interface EngineFunctionProps extends Omit<PayonceFunctionProps, 'environ
   readonly appends?: readonly LedgerKind[];
   /**
    * The kinds of rows that the function may read in the Ledger.
-   * @default the kinds that it may append
+   * @default the kinds in `appends`
    */
   readonly reads?: readonly LedgerKind[];
   /**

@@ -2,8 +2,8 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnFunction, type Function } from 'aws-cdk-lib/aws-lambda';
 
 /**
- * Lambda's quota for a function's environment, names and values together, in bytes (AWS Lambda developer guide, "Lambda
- * quotas").
+ * Lambda's quota for the environment of a function, in bytes. It applies to names and values together (AWS Lambda
+ * developer guide, "Lambda quotas").
  */
 const MAX_BYTES = 4_096;
 /** Maximum length of a queue URL without the queue name, or of an ARN without the resource name. */
@@ -17,7 +17,9 @@ const VALUE_BYTES = 110;
 /** Estimated size of an account id, a region or a suffix, in bytes. */
 const PSEUDO_BYTES = 16;
 
-/** Rejects a function whose settings are so long that Lambda would reject its environment at deployment. */
+/**
+ * Rejects a function whose settings are too long, because Lambda would reject its environment during the deployment.
+ */
 export function refuseLargeEnvironment({ node }: Function): void {
   const resource = node.defaultChild;
   if (!(resource instanceof CfnFunction)) throw new Error(`${node.path} is not a function of this app`);

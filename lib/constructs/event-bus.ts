@@ -19,8 +19,8 @@ export class EventBus extends Construct {
     super(scope, id);
     const removal = props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
     const { stackName } = Stack.of(this);
-    // CloudFormation does not generate names for buses, so the name contains a random part of the stack id. Otherwise,
-    // a bus retained from a deleted stack would block the next stack's bus.
+    // CloudFormation does not generate names for buses, so the name contains a random part of the stack id. Without
+    // this part, a bus that was retained from a deleted stack would block the next stack's bus.
     const ofThisStack = Fn.select(0, Fn.split('-', Fn.select(2, Fn.split('/', Aws.STACK_ID))));
     this.bus = new Bus(this, 'Bus', {
       eventBusName: `${stackName}-${ofThisStack}`,

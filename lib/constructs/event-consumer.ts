@@ -19,10 +19,10 @@ export interface EventConsumerProps {
   /** The events that the consumer receives. Its handler must name the same events. */
   readonly events: readonly EventName[];
   /**
-   * The name of an entry in metadata. Only payment events with this entry, and order events with a field of this name,
-   * are delivered. The bus rule, not the consumer, filters the events, because each message costs three SQS requests
-   * and an execution, and few payments have the entry.
-   * @default all events
+   * The name of a metadata entry. Only payment events with this entry, and order events with a field of this name, are
+   * delivered. The events are filtered by the bus rule instead of the consumer, because each message costs three SQS
+   * requests and an execution, and few payments have the entry.
+   * @default all events are delivered
    */
   readonly metadata?: string;
   /** Maximum number of concurrent executions, 2 to 1000. @default 10 */
@@ -30,7 +30,7 @@ export interface EventConsumerProps {
 }
 
 const DEFAULT_CONCURRENCY = 10;
-/** Number of messages per execution. They are handled concurrently, with one transaction each. */
+/** Number of messages per execution. They are processed concurrently, each in its own transaction. */
 const BATCH = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 /**
@@ -77,8 +77,8 @@ export class EventConsumer extends Construct {
       reason:
         "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
-    // The function itself moves unreadable messages to the dead-letter queue, with the reason, and re-enqueues failed
-    // messages.
+    // The function itself moves messages that it cannot read to the dead-letter queue, with the reason, and re-enqueues
+    // failed messages.
     consumer.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     consumer.role.addToPrincipalPolicy(
       new PolicyStatement({
@@ -107,7 +107,7 @@ interface SelectedEvents {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns event patterns, keyed by the construct id of each pattern's rule. */
+/** Returns the event patterns. Each pattern is keyed by the construct id of its rule. */
 function patternsOf(events: readonly EventName[], name: string | undefined): Readonly<Record<string, SelectedEvents>> {
   if (name === undefined) return { Rule: { detailType: [...events] } };
   const named = { [name]: [{ exists: true }] };

@@ -6,9 +6,9 @@ import { EXPORTS_FOLDER, FILE_DAYS } from '../../lambdas/exports/contract.ts';
 import { bucketEncryption } from './data-key.ts';
 
 /**
- * Bucket of export files. It deletes files after some days, because they can be recreated at any time. CloudFormation
- * cannot delete a bucket that contains files, so the bucket is retained when its stack is deleted, and becomes empty
- * after these days.
+ * Bucket of export files. It deletes a file after some days, because the file can be recreated at any time.
+ * CloudFormation cannot delete a bucket that contains files, so the bucket is retained when its stack is deleted, and
+ * is empty after these days.
  */
 export class ExportsBucket extends Construct {
   readonly bucket: Bucket;

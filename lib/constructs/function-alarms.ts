@@ -14,11 +14,14 @@ export interface FunctionAlarmsProps {
 
 const PERIOD = Duration.minutes(5);
 /**
- * Number of failures per period that indicates a bug or an outage. A single error can be a crashed process, and callers
- * retry.
+ * Number of failures per period that indicates a bug or an outage. A single error can be a crashed process; its caller
+ * retries.
  */
 const MANY_ERRORS = 3;
-/** Number of consecutive throttled periods that raise the alarm. A burst throttles only one period. */
+/**
+ * Number of consecutive throttled periods after which the alarm is raised. A burst throttles requests in only one
+ * period.
+ */
 const THROTTLED_PERIODS = 2;
 /**
  * Matches failed executions. Lambda logs this line after every execution; `status` is success, error, failure or
@@ -30,8 +33,8 @@ const NOT_SUCCESSFUL = FilterPattern.all(
 );
 
 /**
- * Alarms for failing and for throttled functions, summed over all functions. Lambda's own metrics cover one function or
- * the whole account, and an alarm over several metrics costs as much as one alarm for each metric.
+ * Alarms for failing and for throttled functions, each summed over all functions. Lambda's own metrics cover either one
+ * function or the whole account, and an alarm over several metrics costs as much as one alarm per metric.
  */
 export class FunctionAlarms extends Construct {
   constructor(scope: Construct, id: string, { functions }: FunctionAlarmsProps) {

@@ -36,8 +36,8 @@ const INTERNAL_ERROR: GatewayProblem = {
 };
 
 /**
- * Error responses that API Gateway generates. The two default responses also set the status, because the body must
- * match it and a template cannot read the status that the gateway chose.
+ * Error responses that API Gateway generates. The two default responses also set the status. The body must contain the
+ * same status, and a template cannot read the status that the gateway chose.
  */
 const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   [

@@ -24,9 +24,9 @@ export interface HttpApiProps {
 }
 
 /**
- * Minimum size of answers that are compressed for callers that accept gzip: lists and the API documents. An answer with
- * one payment is smaller and is not compressed. The gateway compresses, because a function that
- * compresses needs binary media types for the whole API, and every request body would then arrive in base64.
+ * Minimum size of responses that are compressed for callers that accept gzip: lists and the API documents. A response
+ * with one payment is smaller and is not compressed. The gateway compresses, because compression in a function needs
+ * binary media types for the whole API, and every request body would then arrive in base64.
  */
 const COMPRESSED_FROM = Size.kibibytes(8);
 
@@ -50,7 +50,7 @@ const OWN_THROTTLES = [
 /** Route that matches every path without a route of its own. */
 export const OTHER_PATHS = '/{proxy+}';
 
-/** The first segment of every path at the address that AWS assigns. */
+/** The first path segment of every request to the address that AWS assigns. */
 export const STAGE = 'live';
 
 /**
@@ -91,7 +91,7 @@ export class HttpApi extends Construct {
             { throttlingRateLimit: settings.throttlingRate, throttlingBurstLimit: settings.throttlingBurst },
           ]),
         ),
-        // Metrics per method are charged separately. The metrics of the stage are free.
+        // AWS charges separately for metrics per method. The metrics of the stage are free.
         metricsEnabled: false,
         tracingEnabled: tracingOf(this.node),
         accessLogDestination: new LogGroupLogDestination(accessLog),
@@ -102,7 +102,7 @@ export class HttpApi extends Construct {
     const resource = api.node.defaultChild as CfnRestApi;
     resource.securityPolicy = SECURITY_POLICY;
     resource.endpointAccessMode = 'BASIC';
-    // Removes CDK's own output of the address. The stacks declare an output without a trailing slash instead.
+    // Removes the address output that CDK adds. The stacks declare an output without a trailing slash instead.
     this.api.node.tryRemoveChild('Endpoint');
     this.api.root.addMethod('ANY');
     // Requests that match no other route match this route, at any depth (Amazon API Gateway, greedy path variables).
@@ -112,8 +112,8 @@ export class HttpApi extends Construct {
   }
 
   /**
-   * Serves the API also under the domain of the data stack, if there is one. The domain is referenced by name, because
-   * an export of the data stack could not be removed while this stack imports it.
+   * Serves the API also under the domain of the data stack, if there is one. The domain is referenced by name: an
+   * export could not be removed from the data stack while this stack imports it.
    *
    * @returns the base address for callers, without a trailing slash
    */
@@ -147,8 +147,8 @@ export class HttpApi extends Construct {
 }
 
 /**
- * Creates an integration with one permission per function. The default of one permission per method can exceed the size
- * limit of a function's policy.
+ * Creates an integration with one permission per function. CDK's default, one permission per method, can exceed the
+ * size limit of a function's policy.
  */
 function integrationOf(handler: Function): LambdaIntegration {
   return new LambdaIntegration(handler, { scopePermissionToMethod: false });
@@ -175,7 +175,8 @@ function accessLogFormat(): AccessLogFormat {
 }
 
 /**
- * Acknowledges cdk-nag findings that apply to every API of the app, with reasons for the synthesized validation report.
+ * Acknowledges the cdk-nag findings that apply to every API of the app. The reasons appear in the synthesized
+ * validation report.
  */
 function acknowledge(api: RestApi): void {
   Validations.of(api).acknowledge(

@@ -33,18 +33,21 @@ export class Idempotency extends DataTable {
     });
   }
 
-  /** Allows `grantee` to claim and commit operations of these kinds. Takeovers and commits are updates. */
+  /** Allows `grantee` to claim and commit operations of these kinds. A takeover or a commit updates the record. */
   grantClaim(grantee: IGrantable, kinds: readonly RecordKind[]): void {
     const actions = ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'];
     this.grantRows(grantee, 'Claims', actions, kinds.map(recordsOf));
   }
 
-  /** Allows `grantee` to write records of these kinds, each together with its effect in one transaction. */
+  /** Allows `grantee` to write records of these kinds. Each record is written in one transaction with its effect. */
   grantCommit(grantee: IGrantable, kinds: readonly RecordKind[]): void {
     this.grantRows(grantee, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], kinds.map(recordsOf));
   }
 
-  /** Allows `grantee` to claim and complete records of one kind. A refused claim returns the existing record. */
+  /**
+   * Allows `grantee` to claim and complete records of one kind. If a claim is refused, DynamoDB returns the existing
+   * record.
+   */
   grantClaimOf(grantee: IGrantable, kind: RecordKind): void {
     this.grantRows(grantee, 'Claims', ['dynamodb:PutItem'], [recordsOf(kind)]);
   }
@@ -55,14 +58,17 @@ export class Idempotency extends DataTable {
   }
 
   /**
-   * Allows `grantee` to read the records of callbacks, and the records of requests that are claimed before a call to a
+   * Allows `grantee` to read the records of callbacks, and the records of requests that claim before they call a
    * processor or a party.
    */
   grantReadClaims(grantee: IGrantable, kinds: readonly RecordKind[] = CLAIMED): void {
     this.grantRows(grantee, 'ReadClaims', ['dynamodb:GetItem'], kinds.map(recordsOf));
   }
 
-  /** Allows `grantee` to scan the table, which cannot be limited by key, and to delete expired records of any kind. */
+  /**
+   * Allows `grantee` to scan the whole table, because a scan cannot be limited by key, and to delete expired records of
+   * any kind.
+   */
   grantPurge(grantee: IGrantable): void {
     this.grantActions(grantee, 'Purge', ['dynamodb:Scan', 'dynamodb:DeleteItem', 'dynamodb:DescribeTimeToLive']);
   }

@@ -12,19 +12,19 @@ import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 
 const PERIOD = Duration.minutes(5);
 /**
- * Number of periods with failures after which an alarm is raised, for each pace. If a run of a job that runs every few
- * minutes fails, the next runs do the work of the failed run.
+ * Number of periods with failures after which an alarm is raised, for each pace. For a job that runs every few minutes,
+ * the next runs also do the work of a failed run.
  */
 const FAILED_PERIODS: Readonly<Record<Pace, number>> = { minutes: 3, hours: 1 };
 /**
  * Number of periods without a report after which an alarm is raised. Overdue jobs are reported every five minutes, and
- * a run of the reporting job takes at most ten minutes.
+ * the job that reports them takes at most ten minutes.
  */
 const SILENT_PERIODS = 3;
 
 /**
  * Alarms for jobs that do not run, for failed runs, and for items that fail or are skipped. Each alarm covers all jobs
- * of one pace.
+ * with the same pace.
  */
 export class JobAlarms extends Construct {
   constructor(scope: Construct, id: string) {

@@ -21,8 +21,8 @@ export interface JobWorkerProps {
 }
 
 /**
- * Default number of concurrent job pages. Each job of a worker can have one page in progress, and messages that must
- * wait use no execution time.
+ * Default number of concurrent job pages. Each job of a worker can have one page in progress. A message that must wait
+ * uses no execution time.
  */
 const DEFAULT_CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
@@ -52,7 +52,7 @@ export class JobWorker extends Construct {
       reason:
         "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
-    // The function itself moves unreadable messages to the dead-letter queue, with the reason.
+    // The function itself moves messages that it cannot read to the dead-letter queue, with the reason.
     worker.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     worker.role.addToPrincipalPolicy(
       new PolicyStatement({

@@ -16,8 +16,8 @@ export interface KafkaTopicProps {
    */
   readonly group?: string | undefined;
   /**
-   * The function that processes the records. It throws only when it can neither process nor store a record. If it
-   * throws, the batch is redelivered until the records of the batch expire.
+   * The function that processes the records. It throws only when it can neither process nor store a record. The batch
+   * is then redelivered until its records expire.
    */
   readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
   /** Number of records per execution. */
@@ -72,8 +72,8 @@ export class KafkaTopic extends Construct {
 
   /**
    * Creates an alarm for a topic that is not polled. An event source mapping that cannot reach a broker fails silently.
-   * A working mapping reports every poll, and a poll without a record as 0 (AWS Lambda developer guide, "Event source
-   * mapping metrics"), so missing data raises the alarm.
+   * A working mapping reports every poll, with 0 for a poll without a record (AWS Lambda developer guide, "Event source
+   * mapping metrics"). Missing data therefore raises the alarm.
    */
   #watch({ attrId: EventSourceMappingUUID }: CfnEventSourceMapping, topic: string): void {
     new RunbookAlarm(this, 'NotPolled', {
@@ -133,8 +133,8 @@ export class KafkaTopic extends Construct {
         'ec2:DescribeSubnets',
         'ec2:DescribeVpcs',
       ],
-      // Lambda creates the network interfaces, and most of these actions do not support resource restrictions (Service
-      // Authorization Reference).
+      // These actions create Lambda's network interfaces, and most of them do not support resource restrictions
+      // (Service Authorization Reference).
       ['*'],
     );
   }

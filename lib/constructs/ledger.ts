@@ -40,22 +40,22 @@ export class Ledger extends Construct {
       sortKey: KeyAttribute.sort,
       retain: props.retain,
       restored: props.restored,
-      // Includes old images, because the alarm for a MODIFY or REMOVE must show the lost row.
+      // Old images are included, because the alarm for a MODIFY or REMOVE must show the lost row.
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
     this.table.addIndex({
       indexName: LedgerTable.recentOutcomesIndex.name,
       partitionKey: text(LedgerTable.recentOutcomesIndex.partitionKey),
       sortKey: text(LedgerTable.recentOutcomesIndex.sortKey),
-      // Keys only: readers of the index then read the transition. A copy of the transition would double the write cost
-      // of a payment.
+      // The index contains only keys, and its readers read the transition from the table. A copy of the transition in
+      // the index would double the write cost of a payment.
       projectionType: ProjectionType.KEYS_ONLY,
     });
   }
 
   /**
-   * Allows `grantee` to append rows of some kinds inside a transaction, together with the idempotency records of these
-   * rows, and denies every other write (Amazon DynamoDB developer guide, "IAM and transactions": the condition key
+   * Allows `grantee` to append rows of some kinds together with their idempotency records, in one transaction. Denies
+   * every other write (Amazon DynamoDB developer guide, "IAM and transactions": the condition key
    * `dynamodb:EnclosingOperation`).
    */
   grantAppend(grantee: IGrantable, kinds: readonly LedgerKind[]): void {
@@ -73,7 +73,7 @@ export class Ledger extends Construct {
     this.#denyChanges(grantee);
   }
 
-  /** Allows `grantee` to append entries to the activity log after the newest entry of a chain. */
+  /** Allows `grantee` to append entries to the activity log. To append, it reads the newest entry of a chain. */
   grantRecordActivity(grantee: IGrantable): void {
     this.grantAppend(grantee, ['activity']);
     this.table.grantRows(grantee, 'NewestActivity', ['dynamodb:Query'], [LedgerRow.activity]);

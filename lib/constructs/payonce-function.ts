@@ -40,8 +40,8 @@ export interface PayonceFunctionProps {
 }
 
 /**
- * The base construct of all functions: Node 24 on arm64, its own role that may only write its own log, and its own log
- * group.
+ * The base construct of all functions. Each function uses Node 24 on arm64 and has its own log group and its own role,
+ * which may only write this log.
  */
 export class PayonceFunction extends Construct implements IGrantable {
   readonly function: Function;

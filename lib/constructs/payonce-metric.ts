@@ -15,7 +15,7 @@ export interface PayonceMetricProps {
   readonly of?: Readonly<Record<string, string>>;
 }
 
-/** Returns the namespace of the metrics of an environment. */
+/** Returns the namespace of an environment's metrics. */
 export function metricNamespace(node: Node): string {
   const environment = environmentOf(node);
   return environment === undefined ? METRIC_NAMESPACE : `${METRIC_NAMESPACE}/${environment}`;
@@ -38,7 +38,7 @@ export function payonceMetric({ service, name, statistic = 'Sum', period, of = {
   });
 }
 
-/** Returns a metric of the environment without dimensions, derived from the logs of its functions. */
+/** Returns an environment's metric without dimensions. It is derived from the logs of the environment's functions. */
 export function environmentMetric(name: string, period: Duration): Metric {
   return new Metric({ namespace: NAMESPACE, metricName: name, statistic: 'Sum', period });
 }

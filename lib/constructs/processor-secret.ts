@@ -19,7 +19,8 @@ export interface ProcessorSecretProps {
 
 /**
  * A secret shared with a processor: a JSON object in which every value is active. One value is generated, unless the
- * processor issues the secret. Warning: changing how values are generated regenerates every value.
+ * processor issues the secret. Warning: a change to how values are generated makes CloudFormation regenerate every
+ * value.
  */
 export class ProcessorSecret extends Secret {
   constructor(scope: Construct, id: string, props: ProcessorSecretProps) {
@@ -33,7 +34,7 @@ export class ProcessorSecret extends Secret {
       },
       removalPolicy: props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
-    // If neither a text nor a generation rule is set, Secrets Manager creates a secret without a value
+    // Without a text and a generation rule, Secrets Manager creates a secret that has no value
     // (AWS::SecretsManager::Secret).
     if (props.issued === true) (this.node.defaultChild as CfnSecret).generateSecretString = undefined;
     Validations.of(this).acknowledge(

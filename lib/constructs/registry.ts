@@ -17,15 +17,15 @@ export interface RegistryProps {
    * @default the declared table is used
    */
   readonly restored?: RestoredTable | undefined;
-  /** Rate limit of payments and reads for every tenant without a limit of its own. */
+  /** Rate limit of payments and reads for every tenant without its own limit. */
   readonly tenantLimit: RateLimit;
   /** The provider that authenticates operators. @default operators use keys */
   readonly identityProvider?: IdentityProviderSettings;
 }
 
 /**
- * The table of mutable data that has no other source: API keys, references, queues of unfinished work, endpoints, job
- * runs.
+ * The table of mutable data that cannot be derived from another source: API keys, references, queues of unfinished
+ * work, endpoints, job runs.
  */
 export class Registry extends DataTable {
   readonly #limit: RateLimit;
@@ -68,14 +68,14 @@ export class Registry extends DataTable {
     this.grantRowsOfIndex(grantee, 'FindByEmail', RegistryTable.emailIndex.name, [kind]);
   }
 
-  /** Allows `grantee` to read queues of unfinished work by due time. */
+  /** Allows `grantee` to read queues of unfinished work in the order of due times. */
   grantReadQueues(grantee: IGrantable): void {
     this.grantRowsOfIndex(grantee, 'ReadQueues', RegistryTable.queuesIndex.name, Object.values(QueueRow));
   }
 
   /**
-   * Allows `api` to authenticate callers by API key: to find the owner of a key, to store the day of its last use, and
-   * to count its requests.
+   * Allows `api` to authenticate callers by API key. It may find the owner of a key, store the day of the key's last
+   * use, and count the owner's requests.
    */
   grantAuthenticate(api: PayonceFunction): void {
     this.grantRows(api, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);

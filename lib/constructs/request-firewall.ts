@@ -13,8 +13,8 @@ export interface RequestFirewallProps {
 }
 
 /**
- * Maximum number of requests from one IP address in five minutes. The limit is high, because a shop's servers share few
- * addresses.
+ * Maximum number of requests from one IP address in five minutes. The limit is high, because all servers of a shop
+ * share few addresses.
  */
 const REQUESTS_PER_ADDRESS = 20_000;
 
@@ -40,7 +40,8 @@ const REDACTED_HEADERS = [
 ];
 
 /**
- * Blocks requests that are too large or too frequent before they cost an invocation. The functions also check the size.
+ * Blocks requests that are too large or too frequent before they cost an invocation. The functions also check the size
+ * of requests.
  */
 export class RequestFirewall extends Construct {
   constructor(scope: Construct, id: string, props: RequestFirewallProps) {
@@ -49,7 +50,7 @@ export class RequestFirewall extends Construct {
       scope: 'REGIONAL',
       defaultAction: { allow: {} },
       visibilityConfig: visibility('Acl'),
-      // By default, AWS WAF inspects only 16 KB and treats a larger body as too large.
+      // By default, AWS WAF inspects only 16 KB, and would treat a larger body as too large.
       associationConfig: { requestBody: { API_GATEWAY: { defaultSizeInspectionLimit: 'KB_32' } } },
       customResponseBodies: {
         BodySize: problem(413, 'body_too_large', 'Content too large'),
@@ -105,7 +106,7 @@ export class RequestFirewall extends Construct {
           arnFormat: ArnFormat.COLON_RESOURCE_NAME,
         }),
       ],
-      // The log contains path, query and headers of a request, except for the fields listed here.
+      // Except for the fields listed here, the log contains the path, query and headers of a request.
       redactedFields: [
         { uriPath: {} },
         { queryString: {} },
@@ -133,9 +134,9 @@ const TOO_LARGE: CfnWebACL.StatementProperty = {
 };
 
 /**
- * Returns a statement that matches the path of a callback, but no other path that contains the same text. Processors'
- * events may be larger than requests, and the callbacks function has its own limit. Addresses assigned by AWS contain
- * the stage in the path, and a domain can have a base path.
+ * Returns a statement that matches only the path of a callback, not other paths that contain the same text. Processors'
+ * events may be larger than requests, and the callbacks function has its own limit. At addresses that AWS assigns, the
+ * path contains the stage; at a domain, it can contain a base path.
  */
 function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.StatementProperty {
   const before = [STAGE, ...(basePath === undefined ? [] : [basePath])].join('|');

@@ -15,7 +15,7 @@ export interface RetainedLogGroupProps {
   readonly retain: boolean;
 }
 
-/** Log group with a limited retention. Without a limit, logs are stored and charged permanently. */
+/** Log group with a limited retention. Without a limit, AWS would store and charge for logs permanently. */
 export class RetainedLogGroup extends LogGroup {
   constructor(scope: Construct, id: string, props: RetainedLogGroupProps) {
     super(scope, id, {

@@ -8,20 +8,20 @@ export interface RunbookAlarmProps {
   readonly description: string;
   /** The entry in docs/operate/runbook/ with the steps to take: `<page>.md#<heading in lower case, with hyphens>`. */
   readonly entry: string;
-  /** Metric of the alarm. Must not have a label or metric math, which are for dashboards. */
+  /** The metric that raises the alarm. Must not have a label or metric math: those are only for dashboards. */
   readonly metric: IMetric;
   /** Value at and above which the alarm is raised. */
   readonly threshold: number;
   /**
-   * Number of evaluated periods of the metric.
+   * Number of periods of the metric that are evaluated.
    * @default 1
    */
   readonly evaluationPeriods?: number;
   /** The number of these periods that must breach the threshold. @default all */
   readonly datapointsToAlarm?: number;
   /**
-   * Whether the alarm is raised below the threshold, and when data is missing.
-   * @default raised at and above the threshold; missing data is not breaching
+   * Whether the alarm is raised when the metric is below the threshold, or when data is missing.
+   * @default the alarm is raised at and above the threshold; missing data is not breaching
    */
   readonly isHeartbeat?: boolean;
 }

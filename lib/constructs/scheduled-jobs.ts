@@ -24,8 +24,8 @@ const LATEST = Duration.hours(1);
 /** Shortest maximum event age that the Scheduler accepts (EventBridge Scheduler API reference, "RetryPolicy"). */
 const SOONEST_GIVEN_UP = Duration.minutes(1);
 /**
- * Maximum number of delivery attempts. With the Scheduler's growing waits, fewer attempts fit into an hour, so in
- * practice the age of the invocation is the limit.
+ * Maximum number of delivery attempts. Because the Scheduler waits longer before each attempt, fewer attempts fit into
+ * an hour. In practice, the age of the invocation is the limit.
  */
 const DELIVERY_ATTEMPTS = 20;
 /**
@@ -39,7 +39,7 @@ const KEPT = Duration.days(14);
 /**
  * Creates a schedule for each job. The Scheduler invokes Lambda asynchronously and does not receive the result (AWS
  * Lambda developer guide, "Invoke a Lambda function on a schedule"). The Scheduler retries the invocation, and Lambda
- * retries a failed execution. Invocations whose retries are exhausted are sent to one queue, which has an alarm.
+ * retries a failed execution. If all retries fail, the invocation is sent to a queue that has an alarm.
  */
 export class ScheduledJobs extends Construct {
   /** Queue of scheduled invocations that failed to request a run. */

@@ -3,8 +3,8 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 
 /**
- * Creates the role of schedules, restricted to schedules of this account (EventBridge Scheduler user guide, "Confused
- * deputy prevention").
+ * Creates the role that schedules use. Only schedules of this account can use it (EventBridge Scheduler user guide,
+ * "Confused deputy prevention").
  */
 export function schedulerRole(scope: Construct): Role {
   const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } };

@@ -14,7 +14,10 @@ export interface VendorTroubleProps {
  * Evaluation period. A breaker opens after five consecutive failures, and an alarm within five minutes is early enough.
  */
 const PERIOD = Duration.minutes(5);
-/** Number of given-up calls per period that indicates an outage. Callers retry a single given-up call. */
+/**
+ * Number of given-up calls per period that indicates an outage. A few given-up calls are normal, and callers retry
+ * them.
+ */
 const MANY_GIVEN_UP = 10;
 /** Age of dead letters at which an alarm is raised: four days before SQS deletes them. */
 const OLD = Duration.days(10);

@@ -16,8 +16,8 @@ import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 /**
- * Number of refusals per five minutes at which an alarm is raised. A client that slows down as requested causes fewer
- * refusals.
+ * Number of refused requests in five minutes at which an alarm is raised. A client that slows down as requested causes
+ * fewer.
  */
 const LIMITED_REQUESTS = 100;
 
@@ -30,9 +30,9 @@ export interface WatchProps {
 }
 
 /**
- * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. The
- * construct must be created last, because it monitors the constructs that exist. Other constructs define further
- * alarms, for example for their dead letters; operators are notified of these alarms, too.
+ * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. This
+ * construct must be created last, because it monitors only constructs that already exist. Other constructs define
+ * further alarms, for example for their dead letters; operators are notified of these alarms, too.
  */
 export class Watch extends Construct {
   constructor(scope: Construct, id: string, { settings, data, api, processors }: WatchProps) {
@@ -72,8 +72,9 @@ export class Watch extends Construct {
 }
 
 /**
- * Returns the functions that the dashboard shows. Excludes archive functions, whose alarms already show their metrics,
- * and export and audit functions, because no payment waits for them. A dashboard with more metrics would cost money.
+ * Returns the functions that the dashboard shows. Excludes archive functions, whose metrics their alarms already show,
+ * and export and audit functions, because no payment waits for them. With more metrics, the dashboard would not be
+ * free.
  */
 function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
   return new Map([...parts].filter(([name]) => !/^(?:Archive|Audit|Exports)/.test(name)));
@@ -92,8 +93,8 @@ function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) 
 }
 
 /**
- * Returns the name of a construct for operators. If an area has only one function, the function has the construct id
- * `Default`, and its name is the name of the area.
+ * Returns a construct's name for operators. The only function of an area has the construct id `Default`, and its name
+ * is the area's name.
  */
 export function pathOf(part: IConstruct): string {
   const ids = part.node.path.slice(Stack.of(part).node.path.length + 1).split('/');

@@ -16,11 +16,11 @@ export interface StackTemplate {
 const HOURS = 730;
 const HOUR_SECONDS = 3_600;
 /**
- * Requests per queue and month. Lambda polls a queue over five connections, with a request every 20 seconds on each
- * (AWS Lambda developer guide, "Using Lambda with Amazon SQS").
+ * Number of requests per queue and month. Lambda polls a queue over five connections and sends a request on each of
+ * them every 20 seconds (AWS Lambda developer guide, "Using Lambda with Amazon SQS").
  */
 const POLLS = (5 * HOURS * HOUR_SECONDS) / 20;
-/** Number of metrics up to which the first three dashboards of an account are free. */
+/** Maximum number of metrics on each of the three dashboards that are free in an account. */
 const FREE_METRICS = 50;
 /** Assumed size of an event in the archive, including EventBridge's envelope, in gigabytes. */
 const EVENT_GB = 2 / 1024 ** 2;
@@ -43,8 +43,8 @@ const MINUTES = HOURS * 60;
 const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 
 /**
- * Number of metrics that payments, callbacks, events and webhooks write in the normal case: `first`,
- * `callback_recorded` and `webhook_delivered`, and two metrics each of the relay and of two consumers: `event_age`, and
+ * Number of metrics that payments, callbacks, events and webhooks write in the normal case. Three are `first`,
+ * `callback_recorded` and `webhook_delivered`. The relay and each of two consumers write two more: `event_age`, and
  * `event_published` or `event_consumed` (docs/generate/metrics.ts).
  */
 export const TRAFFIC_METRICS = 9;
@@ -81,7 +81,8 @@ export function idleBill(templates: readonly StackTemplate[]): readonly BillLine
 }
 
 /**
- * Computes the additional monthly cost of payments, each with a reference, one callback, one event, and one webhook.
+ * Computes how much payments add to the monthly cost. Each payment has a reference, one callback, one event, and one
+ * webhook.
  */
 export function trafficBill(templates: readonly StackTemplate[], payments: number): readonly BillLine[] {
   const { paymentWithReference, callback, event, webhook, email, reconciling } = pathsFor(templates);
@@ -99,7 +100,7 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
     ...(sendsEmails ? [totalLine('counters of receipts', email, payments)] : []),
     lineOf('secretRead', Math.min(payments, MINUTES) * secretGrants(templates)),
     lineOf('keyRequest', Math.min(payments, KEY_READS) * tableGrants(templates, false)),
-    // A metric is charged for each hour in which it is written.
+    // AWS charges for a metric in each hour in which the metric is written.
     lineOf('customMetric', TRAFFIC_METRICS * Math.min(1, payments / HOURS), 'custom metrics under traffic'),
     lineOf('loggedGb', logs * payments),
     lineOf('storedGb', grownGb(payments), 'GB stored in DynamoDB, added every month'),

@@ -9,7 +9,7 @@ export interface Path {
   readonly usage: Usage;
 }
 
-/** Share of an execution that one message of a batch of ten uses. */
+/** Share of an execution that one message uses when a batch has ten messages. */
 const BATCH_SHARE = 0.1;
 /**
  * Write units per request that is counted against the tenant's limit. A process takes tokens for eight requests with
@@ -19,15 +19,15 @@ const LIMIT_UNITS = 1 / 8;
 const KILOBYTES_IN_GB = 1024 ** 2;
 const BYTES_IN_GB = 1024 ** 3;
 /**
- * Assumed log volumes in kilobytes: per execution, logged by Lambda and the function; and per request, logged by the
+ * Assumed log volumes in kilobytes. An execution is logged by Lambda and the function; a request is logged by the
  * gateway.
  */
 const EXECUTION_LOG = 1.5;
 const ACCESS_LOG = 0.4;
 
 /**
- * Assumed start time of processes per execution, in seconds: half a second for one execution in a hundred. A start is
- * charged like an execution (AWS Lambda, pricing).
+ * Assumed time for process starts per execution, in seconds: one execution in a hundred starts a process, which takes
+ * half a second. A start is charged like an execution (AWS Lambda, pricing).
  */
 const START_SECONDS = 0.5 / 100;
 
@@ -85,7 +85,8 @@ function eventPath(
 
 /**
  * Computes the cost of a webhook.
- * @param share the share of an execution, and of a queue request to receive or delete, that one webhook uses
+ * @param share the part of an execution that one webhook uses; also its part of a queue request that receives or
+ * deletes messages
  */
 function webhookPath(title: string, share: number): Path {
   const queueRequest = 1 + 2 * share;
@@ -177,7 +178,7 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
 }
 
 /**
- * Computes the cost of all scheduled comparisons of the books, divided by the payments of a month.
+ * Computes what the scheduled comparisons of the books cost per payment, from a month's comparisons and payments.
  * @param memoryMb memory of the worker
  */
 function reconcilingPath(memoryMb: number): Path {
@@ -199,8 +200,8 @@ export function logsOf({ usage: { execution = 0, gatewayRequest = 0 } }: Path): 
 }
 
 /**
- * Returns the bytes that a payment with a reference, its event and one webhook add permanently to each table, without
- * copies in indexes.
+ * Returns the bytes that each payment adds permanently to each table. The payment has a reference, an event and one
+ * webhook. Copies in indexes are not included.
  */
 export function growthOf(): Readonly<Record<string, number>> {
   const grown = new Map<string, number>();

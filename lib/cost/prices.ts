@@ -8,7 +8,7 @@
 export const PRICES_AS_OF = '2025-11';
 
 interface Price {
-  /** Charged unit, as named in the documentation. */
+  /** The unit that AWS charges, as the documentation calls it. */
   readonly what: string;
   readonly usd: number;
   /** Number of units that cost `usd`. */
@@ -69,7 +69,7 @@ export interface BillLine {
 
 /**
  * Returns one line for each kind of usage.
- * @param times how often the usage occurs
+ * @param times factor by which the usage is multiplied
  */
 export function linesOf(usage: Usage, times = 1): readonly BillLine[] {
   return (Object.entries(usage) as [PriceName, number][])

@@ -39,7 +39,7 @@ interface Rule {
 
 const IN_TRANSACTION = '"ForAnyValue:StringEquals":{"dynamodb:EnclosingOperation":["TransactWriteItems"]}';
 
-/** Rules for Payonce's own guarantees, which no rule pack checks. */
+/** Rules that check Payonce's own guarantees. No rule pack checks these guarantees. */
 const RULES: readonly Rule[] = [
   {
     name: 'LedgerIsAppendOnly',
@@ -93,7 +93,7 @@ export function findViolations(template: Template): readonly { readonly rule: Ru
   );
 }
 
-/** Returns the statements of a policy, of a role's inline policies, or of a table's resource policy. */
+/** Returns the statements of a policy, of the inline policies of a role, or of the resource policy of a table. */
 function statementsOf({ Properties = {} }: Resource): readonly Statement[] {
   const { PolicyDocument, Policies = [], ResourcePolicy } = Properties as PolicyHolder;
   const documents = [
@@ -107,7 +107,7 @@ function statementsOf({ Properties = {} }: Resource): readonly Statement[] {
 function allowsLedgerChange(statement: Statement): boolean {
   if (statement.Effect !== 'Allow' || !mayCoverLedger(statement)) return false;
   const actions = listOf(statement.Action);
-  // A statement with `NotAction` allows all other actions.
+  // A statement with `NotAction` allows all actions that it does not list.
   if (statement.NotAction !== undefined) return true;
   if (actions.some((action) => LEDGER_FORBIDDEN_ACTIONS.includes(action) || isWildcardOnData(action))) return true;
   return actions.includes('dynamodb:PutItem') && !JSON.stringify(statement.Condition ?? {}).includes(IN_TRANSACTION);

@@ -8,7 +8,8 @@ export interface ArchiveSettings {
    */
   readonly archive: boolean;
   /**
-   * The bucket of the archive in another account, created there by the stack `PayonceArchive` with `archiveWriter`.
+   * The archive's bucket, if it is in another account. The stack `PayonceArchive` with `archiveWriter` creates it
+   * there.
    * @default the stack `PayonceArchive` of this account creates it
    */
   readonly archiveBucket?: string;
@@ -25,7 +26,7 @@ export interface ArchiveSettings {
    */
   readonly archiveMode: 'governance' | 'compliance';
   /**
-   * Years for which an object is locked, 1 to 100. With 0, objects are locked for one day, for a trial.
+   * Years for which an object is locked, 1 to 100. For a trial, 0 locks objects for one day.
    * @default 7
    */
   readonly archiveYears: number;
@@ -45,7 +46,7 @@ export interface ArchiveSettings {
    */
   readonly archiveColdAfterDays?: number;
   /**
-   * Batching window of the archiver, 0 to 300 seconds. A long window produces few objects.
+   * Batching window of the archiver, 0 to 300 seconds. The longer the window, the fewer objects are written.
    * @default 300
    */
   readonly archiveBatchSeconds: number;

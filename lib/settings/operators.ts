@@ -21,14 +21,15 @@ export interface OperatorSettings {
    */
   readonly operatorRoleClaim: string;
   /**
-   * The role for each value of the role claim, for example for each of a company's groups: a JSON object. A value that
-   * is not listed gives no role.
+   * Maps the values of the role claim to roles: a JSON object, for example with one entry per group of a company. A
+   * value that is not listed gives no role.
    * @default the values of the claim are role names
    */
   readonly operatorRoles?: Readonly<Record<string, Role>>;
   /**
-   * Amounts above which operators' corrections and decisions wait for a second person: a JSON object from currencies to
-   * amounts in minor units, with `*` for all other currencies. Without `*`, every amount in another currency waits.
+   * Amounts above which an operator's correction or decision waits for a second person: a JSON object that maps
+   * currencies to amounts in minor units, and `*` to the amount for all other currencies. Without `*`, every amount in
+   * another currency waits.
    * @default no correction or decision waits
    */
   readonly approvalAbove?: Readonly<Record<string, number>>;

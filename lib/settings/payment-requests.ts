@@ -56,8 +56,8 @@ const bySubject = z.strictObject({
 });
 
 /**
- * The fields that identify the kind of transport of a sender, so that a validation error names the right field. A
- * sender without any of these fields uses the bus.
+ * The fields that identify a sender's kind of transport. They are checked so that a validation error names the right
+ * field. A sender without any of these fields uses the bus.
  */
 const KINDS = { source: bySource, queue: byQueue, topic: byTopic, subject: bySubject };
 const sender = z.looseObject({}, 'must be an object').transform((given, context) => {

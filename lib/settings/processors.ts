@@ -43,7 +43,7 @@ export interface ProcessorProps {
   readonly routes?: readonly GivenRule[];
 }
 
-/** A processor that this deployment calls in a mode, with its settings. */
+/** A processor that this deployment calls in one mode, with its settings for that mode. */
 export interface CalledProcessor {
   readonly processor: ProcessorContract;
   readonly mode: Mode;
@@ -104,7 +104,7 @@ function refuseSchemeAlone(node: Node, processor: ProcessorContract, mode: Mode)
   throw new Error(`${name} is given, but ${settingOf(processor, mode)} is missing`);
 }
 
-/** Refuses a processor with only some of the required settings of a mode. */
+/** Refuses a processor for which only some of a mode's required settings are given. */
 function refuseIncomplete(
   { settings }: ProcessorContract,
   mode: Mode,
@@ -133,14 +133,14 @@ function settingOf({ settings, deployedBy }: ProcessorContract, mode: Mode): str
   return `${PREFIX}${deployedBy ?? inMode(needed?.context ?? '', mode)}`;
 }
 
-/** A rule as given in the settings. A rule without a mode applies to the modes in which its processor is called. */
+/** A rule as given in the settings. Without a mode, the rule applies to each mode in which its processor is called. */
 interface GivenRule extends Omit<RoutingRule, 'mode'> {
   readonly mode?: Mode;
 }
 
 /**
- * Reads the routing rules, each with its mode. In a mode without rules, all payments are sent to the mode's only
- * processor.
+ * Reads the routing rules and adds a mode to each rule. In a mode without rules, all payments are sent to the mode's
+ * only processor.
  *
  * @throws Error when a rule names a processor that is not called, or a mode has several processors and no rule
  */

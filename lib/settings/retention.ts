@@ -33,7 +33,7 @@ export const RETENTION_RULES = {
   },
 } satisfies Readonly<Record<string, Rule<Retention>>>;
 
-/** Refuses a retention of events that is shorter than the time during which events can be redelivered. */
+/** Refuses a retention of events that ends while an event can still be redelivered. */
 export function refuseShortRetention({ retention }: RetentionSettings): void {
   const hours = retentionHours('events', retention);
   if (hours >= REDELIVERED_HOURS) return;

@@ -73,7 +73,7 @@ export function matching(form: RegExp): Rule<string>['read'] {
   return (given) => (typeof given === 'string' && form.test(given) ? given : undefined);
 }
 
-/** Returns a reader for a non-empty JSON object whose values pass the check. */
+/** Returns a function that reads a non-empty JSON object whose values pass the check. */
 export function objectOf<Value>(isValue: (value: unknown) => value is Value) {
   return (given: unknown): Readonly<Record<string, Value>> | undefined => {
     const object: unknown = typeof given === 'string' ? parsedJson(given) : given;

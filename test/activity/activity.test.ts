@@ -51,7 +51,10 @@ const draft = (chain: ActivityChain, about: string): ActivityDraft => ({
   occurredAtMs: clock.nowMs(),
 });
 
-/** Returns a client with a rival, which appends an entry to the chain before each of the first `times` transactions. */
+/**
+ * Returns a client whose transactions are overtaken: before each of the first `times` transactions, a rival appends an
+ * entry to the chain.
+ */
 function overtaken(chain: ActivityChain, times: number) {
   let left = times;
   return database.clientWith(async (call, apply) => {
@@ -91,7 +94,7 @@ describe('a chain of the activity log', () => {
     expect(firstBrokenEntry(systemDigest, tampered)).toBe(sequence);
   });
 
-  test('is verified in the table up to the first changed row, whatever the length of the chain', async () => {
+  test('is verified in the table up to the first changed row, however long the chain is', async () => {
     for (let index = 0; index < 230; index += 1) await log.record(draft(SHOP, String(index)));
     expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 230 });
     await database.client.send(
@@ -106,7 +109,7 @@ describe('a chain of the activity log', () => {
     expect(await verifyActivity({ log, digest: systemDigest }, OTHER)).toEqual({ entries: 0 });
   });
 
-  test('is verified and listed in full even when DynamoDB returns short pages', async () => {
+  test('is verified and listed completely even if DynamoDB returns short pages', async () => {
     database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs(), pageBytes: 2_000 });
     log = new DynamoDbActivity(database.client, TABLES, pacing);
     for (let index = 0; index < 60; index += 1) await log.record(draft(SHOP, String(index)));
@@ -228,7 +231,7 @@ describe('a job run', () => {
   });
 });
 
-test('the transaction that requests a webhook replay also records it', async () => {
+test('a webhook replay is recorded in the transaction that requests it', async () => {
   const client = overtaken(SHOP, 2);
   const webhooks = new DynamoDbWebhooks(client, TABLES, pacing);
   const endpoint = endpointNamed('shop');

@@ -15,7 +15,8 @@ interface Sent {
 }
 
 /**
- * Problem codes for malformed requests. All other codes depend on state, on the rules below, or on what the body means.
+ * Problem codes for malformed requests. All other codes depend on state, on the rules below, or on the meaning of the
+ * body.
  */
 const REFUSED_FORM = new Set([
   'invalid_request',
@@ -148,7 +149,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   startJobRun: [PAST],
   setLimit: [BOTH_NULL],
 };
-/** Cursor parameters. Each must name an existing object, and a request may have only one of them. */
+/** Cursor parameters. A cursor must name an existing object, and a request may have only one cursor. */
 const CURSORS = new Set(['starting_after', 'ending_before']);
 
 // ------------------------------------------------------------------------------------------- generated requests
@@ -360,7 +361,7 @@ function withoutDryRun(sent: Sent): Sent {
   return { ...sent, body };
 }
 
-/** Returns texts that violate a schema: just outside its bounds, or malformed. */
+/** Returns texts that violate a schema: they are malformed, or lie just outside its bounds. */
 function wrongTexts(schema: Node): readonly (string | number)[] {
   const { type, minimum, maximum, maxLength } = schema as Readonly<Record<string, number | string | undefined>>;
   if (type === 'integer') return [Number(minimum) - 1, Number(maximum) + 1, 'x', '1.5', '', '01'];

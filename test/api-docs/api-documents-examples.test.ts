@@ -7,14 +7,14 @@ import { captureExamples } from './capture-examples.ts';
 const captured = readFileSync(new URL('../../generated/api-examples.json', import.meta.url), 'utf8');
 
 describe('the examples in the documents', () => {
-  test('equal the current responses of the handlers (otherwise, run npm run generate)', async () => {
+  test('equal the responses that the handlers now return (otherwise, run npm run generate)', async () => {
     const now = await captureExamples();
 
     expect(JSON.parse(now)).toEqual(JSON.parse(captured));
     expect(now).toBe(captured);
   });
 
-  test('show the configured gateway responses for gateway problems', async () => {
+  test('show each gateway problem as the gateway is configured to return it', async () => {
     const responses = (await synthesize()).service?.findResources('AWS::ApiGateway::GatewayResponse') ?? {};
     const bodies = Object.values(responses).map((each) => JSON.parse(templateOf(each)) as unknown);
 

@@ -21,7 +21,7 @@ import { entryId } from '../../lambdas/views/http/entry-id.ts';
 import { balanceList, ledgerEntryList, volumeList } from '../../lambdas/views/http/list-answers.ts';
 import { document, mismatch, type Node, numbersIn, operations, resolved } from './described-api.ts';
 
-/** Scope and role of each endpoint, by method and path. */
+/** The scope and role of each endpoint, keyed by method and path. */
 const routes = ENDPOINTS.map(({ method, path, scope, role }) => [`${method} ${path}`, [scope, role]] as const);
 
 describe('the API description', () => {
@@ -49,7 +49,7 @@ describe('the API description', () => {
   test.each([
     ['the API', document],
     ['a processor of your own', JSON.parse(processorProtocol()) as Node],
-  ])('gives each number of %s a format that fits its range, and gives amounts and times 64 bits', (_of, described) => {
+  ])('gives each number of %s a format that fits its range; amounts and times have 64 bits', (_of, described) => {
     const numbers = numbersIn(described);
     expect(numbers.length).toBeGreaterThan(15);
     const small = numbers.flatMap(([place, { format, minimum, maximum, const: only }]) => {
@@ -82,7 +82,7 @@ describe('the API description', () => {
     }
   });
 
-  test('declares a header with the retry delay for every retryable response', () => {
+  test('declares a header with the retry delay for each response that can be retried', () => {
     const limited = operations.flatMap(({ operationId, responses }) =>
       ['429', '503'].flatMap((status) =>
         status in responses ? [[operationId, status, responses[status]] as const] : [],
@@ -178,7 +178,7 @@ describe('every body in the API description', () => {
   });
 
   test.each(contents)(
-    'has at least one example, and all examples match its schema: %s',
+    'has at least one example, and each of its examples matches its schema: %s',
     (_where, { schema, examples }) => {
       const name = schema.$ref.replace('#/components/schemas/', '');
 

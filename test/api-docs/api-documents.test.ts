@@ -21,7 +21,7 @@ describe('the API documents', () => {
   });
 
   test.each(['/docs', '/docs/'])(
-    'resolve every address on the page %s to a document, under any path prefix',
+    'contain only addresses that lead to a document, on the page %s and under any path prefix',
     async (path) => {
       const result = await api({ ...gatewayEvent('GET', path), pathParameters: null });
       const addresses = [...result.body.matchAll(/(?:href|src|data-description)="(?!data:)([^"]+)"/g)].map(
@@ -40,7 +40,7 @@ describe('the API documents', () => {
     },
   );
 
-  test('restrict the page to resources from its own host', async () => {
+  test('allow the page to load resources only from its own host', async () => {
     const { body, headers } = await api(gatewayEvent('GET', '/docs'));
 
     expect(body).not.toMatch(/https?:|\/\/|<script>|\son[a-z]+=/);
@@ -55,7 +55,7 @@ describe('the API documents', () => {
   });
 
   test.each(['/docs/../handler.ts', '/docs/index.mjs', '/docs/%2e%2e%2fhandler.ts', '/docs/swagger-ui.css/x'])(
-    'include no other file: %s',
+    'do not include any other file: %s',
     async (path) => {
       const result = await api(gatewayEvent('GET', path));
 
@@ -64,7 +64,7 @@ describe('the API documents', () => {
     },
   );
 
-  test('reject unsupported methods and list the allowed methods', async () => {
+  test('respond to an unsupported method with 405 and the allowed methods', async () => {
     const result = await api(gatewayEvent('POST', '/docs'));
 
     expect(result.statusCode).toBe(405);
@@ -80,19 +80,22 @@ describe('the API documents', () => {
 
   const DOCUMENTS = ['/v1/openapi.json', '/docs', '/docs/', '/docs/start.js', '/docs/swagger-ui-bundle.js'];
 
-  test.each(DOCUMENTS)('%s is cacheable, and returns 304 without a body while it is unchanged', async (path) => {
-    const first = await api(gatewayEvent('GET', path));
-    expect(first.headers).toMatchObject({ 'Cache-Control': 'public, max-age=3600', Vary: 'Accept-Encoding' });
-    const tag = String(first.headers?.['Etag']);
-    expect(tag).toMatch(/^W\/"[a-z2-7]{52}"$/);
+  test.each(DOCUMENTS)(
+    'include %s, which is cacheable and returns 304 without a body while it is unchanged',
+    async (path) => {
+      const first = await api(gatewayEvent('GET', path));
+      expect(first.headers).toMatchObject({ 'Cache-Control': 'public, max-age=3600', Vary: 'Accept-Encoding' });
+      const tag = String(first.headers?.['Etag']);
+      expect(tag).toMatch(/^W\/"[a-z2-7]{52}"$/);
 
-    for (const known of [tag, tag.slice(2), `"other", ${tag}`, '*']) {
-      const again = await api(gatewayEvent('GET', path, { 'if-none-match': known }));
-      expect([known, again]).toEqual([known, { ...first, statusCode: 304, body: '' }]);
-    }
-    const other = await api(gatewayEvent('GET', path, { 'if-none-match': '"other"' }));
-    expect(other).toEqual(first);
-  });
+      for (const known of [tag, tag.slice(2), `"other", ${tag}`, '*']) {
+        const again = await api(gatewayEvent('GET', path, { 'if-none-match': known }));
+        expect([known, again]).toEqual([known, { ...first, statusCode: 304, body: '' }]);
+      }
+      const other = await api(gatewayEvent('GET', path, { 'if-none-match': '"other"' }));
+      expect(other).toEqual(first);
+    },
+  );
 
   test('have distinct entity tags', async () => {
     const results = await Promise.all(DOCUMENTS.map((path) => api(gatewayEvent('GET', path))));

@@ -47,8 +47,8 @@ const CAPTURES = [
 ];
 
 /**
- * @returns the text of generated/api-examples.json: the handlers' current responses, captured with in-memory stores and
- * a simulated clock
+ * Captures the handlers' current responses, with in-memory stores and a simulated clock.
+ * @returns the text of generated/api-examples.json
  */
 export async function captureExamples(): Promise<string> {
   const examples = new CapturedExamples();

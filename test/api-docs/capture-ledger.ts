@@ -172,7 +172,7 @@ export async function captureApprovals(examples: CapturedExamples): Promise<void
 
 export async function captureKeys(examples: CapturedExamples): Promise<void> {
   const { api, made, id } = await keyOfTenant(examples.declared('createKey', 'key'));
-  // Tenant ids are random; the example shows a fixed one.
+  // Tenant ids are random, so the example shows a fixed id.
   const tenant = 'ten_k3jx5aqhz4m2nrb7';
   const shown = (reply: Reply) => ({
     status: reply.status,
@@ -191,7 +191,7 @@ export async function captureKeys(examples: CapturedExamples): Promise<void> {
 export async function captureLimits(examples: CapturedExamples): Promise<void> {
   const { api, tenant } = await keyOfTenant();
   const limit = examples.declared('setLimit', 'raise');
-  // Tenant ids are random; the example shows a fixed one.
+  // Tenant ids are random, so the example shows a fixed id.
   const { tenant: named } = limit;
   const raised = await api.write('/v1/admin/limits', 'l', { ...limit, tenant });
   examples.answer('setLimit', 'raised', 'The limit is its own', { ...raised, body: { ...raised.body, tenant: named } });
@@ -206,7 +206,7 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   api.clock.advance(3_600_000);
   const tenants = await api.get('/v1/admin/tenants');
   const [tenant] = dataOf(tenants);
-  // Tenant ids are random; the example shows a fixed one.
+  // Tenant ids are random, so the example shows a fixed id.
   invariant(tenant?.['id'] === body.tenant, 'the tenant is not in the list');
   const shown = {
     ...tenants,

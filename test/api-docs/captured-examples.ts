@@ -13,7 +13,9 @@ interface Answered {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Reduces a secret to its prefix, so that neither readers nor secret scanners take an example for a real secret. */
+/**
+ * Reduces a secret to its prefix, so that neither a reader nor a secret scanner mistakes an example for a real secret.
+ */
 function hidden(secret: string): string {
   return `${/^(?:sk_)?[a-z]+_/.exec(secret)?.[0] ?? ''}…`;
 }
@@ -28,7 +30,10 @@ export class CapturedExamples {
         this.request(docs.operationId, name, summary, value);
   }
 
-  /** @returns the body of the named example in the endpoint's declaration */
+  /**
+   * Finds the named example in an endpoint's declaration.
+   * @returns the example's body
+   */
   declared(operation: string, name: string) {
     const docs = ENDPOINTS.find((each) => each.docs.operationId === operation)?.docs;
     const example = docs === undefined ? undefined : requestsOf(docs)[name];

@@ -76,7 +76,7 @@ export const operations: readonly DescribedOperation[] = Object.entries(document
   }),
 );
 
-// Another test validates the schemas of the document. Repeating that here would take longer than most suites.
+// Another test validates the document's schemas. A second validation here would take longer than most suites.
 const ajv = new Ajv2020.default({
   strict: false,
   meta: false,
@@ -88,7 +88,10 @@ const DOCUMENT = 'api';
 ajv.addSchema({ components: document.components }, DOCUMENT);
 const compiled = new WeakMap<Node, ReturnType<typeof ajv.compile>>();
 
-/** @returns the reason why a value does not match a schema of the document; undefined when it matches */
+/**
+ * Validates a value.
+ * @returns the reason why the value does not match a schema of the document; undefined when it matches
+ */
 export function mismatch(schema: Node, value: unknown): string | undefined {
   const validate = compiled.get(schema) ?? ajv.compile(referring(schema) as Node);
   compiled.set(schema, validate);

@@ -8,7 +8,7 @@ import { bundleFolder } from '../support/bundle-folder.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { document } from './described-api.ts';
 
-/** A program as a customer would write it, with types generated from the document alone. */
+/** A program like one that a customer writes. Its types are generated only from the document. */
 const PROGRAM = `
 import type createClient from 'openapi-fetch';
 import type { paths } from './payonce.ts';

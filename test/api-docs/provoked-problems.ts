@@ -90,7 +90,7 @@ export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WE
 const failingLedger = (fault: Error) =>
   new Api({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
 
-/** Crashes the claim's owner before its commit, then expires the authorization at the processor. */
+/** Crashes the claim's owner before the commit, then lets the authorization expire at the processor. */
 async function letGo(): Promise<Reply> {
   const harness = new Api();
   const processor = { ...harness.processor, name: 'sandbox' };
@@ -121,7 +121,7 @@ const PROVOKED_ORDERS = {
   order_canceled: givenUp,
 } as const;
 
-/** Claims without sending, then retries the request after the send window has closed. */
+/** Claims a request without sending it, then retries it after the send window has closed. */
 async function notAttempted(): Promise<Reply> {
   const api = new Api();
   await api.order('k', { source: 'tok_unauthorized' });
@@ -130,8 +130,8 @@ async function notAttempted(): Promise<Reply> {
 }
 
 /**
- * Crashes the claim's owner after the payment, leaves the order without a response from the stock service for an hour,
- * and retries.
+ * Crashes the claim's owner after the payment, then retries the order after the stock service has not responded for an
+ * hour.
  */
 async function givenUp(): Promise<Reply> {
   const harness = new World();

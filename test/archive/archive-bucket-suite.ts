@@ -30,7 +30,7 @@ function killedAt(bucket: Bucket, call: number, isAfter: boolean): ArchiveObject
   };
 }
 
-/** Describes the contract of every archive bucket. @param make creates an empty bucket */
+/** Defines the tests that every archive bucket must pass. @param make creates an empty bucket */
 export function describeArchiveBucket(name: string, make: () => Promise<Bucket>): void {
   let bucket: Bucket;
   let ledger: readonly Fields[] = [];

@@ -74,7 +74,7 @@ describe('a line of the archive', () => {
     ['no time', { dynamodb: { ApproximateCreationDateTime: 'noon' } }, 'dynamodb.ApproximateCreationDateTime'],
     ['no key', { dynamodb: { Keys: {} } }, 'dynamodb.Keys.pk'],
     ['an unknown change', { eventName: 'UPSERT' }, 'eventName'],
-  ])('is not written for a record with %s, which is stored whole instead', (_name, change, path) => {
+  ])('is not written for a record with %s; the whole record is stored instead', (_name, change, path) => {
     const [row = {}] = ledger;
     const record = recordOf(row, 1, change);
     const read = readStreamLine(systemDigest, record);
@@ -144,7 +144,7 @@ describe('the archiver', () => {
     expect(archiver.archive.lines).toHaveLength(ledger.length);
   });
 
-  test('archives each row of a batch with the same text in every object, even if the batch is split', async () => {
+  test('archives each row with the same text in every object, even if a batch is delivered again in parts', async () => {
     const archiver = new Archiver();
     await archiver.take(ledger);
     await archiver.take(ledger.slice(0, 3));
@@ -173,7 +173,7 @@ describe('the archiver', () => {
     expect(archiver.archive.objects.size).toBe(1);
   });
 
-  test('fails immediately when the archive refuses the object', async () => {
+  test('fails at once, without a wait, when the archive refuses the object', async () => {
     const archiver = new Archiver();
     const begunMs = archiver.clock.nowMs();
     archiver.trouble = () => new TerminalError('archive_refused', 'the archive refused an object: AccessDenied');

@@ -33,7 +33,7 @@ async function findings(archive: MemoryArchive, ledger?: LedgerRows, bounds: Bou
 const kinds = (found: readonly RowFinding[]) => found.map(({ kind }) => kind).sort();
 
 describe('the Ledger and its archive', () => {
-  test('agree for objects of any size, even with repeated lines', async () => {
+  test('agree whatever the size of the objects, even if lines are repeated', async () => {
     for (const size of [1, 3, rows.length]) {
       const archive = await archiveOfRows(rows, size);
       await archive.take(rows.slice(2, 5));
@@ -135,7 +135,7 @@ describe('an archive object', () => {
     }
   });
 
-  test('that is removed leaves its rows reported as not archived', async () => {
+  test('is missed after its removal: its rows are reported as not archived', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [name = ''] = archive.objects.keys();
     archive.objects.delete(name);
@@ -148,7 +148,7 @@ describe('an archive object', () => {
     expect(await findings(archive, ledgerOf(rows))).toMatchObject([{ kind: 'line_unreadable', line: 0 }]);
   });
 
-  test('is not read outside the requested period', async () => {
+  test('is not read if it lies outside the requested period', async () => {
     const archive = await archiveOfRows(rows, 1);
     const times = [...archive.objects.values()].map(({ text }) =>
       Date.parse((JSON.parse(text) as Fields)['at'] as string),
@@ -199,7 +199,7 @@ const tampering = fc.record({
   other: fc.nat(),
 });
 
-test('every single change, cut, swap, removal or forgery of an object is reported, and nothing else', async () => {
+test('every single change, cut, swap, removal or forgery of an object is reported, and no unaffected row is', async () => {
   await fc.assert(
     fc.asyncProperty(tampering, async ({ how, size, at, other }) => {
       const archive = await archiveOfRows(rows, size);
@@ -228,7 +228,7 @@ test('every single change, cut, swap, removal or forgery of an object is reporte
         expected = within.map(keyOf);
       }
       if (how === 'forge') {
-        // The forged object has a valid name. Creating it needs permission to write to the bucket.
+        // The forged object has a valid name. Only a writer with permission to write to the bucket can create it.
         const [row = {}] = within;
         await archive.take([{ ...row, tenantId: `ten_${other}` }]);
         expected = [keyOf(row)];

@@ -142,14 +142,14 @@ test('an archived object cannot be overwritten, removed or unlocked, even by a p
   const version = { VersionId: Versions[0]?.VersionId };
   for (const BypassGovernanceRetention of [false, true])
     await expect(remove({ ...version, BypassGovernanceRetention })).rejects.toMatchObject({ name: 'AccessDenied' });
-  // The lock alone stops even the root user, unless the request bypasses governance.
+  // The lock alone denies this even to the root user, unless the request bypasses governance.
   await expect(s3.send(new DeleteObjectCommand({ Bucket, Key, ...version }))).rejects.toMatchObject({
     name: 'AccessDenied',
   });
   expect(await textOf(Key)).toBe(body);
 });
 
-test('the bucket has the protections of the stack, and each object has one version', async () => {
+test('the bucket has the protections that the stack declares, and each object has only one version', async () => {
   expect(judgeBucket(Bucket, await readBucket(s3, Bucket), { mode: 'governance', days: 7 * 365 })).toEqual([]);
   expect(await doubledObjects(s3, Bucket, NO_BOUNDS)).toEqual([]);
 });
@@ -171,7 +171,7 @@ test('the auditor lists every existing object in one valid manifest of the hour'
   const there = (await times(LINES_PREFIX)).filter((atMs) => atMs < listedMs - 60_000);
   expect(verified.objects).toBeGreaterThanOrEqual(Math.max(1, there.length));
   expect(verified.manifests).toBeLessThanOrEqual(2);
-  // Which verifications are due depends on the hour, so the test requests an explicit period.
+  // The hour decides which verifications are due, so the test requests an explicit period.
   const untilMs = Date.now();
   const Payload = JSON.stringify({ fromMs: untilMs - 3_600_000, untilMs });
   expect((await lambda.send(new InvokeCommand({ FunctionName, Payload }))).FunctionError).toBeUndefined();
@@ -201,7 +201,7 @@ test('an operator puts a parked batch back as late objects, whose lines equal th
   }
   expect((await objectNames()).filter((name) => name.startsWith(LATE_PREFIX))).toHaveLength(1);
   await untilArchived([payment]);
-  // The message as Lambda parks it. No row of the message's period is missing.
+  // This is the message that Lambda parks. No row of the message's period is missing.
   const approximateArrivalOfFirstRecord = new Date(Date.now() - 3_600_000).toISOString();
   const batch = { approximateArrivalOfFirstRecord, approximateArrivalOfLastRecord: approximateArrivalOfFirstRecord };
   const sqs = new SQSClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });

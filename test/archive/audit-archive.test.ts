@@ -55,7 +55,7 @@ describe('the auditor', () => {
     expect(await audit(archive)).toContain('object_missing');
   });
 
-  test('does not report a row that may still be in transit', async () => {
+  test('does not report a row that may still be on its way to the archive', async () => {
     expect(await audit(await archiveOfRows(rows.slice(0, -1), 4), rows, 60_000)).toEqual([]);
   });
 });
@@ -69,7 +69,7 @@ describe('a stopped archiver', () => {
     },
   });
 
-  test('is detected by an outcome that is newer than the archive and older than an hour', async () => {
+  test('is detected if an outcome is newer than the archive and more than an hour old', async () => {
     const archive = await archiveOfRows(rows, 4);
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs + 1_000);
@@ -86,7 +86,7 @@ describe('a stopped archiver', () => {
 });
 
 describe('the verified periods', () => {
-  test('cover each day in the following night, and once a month everything before that month', () => {
+  test('include each day in the following night, and everything before a month once in that month', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);
@@ -120,7 +120,7 @@ describe('the verified periods', () => {
     expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(0);
   });
 
-  test('start before a removed first object, even if the first manifest was empty', async () => {
+  test('start before a removed first object even if the first manifest lists no objects', async () => {
     const archive = new MemoryArchive();
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs - HOUR_MS);

@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 async function command(...words: readonly string[]): Promise<{ code: number; document: Record<string, unknown> }> {
   const { code, said } = await payonce(local, ...words, '--json', '--operator', 'Ada Example');
-  // On failure, the command prints a sentence after the JSON document.
+  // If the command fails, it prints a sentence after the JSON document.
   const document: unknown = JSON.parse(said.slice(0, said.lastIndexOf('}') + 1));
   return { code, document: document as Record<string, unknown> };
 }

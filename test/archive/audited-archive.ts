@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Start of the archive, three days before the month of NOON_MS. */
 export const BEGIN_MS = Date.UTC(2026, 1, 26);
-/** A Sunday, the initial time of the test stores. */
+/** The initial time of the test stores. It is a Sunday. */
 export const NOON_MS = Date.UTC(2026, 2, 1, 12);
 const COUNTS = { rows: 120, lines: 124, chains: 31, objects: 9, manifests: 26 };
 
@@ -38,10 +38,7 @@ export class AuditedArchive implements ReadableArchive {
     await writeManifests({ manifests: this.manifests, digest: systemDigest, clock }, clock.nowMs());
   }
 
-  /**
-   * Stores a verification of the preceding day. The verification ended a minute after `atMs`. `change` overrides its
-   * fields.
-   */
+  /** Stores a verification of the day before `atMs`. It ended a minute after `atMs`. `change` overrides its fields. */
   verified(atMs: number, change: Partial<Verification> = {}): Promise<void> {
     const times = {
       fromMs: atMs - 2 * HOUR_MS - DAY_MS,

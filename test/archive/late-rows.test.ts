@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 const timeOf = ({ occurredAtMs }: Fields): number => Number(occurredAtMs);
 
-/** An archive that has hourly manifests, but lacks some rows of the Ledger. */
+/** An archive with hourly manifests in which some rows of the Ledger are missing. */
 class Behind {
   readonly archive = new MemoryArchive();
   readonly clock = new SimulatedClock(Math.max(...ledger.map(timeOf)) + HOUR_MS / 2);
@@ -53,7 +53,7 @@ class Behind {
     }
   }
 
-  /** Writes one object per row. Each object is in the hour before the previous object's hour. */
+  /** Writes one object per row. Each object is one hour older than the previous one. */
   async arrive(rows: readonly Fields[]): Promise<void> {
     for (const [index, row] of rows.entries()) {
       const line = { ...streamLine(streamRecord(row, index)), atMs: this.clock.nowMs() - index * HOUR_MS };
@@ -118,17 +118,17 @@ describe('rows of a parked batch', () => {
     behind.clock.advance(HOUR_MS);
     expect(await behind.list()).toMatchObject([{ objects: [{ name: names[0], lines: lost.length }] }]);
     expect(await behind.findings()).toEqual([]);
-    // The late objects are still listed only once when later manifests no longer cover their hour.
+    // Even when later manifests no longer cover their hour, the late objects are listed only once.
     await behind.hours(60);
     const written = [...behind.archive.objects.values()].filter(({ name }) => name.startsWith('manifests/'));
     expect(written.filter(({ text }) => text.includes(LATE_PREFIX))).toHaveLength(1);
     expect(await behind.findings()).toEqual([]);
   });
 
-  test('are found when their own period is verified, and are not read for later periods', async () => {
+  test('are found when their own period is verified, and are not read when a later period is verified', async () => {
     const behind = await Behind.lacking(ledger.slice(0, 3));
     await behind.hours(80);
-    // More than a page of objects lies between that period and the late objects.
+    // More than a page of objects lies between the period of the rows and the late objects.
     await behind.arrive(ledger.slice(3, 15));
     await behind.putBack();
     await behind.hours(30);

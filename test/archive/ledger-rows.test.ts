@@ -45,7 +45,7 @@ test('a scan reads all rows, and the outcomes of a period lead to the rows of th
   const outcomes = new LedgerChains(client, TABLES, pacing);
   const activity = ['ACT#ten_desk#test'];
   const read = await keysOf(rowsBetween(ledger, outcomes, { fromMs, untilMs }, activity));
-  // The chain of the early payment is read whole, because it was annotated in the period.
+  // The early payment was annotated in the period, so its whole chain is read.
   const within = rows.filter(({ pk, payment }) => {
     const { id = '' } = (payment ?? {}) as { id?: string };
     return activity.includes(String(pk)) || id === early || id === late;

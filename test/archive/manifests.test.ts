@@ -104,7 +104,7 @@ describe('a manifest', () => {
     expect(await archive.findings()).toEqual([]);
   });
 
-  test('lists all objects of a long pause, together with further manifests if there are many objects', async () => {
+  test('lists all objects after a long pause; if there are too many, further manifests list the rest', async () => {
     const archive = new Archive();
     await archive.hours(2);
     for (let hour = 0; hour < 60; hour += 1) {
@@ -117,7 +117,7 @@ describe('a manifest', () => {
     expect(await archive.verified()).toEqual({ manifests: 11, objects: 64, findings: [] });
   });
 
-  test('of the next hour lists the remaining objects if the time runs out', async () => {
+  test('of the next hour lists the remaining objects if a writer runs out of time', async () => {
     const archive = new Archive();
     for (let index = 0; index < 5; index += 1) await archive.arrives();
     const slow = { nowMs: () => (archive.clock.advance(HOUR_MS / 8), archive.clock.nowMs()) };
@@ -162,7 +162,7 @@ describe('manifest writers', () => {
     },
   );
 
-  test('leave one list of the objects when two writers run concurrently, whatever the order of their calls', async () => {
+  test('list each object once when two writers run concurrently, whatever the order of their calls', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), async (scheduler) => {
         const archive = new Archive();
@@ -184,7 +184,7 @@ describe('manifest writers', () => {
     );
   });
 
-  test('write nothing if rivals have already written manifests for hours', async () => {
+  test('write nothing if a rival has written manifests for hours in advance', async () => {
     const archive = new Archive();
     await archive.hours(2);
     archive.clock.advance(HOUR_MS);
@@ -206,7 +206,7 @@ describe('manifest writers', () => {
     expect(await archive.verified()).toEqual({ manifests: 5, objects: 11, findings: [] });
   });
 
-  test('refuse to continue after a tampered manifest', async () => {
+  test('refuse to add a manifest after a tampered one', async () => {
     const archive = new Archive();
     await archive.hours(2);
     archive.set(manifestName(2), '{}\n');
@@ -216,7 +216,7 @@ describe('manifest writers', () => {
 });
 
 describe('verification', () => {
-  test('detects from the time that the newest manifests are missing, and detects an archive without manifests', async () => {
+  test('detects missing newest manifests from their times, and detects an archive without manifests', async () => {
     const archive = new Archive();
     expect(await archive.findings()).toEqual([]);
     await archive.hours(6);
@@ -253,7 +253,7 @@ describe('verification', () => {
     expect(await archive.findings()).toEqual([{ kind: 'object_unlisted', object: foreign }]);
   });
 
-  test('reports a manifest that the required key did not sign', async () => {
+  test('reports a manifest that was not signed with the required key', async () => {
     const archive = new Archive();
     const [key, other] = [
       generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -370,8 +370,8 @@ function probed(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Moves manifests back in time and empties them.
- * @param isHashed whether to recompute the hashes and links of the manifests, so that only their signatures are invalid
+ * Empties manifests and gives them earlier times.
+ * @param isHashed whether to recompute the manifests' hashes and links, so that only the signatures are invalid
  */
 async function moveBack(
   archive: Archive,

@@ -19,10 +19,10 @@ import { FIRST_SEQUENCE, streamLine, streamRecord } from './memory-archive.ts';
  */
 
 const PAGE = 500;
-/** Number of lines in an object: the archiver's largest batch size. */
+/** Number of lines in an object. It is the archiver's largest batch size. */
 const OBJECT = 5_000;
 const transitions = Number(process.argv[2]);
-/** Index of the payment with a row that differs from its archived line. */
+/** The payment at this index has a row that differs from its archived line. */
 const FORGED = Math.floor(transitions / 3);
 
 function rowsOfPayment(payment: number): readonly Record<string, unknown>[] {

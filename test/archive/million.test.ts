@@ -4,7 +4,10 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { whole } from '../support/slice.ts';
 
-/** Heap limits, in megabytes. Without them, garbage accumulates until the machine's memory is used up. */
+/**
+ * Options that limit the heap, in megabytes. Without limits, garbage would accumulate until the machine's memory is
+ * used up.
+ */
 const HEAP = ['--max-old-space-size=128', '--max-semi-space-size=8'];
 
 test('verifies a million transitions against their archive in less than 300 MB of memory', async () => {

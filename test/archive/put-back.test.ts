@@ -75,7 +75,7 @@ describe('a Ledger row', () => {
     ]);
   });
 
-  test.each([2, 4])('is put back after its removal: row %d of 4', async (sequence) => {
+  test.each([2, 4])('is put back after it was removed: row %d of 4', async (sequence) => {
     await remove(original(sequence));
     expect(await putBack(sequence)).toBe('put');
     expect(await verified()).toEqual([]);

@@ -97,14 +97,14 @@ describe('the record of a verification', () => {
     expect(await verified(rows, { bucket }, noRecord)).toMatchObject({ recorded: undefined, error: away });
   });
 
-  test('makes the run fail for a retry if it cannot be written, even if there are findings', async () => {
+  test('makes the run fail, so that it is retried, if the record cannot be written; findings are still reported', async () => {
     const lost = new Error('no record');
     const { reported, error } = await verified(rows.slice(1), {}, { write: () => Promise.reject(lost) });
     expect(error).toBe(lost);
     expect(reported).toMatchObject([{ verdict: 'differs' }]);
   });
 
-  test('is one object per run, and a repeated run does not overwrite the object', async () => {
+  test('is one object per run; a repeated run does not overwrite it', async () => {
     const archive = new AuditedArchive();
     for (let time = 0; time < 2; time += 1) await archive.verified(NOON_MS);
     await archive.verified(NOON_MS, { verdict: 'differs', found: 1, first: [FINDING] });
@@ -124,7 +124,7 @@ describe('the last verifications', () => {
     return verified.find(({ kind }) => kind === 'day');
   };
 
-  test('are listed by kind, newest first, with the last due hour of each kind', async () => {
+  test('are listed by kind, newest first; each kind has the hour at which it was last due', async () => {
     const { verified, areManifestsOverdue } = await readAudit(await auditedArchive(FINDING), NOON_MS);
     const reported = verified.map(({ verifications, ...kind }) => ({
       ...kind,
@@ -144,10 +144,10 @@ describe('the last verifications', () => {
     expect(areManifestsOverdue).toBe(false);
   });
 
-  test('are overdue if none has completed since the due time', async () => {
+  test('are overdue if no verification has completed since one was due', async () => {
     const archive = await auditedArchive(FINDING);
     expect(await dayOf(archive, NOON_MS + 14 * HOUR_MS)).toMatchObject({ isOverdue: false });
-    // The run of the second hour can be retried until the third hour begins.
+    // The run that is due in the second hour can be retried until the third hour begins.
     expect(await dayOf(archive, MIDNIGHT_MS + DAY_MS + 3 * HOUR_MS - 1)).toMatchObject({ isOverdue: false });
     expect(await dayOf(archive, MIDNIGHT_MS + DAY_MS + 3 * HOUR_MS)).toMatchObject({ isOverdue: true });
     expect(await readAudit(archive, NOON_MS + 3 * HOUR_MS)).toMatchObject({ areManifestsOverdue: true });
@@ -191,7 +191,7 @@ describe('the last verifications', () => {
     expect(await dayOf(archive)).toMatchObject({ unreadable: 3, verifications: [{ verdict: 'holds' }, { found: 1 }] });
   });
 
-  test('of partial runs are due in the first hours of a month if the archive existed before that month', () => {
+  test('of partial runs are due in the first hours of a month if the archive is older than that month', () => {
     const due = (nowMs: number) => lastDueMs('part', nowMs, BEGIN_MS, BEGIN_MS);
     expect(due(BEGIN_MS + DAY_MS)).toBeUndefined();
     expect([3, 20 * 24].map((hours) => due(MIDNIGHT_MS + hours * HOUR_MS))).toEqual(
@@ -201,7 +201,7 @@ describe('the last verifications', () => {
 });
 
 describe('the newest manifests', () => {
-  test('are shown byte for byte; missing or changed manifests are reported', async () => {
+  test('are shown byte for byte; manifests that are missing or were changed are reported', async () => {
     const archive = await auditedArchive(FINDING);
     for (let hour = 0; hour < 30; hour += 1) await archive.manifest(NOON_MS + hour * HOUR_MS);
     const second = manifestName(32);

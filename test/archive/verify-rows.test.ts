@@ -27,7 +27,7 @@ beforeEach(() => {
 afterEach(() => parts.close());
 
 const copyOf = (item: Fields): Fields => structuredClone(item);
-/** Returns three objects in which each row occurs once or twice. */
+/** Distributes rows to three objects. Each row is in one or two of them. */
 const objectsOf = (rows: readonly Fields[]): Fields[][] =>
   [0, 1, 2].map((object) => rows.filter((_row, index) => index % 3 === object || (index % 5 === 0 && object === 2)));
 
@@ -180,9 +180,9 @@ describe('verification of rows', () => {
     ]);
   });
 
-  test('does not report rows in transit when it runs without a Ledger', async () => {
-    // The run reads past the place of the second row before its object is written, and then reads a page with the third
-    // row.
+  test('does not report rows on their way to the archive when it runs without a Ledger', async () => {
+    // The run passes the place of the second row before the row's object is written, and then reads a page with the
+    // third row.
     const [, second = {}] = longest();
     const tools = { archive: archiveOf(objectsOf(without(ledger, second))), parts, save: () => undefined };
     const request = { bounds: NO_BOUNDS, archivedUntilMs: Number(second['occurredAtMs']) };
@@ -236,7 +236,7 @@ const tampering: fc.Arbitrary<Act> = fc.record({
   value: fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.uint8Array({ maxLength: 40 })),
 });
 
-/** Changes one nested value of a row, never a key: changing a key means removing and inserting a row. */
+/** Changes one nested value of a row. A key is never changed, because that would remove one row and insert another. */
 function changed(item: Fields, field: number, value: unknown): Fields {
   const copy = copyOf(item);
   const leaves: (readonly [Fields, string])[] = [];
@@ -287,7 +287,7 @@ function tampered(rows: readonly Fields[], { how, at, other, field, value }: Act
   }
 }
 
-test('reports every single change, removal, insertion, swap or cut, and nothing else', async () => {
+test('reports every single change, removal, insertion, swap or cut, and no untouched row', async () => {
   await fc.assert(
     fc.asyncProperty(tampering, async (act) => {
       const { rows, touched } = tampered(ledger, act);

@@ -13,7 +13,7 @@ import { TABLES } from '../world/tables.ts';
 
 export type Fields = Record<string, unknown>;
 
-/** Returns a Ledger after payments, changes, operator actions and orders, all made by the real handlers. */
+/** Returns a Ledger after payments, changes, operator actions and orders. The real handlers wrote all rows. */
 export async function someLedger(): Promise<readonly Fields[]> {
   const api = new Api();
   const payment = await api.paid('p-1', { metadata: { order: '1' } });

@@ -40,8 +40,8 @@ export async function paidCapacity(payments: number): Promise<PartitionMeter> {
 }
 
 /**
- * Returns the units of the busiest partition in `places`: tables or indexes, each optionally followed by a partition
- * prefix.
+ * Returns the units of the busiest partition in `places`. A place is a table or index, optionally followed by a
+ * partition prefix.
  */
 const busiestOf = (meter: PartitionMeter, ...places: readonly string[]): number =>
   Math.max(
@@ -49,8 +49,8 @@ const busiestOf = (meter: PartitionMeter, ...places: readonly string[]): number 
   );
 
 /**
- * Renders the capacity table of docs/proof/benchmarks.md. "Before" was measured with the rows of an earlier version and can
- * no longer be counted.
+ * Renders the capacity table of docs/proof/benchmarks.md. The column "Before" was measured with an earlier version's
+ * rows and can no longer be counted.
  *
  * @param one units of one payment
  * @param many units of a thousand payments in one second

@@ -146,7 +146,10 @@ async function callbackPath(): Promise<CountedPath> {
   return world.count(() => receiveCallback(tools, callback('evt_counted', charge.chargeId)));
 }
 
-/** Counts a run that finds no work, from the executor's call to its end, without the reads of its queues. */
+/**
+ * Counts a run that finds no work, from the executor's call to the end of the run. The reads of the job's queues are
+ * not included.
+ */
 async function runPath(): Promise<CountedPath> {
   const world = new CountedWorld();
   const { client, pacing, clock } = world;
@@ -167,7 +170,7 @@ async function runPath(): Promise<CountedPath> {
 const SETTLED_MS = 5 * 60_000;
 
 /**
- * Returns the mean read units of a run that finds no work, over the runs of a month. The queries are those of the
+ * Returns how many read units a run that finds no work costs on average over a month. The queries are those of the
  * deployed functions.
  */
 async function idleReads(): Promise<number> {

@@ -8,7 +8,7 @@ import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** Returns one engine process on the DynamoDB API, with the real clock, the real store and an in-process sandbox. */
+/** Returns one engine process on the DynamoDB API. It uses the real clock, the real store and an in-process sandbox. */
 export function engineProcess(
   client: DynamoDBClient,
   tables: StoreTables,
@@ -18,7 +18,7 @@ export function engineProcess(
     store: new DynamoDbStore(documentClient(client), tables, { clock: systemClock, entropy: systemEntropy }),
     processor,
     runner: idempotentRunner,
-    // Each process has its own cache, because processes cache different responses.
+    // Each process has its own cache: the cached responses differ between processes.
     replays: new ProcessReplayCache(),
     clock: systemClock,
     entropy: systemEntropy,

@@ -35,8 +35,8 @@ interface EventCalls {
 const PAYMENTS = 100;
 
 /**
- * Counts the calls of the relay and the projector for a full batch of events, each of a different payment with a
- * reference.
+ * Counts the calls that the relay and the projector make for a full batch of events. Each event belongs to a different
+ * payment with a reference.
  */
 async function eventCalls(): Promise<{ readonly relay: EventCalls; readonly projector: EventCalls }> {
   const clock = new SimulatedClock();
@@ -99,7 +99,8 @@ const CPU_OF_EVENT_MS = 0.5;
 const WAIT_MS = { dynamodb: 5, bus: 40 };
 
 /**
- * Returns the events per second. A batch takes its CPU time plus the latencies of its sequential calls.
+ * Returns the events per second. A batch takes its CPU time plus the latencies of those calls that are made in
+ * sequence.
  *
  * @param rounds number of sequential calls in a batch
  */
@@ -118,7 +119,7 @@ const BEFORE = {
 
 export async function eventRates(settings: Readonly<Record<'relay' | 'projector', BatchSettings>>) {
   const calls = await eventCalls();
-  // The relay reads ten first transitions concurrently and makes five concurrent calls to the bus.
+  // For a batch, the relay reads first transitions ten at a time and makes five calls to the bus at a time.
   const rounds = { relay: { dynamodb: 10, bus: 2 }, projector: { dynamodb: calls.projector.dynamodb, bus: 0 } };
   const roundsBefore = { ...rounds, relay: { dynamodb: 10, bus: 10 } };
   return (['relay', 'projector'] as const).map((name) => ({

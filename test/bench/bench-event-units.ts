@@ -20,7 +20,7 @@ import { typicalPayment } from './bench-typical-payment.ts';
 
 /** Cost of a history's last event in the Views, in write units including indexes. */
 export interface EventUnits {
-  /** The event type, and for a dispute its outcome. */
+  /** The event type. For a dispute, also its outcome. */
   readonly event: string;
   readonly units: number;
   readonly limit: number;

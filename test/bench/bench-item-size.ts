@@ -4,7 +4,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 const CONTAINER_BYTES = 3;
 
 /**
- * Returns the size of an item in bytes, as DynamoDB counts it: names and values in UTF-8 (Amazon DynamoDB developer
+ * Returns the size of an item in bytes as DynamoDB counts it, with names and values in UTF-8 (Amazon DynamoDB developer
  * guide, "DynamoDB item sizes and formats").
  */
 export function itemSizeBytes(item: Readonly<Record<string, AttributeValue>>): number {

@@ -2,7 +2,7 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import * as z from 'zod';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 
-/** One SDK call with the usage that DynamoDB reported. */
+/** One SDK call, and the usage that DynamoDB reported for it. */
 export interface MeteredCall {
   /** Operation name, for example `TransactWriteItems`. */
   readonly name: string;
@@ -12,7 +12,7 @@ export interface MeteredCall {
   /** Request units, indexes included. A refused call reports none. */
   readonly units: number;
   readonly unitsByTable: Readonly<Record<string, number>>;
-  /** Table, partition key and sort key of every item that a write names. */
+  /** The table, partition key and sort key of every item in a write. */
   readonly keys: readonly string[];
 }
 

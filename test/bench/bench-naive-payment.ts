@@ -8,8 +8,8 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 let attempts = 0;
 
 /**
- * Pays as a typical first handler does: it checks for the key, charges, posts and saves. If a rival request checks
- * before this request saves, the payer is charged twice.
+ * Pays as a typical first handler does: it checks for the key, charges, posts and saves. If two requests both check
+ * before one of them saves, the payer is charged twice.
  */
 export async function payNaively(
   client: DynamoDBClient,

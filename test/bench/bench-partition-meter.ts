@@ -8,7 +8,10 @@ const KILOBYTE = 1024;
 /** Factor for an item in a transaction (Amazon DynamoDB developer guide, "DynamoDB transactions", capacity). */
 const IN_TRANSACTION = 2;
 
-/** Counts the write units of each partition key in tables and indexes, from the rows before and after each write. */
+/**
+ * Counts the write units of each partition key in tables and indexes. Computes them from each row before and after a
+ * write.
+ */
 export class PartitionMeter {
   /** Units, keyed by `<table> <partition>` and `<table>/<index> <partition>`. */
   readonly units = new Map<string, number>();
@@ -50,7 +53,10 @@ export class PartitionMeter {
       .reduce((sum, [, units]) => sum + units, 0);
   }
 
-  /** Counts index writes. A moved entry costs a delete and a put; an entry with unchanged attributes costs nothing. */
+  /**
+   * Counts index writes. An entry that moves costs a delete and a put. An entry whose attributes do not change costs
+   * nothing.
+   */
   #noteIndexes(shape: TableShape, before: Item | undefined, after: Item | undefined): void {
     for (const [name, { partition, sort, projectsAll }] of Object.entries(shape.indexes ?? {})) {
       const entry = (item: Item | undefined): Item | undefined =>

@@ -18,14 +18,14 @@ const PAYMENT = parsePaymentId(`pay_${'a'.repeat(32)}`);
 export interface ListCost {
   readonly payments: number;
   readonly pages: number;
-  /** Number of processor calls. */
+  /** Number of calls to the processor. */
   readonly calls: number;
   readonly queries: number;
 }
 
 /**
- * Counts the cost of comparing the given hours of payments at an even rate. Each payment has a charge at Stripe, and an
- * outcome one second later.
+ * Counts the cost of a comparison that covers the given hours, with payments at an even rate. Each payment has a charge
+ * at Stripe, and an outcome one second later.
  */
 export async function listCost(paymentsPerMonth: number, hours: number): Promise<ListCost> {
   const perSecond = paymentsPerMonth / MONTH_HOURS / HOUR_SECONDS;
@@ -34,7 +34,10 @@ export async function listCost(paymentsPerMonth: number, hours: number): Promise
   let calls = 0;
   let queries = 0;
   let payments = 0;
-  /** Halves the period until its charges fit on a page, as lambdas/processors/stripe/stripe-books.ts does. */
+  /**
+   * Lists a page of charges. Halves the period until its charges fit on a page, as
+   * lambdas/processors/stripe/stripe-books.ts does.
+   */
   const listCharges: ProcessorBooks['listCharges'] = async ({ fromSeconds, untilSeconds: endSeconds, cursor }) => {
     const [from = fromSeconds, length = endSeconds - fromSeconds] = cursor?.split('+').map(Number) ?? [];
     let seconds = Math.min(length, endSeconds - from);
@@ -99,13 +102,13 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
 }
 
 /**
- * Cost per payment in the earlier version: a search and a read at Stripe took half a second, for four payments at a
- * time.
+ * Cost per payment in the earlier version. A search and a read at Stripe took half a second, and four payments were
+ * compared at a time.
  */
 const BEFORE = { callsEach: 2, secondsEach: 0.5 / 4 };
 /**
- * Cost in the current version: each page reads its lists concurrently in about a second, then its chains in ten
- * milliseconds each, eight at a time, and then writes the run.
+ * Cost in the current version. Each page reads its lists concurrently in about a second. It then reads its chains,
+ * eight at a time and in ten milliseconds each, and writes the run.
  */
 const NOW = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 
@@ -116,7 +119,7 @@ const RUNS = [
   { run: '`reconcile-days`', hours: 7 * 24, everyHours: 24, hoursBefore: 7 * 24, halfMinutes: 12 * 60 },
 ];
 
-/** Returns the durations of the scheduled comparisons at RECONCILED_PER_MONTH payments a month. */
+/** Returns how long the scheduled comparisons take at RECONCILED_PER_MONTH payments a month. */
 export async function reconcileDurations() {
   return Promise.all(
     RUNS.map(async ({ run, hours, everyHours, hoursBefore, halfMinutes }) => {

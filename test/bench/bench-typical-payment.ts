@@ -50,7 +50,7 @@ export function typicalProcessor(): SandboxInProcess {
 }
 
 /**
- * Returns the tools for a payment, its views and its webhooks on a DynamoDB client. The tenant has one endpoint, which
+ * Returns the tools for a payment, its views and its webhooks, on a DynamoDB client. The tenant's only endpoint
  * responds with 200.
  */
 export async function typicalTools(client: DynamoDBDocumentClient, pacing: Pacing) {

@@ -35,7 +35,7 @@ describe('the benchmark', () => {
     ]);
   });
 
-  test('counts the same calls, writes and units for direct calls as for the skeleton', async () => {
+  test('counts the same calls, writes and units for a payment by hand as for one by the skeleton', async () => {
     expect(counts(await measureByHand(config(), tables)).slice(1)).toEqual(['first', 2, 2, 11]);
   });
 
@@ -47,7 +47,7 @@ describe('the benchmark', () => {
   });
 });
 
-test('the benchmark reports the median regardless of order and outliers', () => {
+test('the benchmark reports a median that does not depend on order or outliers', () => {
   expect(median([900, 1, 3, 2, 4])).toBe(3);
   expect(median([7])).toBe(7);
   expect(median([])).toBeNaN();

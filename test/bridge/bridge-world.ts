@@ -48,7 +48,7 @@ export class NatsServer {
     const program = join(dirname(await ensurePython()), 'nats-server');
     const config = join(this.#directory, 'server.conf');
     if (!existsSync(config)) {
-      // A port that is unique to this process and below the ephemeral range stays free after a kill.
+      // The port is unique to this process and below the ephemeral range, so it stays free after a kill.
       this.port = await freePort(10_000 + (process.pid % 20_000));
       writeFileSync(
         config,
@@ -77,7 +77,7 @@ export class NatsServer {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Connects as soon as the server is available. The connection is restored after every kill of the server. */
+  /** Connects as soon as the server is available. The client reconnects after every kill of the server. */
   async connect(): Promise<NatsConnection> {
     return connect({
       servers: `127.0.0.1:${this.port}`,

@@ -57,7 +57,7 @@ afterAll(async () => {
 
 const BY_PASSWORD = { NATS_USER: LOGIN.user, NATS_PASSWORD: LOGIN.pass };
 
-/** Creates a stream and a queue, and a function that starts a bridge between them. */
+/** Creates a stream and a queue. Returns them with a function that starts a bridge between them. */
 async function way(
   variables: Readonly<Record<string, string>> = {},
   login: Readonly<Record<string, string>> = BY_PASSWORD,
@@ -98,14 +98,17 @@ async function way(
 const bodies = (messages: readonly Message[]) => messages.map(({ Body }) => Body ?? '');
 const distinct = (messages: readonly Message[]) => new Set(bodies(messages));
 
-/** Converts queue messages to the records that Lambda passes to the handler. Expects the shop's subject on each. */
+/**
+ * Converts queue messages to the records that Lambda passes to the handler. Expects each message to have the shop's
+ * subject.
+ */
 const recordsOf = (site: SimulatedIntake, messages: readonly Message[]) =>
   messages.map(({ Body = '', MessageAttributes = {} }) => {
     expect(MessageAttributes['subject']?.StringValue).toMatch(/^payments-.+\.shop$/);
     return site.onSubject(Body);
   });
 
-/** Delivers messages to the payment-request handler in batches until it has acknowledged all. */
+/** Delivers messages in batches to the payment-request handler until it has acknowledged all of them. */
 async function handleAll(site: SimulatedIntake, records: readonly SQSRecord[]): Promise<void> {
   for (let waiting = [...records], rounds = 0; waiting.length > 0; rounds += 1) {
     expect(rounds).toBeLessThan(records.length + 10);
@@ -148,7 +151,7 @@ describe('a NATS message', () => {
     ]);
   });
 
-  test('is redelivered but charged once when the bridge is killed after the send to the queue and before the acknowledgement', async () => {
+  test('is redelivered but charged only once if the bridge is killed between the send to the queue and the acknowledgement', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
     const site = new SimulatedIntake();
     const request = JSON.stringify(site.request());
@@ -172,7 +175,7 @@ describe('a NATS message', () => {
     const site = new SimulatedIntake();
     const ids = Array.from({ length: 60 }, () => randomUUID());
     const sent = ids.map((id) => JSON.stringify(site.request({ event_id: id })));
-    // The bridge exits when the server is unavailable at startup, and ECS replaces a task that exits by itself.
+    // The bridge exits if the server is unavailable when the bridge starts. ECS replaces a task that exits by itself.
     const keepBridge = async (): Promise<BridgeProcess> => {
       const started = await startBridge();
       void replaceWhenEnded(started);
@@ -203,7 +206,7 @@ describe('a NATS message', () => {
       await server.start();
     }
     await publishSome(2);
-    // Only the server is killed: the bridge reconnects.
+    // Only the server is killed. The bridge reconnects by itself.
     await server.kill();
     await server.start();
     await Promise.all(publishing);
@@ -215,7 +218,7 @@ describe('a NATS message', () => {
     expect(ids.filter((id) => site.charged(id) !== 1)).toEqual([]);
   });
 
-  test('waits without delaying other messages while the queue refuses it', async () => {
+  test('waits while the queue refuses it, and delays no other messages', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
     let isDown = true;
     gate.before = (_, body) => (isDown && body.includes('unlucky') ? 'refuse' : 'pass');
@@ -230,7 +233,7 @@ describe('a NATS message', () => {
     expect(await bridge.health()).toMatchObject({ status: 200, body: { status: 'ok', requests: { carried: 21 } } });
   });
 
-  test('waits in the stream, not in the memory of the bridge, while the queue is slow', async () => {
+  test('waits in the stream instead of the memory of the bridge while the queue is slow', async () => {
     const { publish, startBridge, take, untilSettled } = await way({ IN_FLIGHT: '4' });
     const sent = numbered(40);
     await Promise.all(sent.map((body) => publish(body)));
@@ -250,7 +253,7 @@ describe('a NATS message', () => {
     expect(gate.mostAtOnce).toBe(4);
   });
 
-  test('in progress is acknowledged before the bridge stops; any other message goes to the next bridge', async () => {
+  test('in progress is acknowledged before the bridge stops; the next bridge processes all others', async () => {
     const variables = { IN_FLIGHT: '3', NATS_ACK_WAIT_SECONDS: '3' };
     const { publish, startBridge, take, untilSettled } = await way(variables, { NATS_NKEY_FILE: nkeyFile });
     const sent = numbered(6);
@@ -383,7 +386,7 @@ describe('a bus event', () => {
     expect(parked?.MessageAttributes?.['reason']?.StringValue).toBe('malformed');
   });
 
-  test("is stored once when the bridge is killed between JetStream's acknowledgement and the deletion from the queue", async () => {
+  test('is stored only once if the bridge is killed between the acknowledgement by JetStream and the deletion from the queue', async () => {
     const { startBridge, put, stored } = await outgoing();
     await put(busEvent('evt_2'));
     const first = await startBridge();

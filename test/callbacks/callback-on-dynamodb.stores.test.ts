@@ -7,7 +7,7 @@ import { whole } from '../support/slice.ts';
 import { CallbackWorld, callbackStory, engineReceiver, RACES } from './callback-story.ts';
 import { naiveReceiver } from './naive-callback.ts';
 
-/** Number of concurrent simulated systems. They share no items, so they do not interfere. */
+/** Number of simulated systems that run concurrently. They share no items, so they do not affect each other. */
 const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -27,7 +27,7 @@ function worlds(faults: 'port' | 'sdk'): () => CallbackWorld {
 }
 
 describe('a callback, its redelivery and a rival delivery on the DynamoDB API', () => {
-  test('have one effect despite a single fault at any call of the SDK or the processor', async () => {
+  test('have a single effect even with a fault at any call of the SDK or the processor', async () => {
     const found = await surveyFaults(callbackStory(worlds('sdk'), engineReceiver), {
       faults: 1,
       races: RACES,

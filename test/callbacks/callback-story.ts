@@ -28,7 +28,9 @@ export class CallbackWorld extends World {
     this.#request = request;
   }
 
-  /** Creates a payment with a succeeded charge and a pending callback. @returns the id of the charge */
+  /**
+   * Creates a payment whose charge has succeeded and whose callback is not delivered yet. @returns the id of the charge
+   */
   async prepare(): Promise<string> {
     await this.pay(this.#request);
     const charge = this.chargeOf(this.#request);
@@ -60,19 +62,22 @@ export const engineReceiver: CallbackReceiver = (actor, event, world) => {
   return world.deliver(event, { effects, books: asked });
 };
 
-/** A rival delivery of the same event, or of another event with the same fact, just before call number `rivalAt`. */
+/**
+ * A rival delivery just before call number `rivalAt`: of the same event, or of another event that reports the same
+ * fact.
+ */
 interface Race {
   readonly rivalAt?: number;
   readonly event?: 'same' | 'other';
 }
 
 /**
- * One race without a rival, and races with a rival just before each of the calls readEffect, readCharge,
+ * The races: one without a rival, and the others with a rival just before one of the calls readEffect, readCharge,
  * listTransitions and recordEffect.
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(4, [{ event: 'same' }, { event: 'other' }] as const)];
 
-/** Returns a story: one delivery with faults, then redeliveries until one of them is acknowledged. */
+/** Returns a story: a delivery with faults, followed by redeliveries until one is acknowledged. */
 export function callbackStory(make: () => CallbackWorld, how: CallbackReceiver): Story<Race> {
   return async (faults, { rivalAt, event: rival }) => {
     const world = make();

@@ -11,7 +11,7 @@ let site: CallbacksClient;
 let charge: string;
 const request = paymentRequest('callbacks-api', { source: 'tok_async' });
 
-/** Creates a pending payment whose charge has succeeded. */
+/** Creates a payment that is pending although its charge has succeeded. */
 async function open(next = new CallbacksClient()): Promise<void> {
   site = next;
   await site.world.pay(request);
@@ -56,7 +56,7 @@ describe('a signed callback', () => {
     expect(site.alarms.at(-1)).toBe('late_success');
   });
 
-  test('raises the alarm for a contradiction, and reports the reason and the payment', async () => {
+  test('raises the alarm when it contradicts the recorded outcome, and reports the reason and the payment', async () => {
     await site.deliver(eventBody('evt_1', charge));
     await site.processor.inside.correct(charge, { status: 'voided' });
     await site.deliver(eventBody('evt_2', charge));
@@ -69,7 +69,7 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction']);
   });
 
-  test('raises the alarm again for a repeated contradiction, but not within ten minutes', async () => {
+  test('raises the alarm again when the same contradiction is repeated, but only after ten minutes', async () => {
     await site.deliver(eventBody('evt_1', charge));
     const { inside } = site.processor;
     await inside.correct(charge, { status: 'voided', amount_captured: 0 });
@@ -136,14 +136,14 @@ describe('a signed callback', () => {
     },
   );
 
-  test('is valid with a base64 body that starts with a signed byte-order mark', async () => {
+  test('is valid if its body is base64 and starts with a byte-order mark that is also signed', async () => {
     const bytes = Buffer.from(`\ufeff${eventBody('evt_1', charge)}`);
     const event = { body: bytes.toString('base64'), isBase64Encoded: true };
     expect((await site.deliver(bytes, { event })).status).toBe(200);
     expect(await types()).toEqual(SETTLED);
   });
 
-  test('gets 503 while Payonce cannot store it, which makes the processor redeliver it', async () => {
+  test('gets 503, so that the processor redelivers it, while Payonce cannot store it', async () => {
     await site.processor.inside.goDown();
     const answer = await site.deliver(eventBody('evt_1', charge));
     expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
@@ -196,7 +196,7 @@ describe('a callback with an invalid signature gets 401, and nothing is stored',
 });
 
 describe('signing secrets', () => {
-  test('are both valid while both are active, and the old secret is invalid after its removal', async () => {
+  test('are both valid while both are active; after the old secret is removed, it is invalid', async () => {
     site.secrets = ['new', SECRET];
     expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
     const signedNew = (id: string) => ({
@@ -208,7 +208,7 @@ describe('signing secrets', () => {
     expect((await site.deliver(eventBody('evt_3', charge), signedNew('evt_3'))).status).toBe(200);
   });
 
-  test('cause a 5xx response when they cannot be read, which makes the processor redeliver the callback', async () => {
+  test('cause a 5xx response, so that the processor redelivers the callback, when they cannot be read', async () => {
     const secrets = {
       active: () => Promise.reject(new RetryableError('secrets_unavailable', 'no')),
       renewed: async () => undefined,

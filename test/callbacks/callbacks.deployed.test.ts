@@ -22,7 +22,7 @@ import { until } from '../support/until.ts';
 let aws: LocalAws;
 let api: ApiClient;
 let operator: ApiClient;
-/** For the last test: a charge whose payment is unknown, and the creation time of that charge. */
+/** A charge whose payment is unknown, and its creation time. The last test uses it. */
 let unclaimed: { readonly id: string; readonly madeAtMs: number };
 
 const MINUTE_MS = 60_000;
@@ -61,8 +61,9 @@ async function readSecret(): Promise<Record<string, string | undefined>> {
 const MAX_DELIVERIES = 10;
 
 /**
- * Delivers a callback with the sandbox's signature, computed independently of production code. Redelivers it, as a
- * processor would, when Payonce could not read the processor's books in time, as happens on a busy machine.
+ * Delivers a callback with the sandbox's signature, which is computed independently of production code. Redelivers the
+ * callback, as a processor would, if Payonce could not read the processor's books in time. This happens on a busy
+ * machine.
  */
 async function callBack(event: Record<string, unknown>, signWith = secret): Promise<number> {
   const body = JSON.stringify(event);
@@ -129,7 +130,7 @@ describe('a processor callback', () => {
     expect(replay.text).toBe(answer.text);
   });
 
-  test('leads to 201 and one set of postings when it arrives before the charge response', async () => {
+  test('results in 201 and one set of postings when it arrives before the response to the charge', async () => {
     const answer = await api.pay({ key: 'cb-first', body: { source: 'tok_callback_first' } });
     expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
     expect((await transitionsOf(answer.json['id'])).map(({ type }) => type)).toEqual([
@@ -150,7 +151,7 @@ describe('a processor callback', () => {
     expect(postingSets(transitions)).toHaveLength(1);
   });
 
-  test('records a success after a decline and queues its refund, while the payment stays failed', async () => {
+  test('that reports a success after a decline is recorded and queues a refund, while the payment stays failed', async () => {
     const answer = await api.pay({ key: 'cb-late', body: { source: 'tok_callback_late_success' } });
     expect(answer.status).toBe(402);
     const { id } = answer.json['payment'] as { id: string };
@@ -161,7 +162,7 @@ describe('a processor callback', () => {
       { account: 'late_receipts', direction: 'credit', amount: 1000 },
     ]);
     expect((await api.send('GET', `/v1/payments/${id}`)).json['status']).toBe('failed');
-    // The refund is queued in the same write as the late success, unless a scheduled run has already made it.
+    // The write of the late success also queues the refund. A scheduled run may already have made the refund.
     const owed = await queuedReturns(id);
     const types = (await transitionsOf(id)).map(({ type }) => type);
     if (owed.length > 0) expect(owed).toEqual([await chargeOf(id)]);
@@ -232,7 +233,8 @@ async function queuedReturns(payment: string): Promise<readonly string[]> {
 describe('two identical concurrent callbacks', () => {
   test('have one effect and both get 200, in many rounds', async () => {
     const rounds = Array.from({ length: whole(100, { slice: 10 }) }, (_, round) => round);
-    // Only the two callbacks of a pair race. More concurrent pairs would only delay the processor's responses.
+    // Only the two callbacks of a pair need to race. If more pairs ran at the same time, they would only delay the
+    // processor's responses.
     await pMap(rounds, oneRound, { concurrency: 2 });
   });
 

@@ -10,8 +10,8 @@ import type { CallbackReceiver } from './callback-story.ts';
 
 /**
  * A naive handler. It reads whether the event was recorded, posts if not, and then records the event. The write does
- * not depend on the check, and the posting and the record are two separate writes. It appends at the next free position
- * of the chain.
+ * not depend on the check, and the posting and the record are written separately. The posting is appended at the next
+ * free position of the chain.
  */
 export const naiveReceiver: CallbackReceiver = async (actor, event, world) => {
   const { processor, clock } = world;

@@ -121,7 +121,7 @@ describe('a callback without a payment', () => {
     });
   });
 
-  test('is retried a minute later when the processor is unavailable', async () => {
+  test('is retried after a minute if the processor was unavailable', async () => {
     await harness.deliver(callback('evt_1', await stray()));
     await harness.processor.inside.goDown();
     expect(await harness.retryOrphans()).toMatchObject({ failed: 1 });
@@ -150,7 +150,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans({ books: [books] })).toMatchObject({ givenUp: 1 });
   });
 
-  test('does not wait behind many old orphans', async () => {
+  test('is retried without waiting for many old orphans', async () => {
     for (let count = 0; count < 150; count += 1)
       await harness.deliver(callback(`evt_${count}`, `ch_hopeless_${count}`));
     harness.clock.advance(2 * HOUR_MS + 60_000);
@@ -180,7 +180,7 @@ describe('a callback without a payment', () => {
     expect(await harness.typesOf(one)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('becomes an orphan when its account differs from the payment’s account', async () => {
+  test('becomes an orphan if it arrives from another account than the payment’s', async () => {
     const request = paymentRequest('other-account', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

@@ -65,7 +65,7 @@ describe('a callback', () => {
     expect(transitions.filter(({ postings }) => postings.length > 0)).toHaveLength(1);
   });
 
-  test('appends the outcome when it arrives early, so the owner has nothing left but to store the response', async () => {
+  test('appends the outcome when it arrives before the response to the charge; the owner then only stores its response', async () => {
     const request = paymentRequest('early');
     const processor = {
       ...harness.processor,
@@ -93,7 +93,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('settles the claim of a crashed owner, and a retry gets the response', async () => {
+  test('settles the claim of a crashed owner; a retry of the request then gets the response', async () => {
     const request = paymentRequest('dead-owner');
     await harness.claimThenDie(request, true);
     await harness.deliver(callback('evt_1', harness.chargeOf(request)));
@@ -102,7 +102,7 @@ describe('a callback', () => {
     expect(harness.processor.sends(chargeOperation(request.paymentId))).toBe(1);
   });
 
-  test('also records missing earlier facts when it reports an unknown refund', async () => {
+  test('records an unknown refund together with earlier facts that are missing', async () => {
     const request = paymentRequest('refund-first', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -117,7 +117,7 @@ describe('a callback', () => {
     });
   });
 
-  test('records each of two equal refunds exactly once', async () => {
+  test('records two refunds of the same amount exactly once each', async () => {
     const request = paymentRequest('equal-refunds');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -192,7 +192,7 @@ describe('a callback', () => {
       'needs_review',
     ],
   ])(
-    'overrides an older charge response of the owner when the callback settles the payment as %s',
+    'takes precedence over an older charge response that the owner received when it settles the payment as %s',
     async (_what, happens, status) => {
       const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
       const processor = {
@@ -237,13 +237,19 @@ describe('a callback', () => {
   test.each([
     ['declined', 'a captured charge cannot be refused'],
     ['voided', 'a captured charge cannot be voided'],
-  ] as const)('causes a contradiction and no postings when it reports a captured charge as %s', async (status, why) => {
-    const request = paymentRequest('contradiction');
-    await harness.pay(request);
-    const charge = harness.chargeOf(request);
-    await harness.processor.inside.correct(charge, { status });
-    expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: [], contradictions: [why] });
-  });
+  ] as const)(
+    'causes a contradiction, and no postings, if it reports that a captured charge is now %s',
+    async (status, why) => {
+      const request = paymentRequest('contradiction');
+      await harness.pay(request);
+      const charge = harness.chargeOf(request);
+      await harness.processor.inside.correct(charge, { status });
+      expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({
+        transitions: [],
+        contradictions: [why],
+      });
+    },
+  );
 
   test('is rejected while the processor cannot be read, and recorded on redelivery', async () => {
     const request = paymentRequest('unread', { source: 'tok_async' });
@@ -278,7 +284,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
-  test('leaves its remaining transactions to the resolver if its process crashes after the first one and no redelivery follows', async () => {
+  test('leaves its remaining transactions to the resolver if its process crashes after the first one and it is not redelivered', async () => {
     const request = paymentRequest('part', { amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -312,7 +318,7 @@ describe('a callback', () => {
 
 describe('a stray charge', () => {
   test.each(['declined', 'voided'] as const)(
-    'is recorded and queued once for refund when it succeeds after it was %s',
+    'is recorded, and queued for refund only once, if it succeeds after it was %s',
     async (end) => {
       const request = paymentRequest(`late-${end}`, { source: 'tok_async' });
       await harness.pay(request);
@@ -389,7 +395,7 @@ describe('callbacks out of order', () => {
     },
   );
 
-  test('reach the processor’s final state while the charge continues to change', async () => {
+  test('lead to the processor’s final state even if the charge changes between deliveries', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ event: fc.nat(STORY.length - 1), after: fc.nat(STORY.length - 1) }), { maxLength: 12 }),

@@ -18,7 +18,7 @@ let printed: string[];
 /** Lines on standard error. */
 let noted: string[];
 let directory: string;
-/** Statuses of the next responses, returned without reaching the API. Status 0 breaks the connection. */
+/** Statuses of the next responses. These requests do not reach the API. Status 0 breaks the connection. */
 let outage: readonly number[];
 
 const server = apiServer(
@@ -166,7 +166,7 @@ describe('payonce api', () => {
     });
   });
 
-  test('prints the idempotency key of a POST before it sends the request, and a retry with this key gets the same response', async () => {
+  test('prints the idempotency key before it sends a POST; a retry with this key gets the same response', async () => {
     const id = await triggered('payment.completed');
     const path = `/v1/admin/payments/${id}/annotations`;
     const words = ['POST', path, '--data', '{"reason":"The payer called"}'];
@@ -269,7 +269,7 @@ describe('payonce listen', () => {
   });
   const words = ['listen', '--forward-to', '', '--secret', secret, '--once'];
   const listen = (...more: readonly string[]) => [...words.with(2, receiver), ...more];
-  /** Advances the clock past the maximum lateness of an event, then triggers the event. */
+  /** Advances the clock by more than an event can be late, then triggers the event. */
   const happens = async (event: string) => {
     harness.world.clock.advance(20 * 60_000);
     await run('trigger', event);

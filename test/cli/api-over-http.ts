@@ -5,7 +5,7 @@ import type { Api } from '../world/api.ts';
 /**
  * Serves an API over HTTP.
  *
- * @param before returns true if it has answered the request itself
+ * @param before called with each request; returns true if it has already responded
  */
 export function apiServer(
   api: () => Api,

@@ -20,7 +20,7 @@ function callsOf(...names: readonly string[]): readonly string[] {
   });
 }
 
-test('the command line and the client never follow a redirect with their key and body', () => {
+test('the command line and the client never send their key and body to the target of a redirect', () => {
   const calls = callsOf('fetch').filter((call) => !call.includes('fetch(url, init)'));
   expect(calls.length).toBeGreaterThan(8);
   expect(calls.filter((call) => !/redirect: '(?:error|manual)'/.test(call))).toEqual([]);
@@ -28,14 +28,14 @@ test('the command line and the client never follow a redirect with their key and
 
 test('the command line writes files that only their owner can access', () => {
   const writes = callsOf('writeFileSync', 'appendFileSync', 'createWriteStream', 'writeFile').filter(
-    // The client sets the mode of its files when it opens them.
+    // The client's files are excluded: their mode is set when they are opened.
     (call) => !call.startsWith('client/'),
   );
   expect(writes.length).toBeGreaterThan(4);
   expect(writes.filter((call) => !call.includes('mode: 0o600'))).toEqual([]);
 });
 
-test('copies of Ledger rows are private to their owner regardless of the umask', () => {
+test('only the owner can read copies of Ledger rows, regardless of the umask', () => {
   const parent = mkdtempSync(join(tmpdir(), 'row-files-'));
   const directory = join(parent, 'rows');
   const before = process.umask(0);

@@ -40,7 +40,7 @@ interface Wrong {
   readonly takesRefusal?: true;
 }
 
-/** Returns the sandbox as the third-party processor that the conformance suite examines. */
+/** Returns the sandbox in the role of the third-party processor that the conformance suite examines. */
 async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}): Promise<Subject> {
   const sandbox = createTestSandbox(emptyBooks(), undefined, 'c', [ACCESS]);
   sandbox.address = address;
@@ -86,7 +86,7 @@ const answering =
 const withBody = (answer: Answered, changes: object): Answered =>
   answer.status < 300 ? { ...answer, body: { ...(answer.body as Part), ...changes } } : answer;
 let fresh = 0;
-/** Returns a wrapper that sends each matching request with a new key. */
+/** Returns a wrapper that replaces the key of each matching request with a new key. */
 const forgetting =
   (fits: RegExp): NonNullable<Wrong['ask']> =>
   (ask) =>
@@ -139,7 +139,7 @@ describe('payonce conform', () => {
     expect((await examined()).filter(({ result }) => result !== 'passed')).toEqual([]);
   });
 
-  test('is tested with a violating processor for every check', () => {
+  test('is tested for every check with a processor that violates it', () => {
     expect(Object.keys(WRONG)).toEqual(POINTS.map(({ name }) => name));
   });
 
@@ -179,7 +179,7 @@ describe('payonce conform', () => {
     expect(await failed(0)).toContain('look-up');
   });
 
-  test('reports the checks that it must skip', async () => {
+  test('reports which checks it had to skip', async () => {
     const { callbacks: _, ...silent } = await subject();
     const findings = await conform({ ...silent, isSigned: false }, () => undefined);
     expect(findings.filter(({ result }) => result === 'skipped').map(({ point }) => point)).toEqual([
@@ -194,7 +194,7 @@ describe('the example of a third-party processor', () => {
   const SIGNING_KEY = `whsec_${Buffer.from('signing').toString('base64')}`;
   const CALLBACK_SECRET = `whsec_${Buffer.from('callback').toString('base64')}`;
 
-  test('passes each check over HTTP with Standard Webhooks callbacks, and its cards keep the unspent money', async () => {
+  test('passes each check over HTTP with Standard Webhooks callbacks; its gift cards keep the money that was not spent', async () => {
     const database = new DatabaseSync(':memory:');
     const receiving = createServer();
     const callbackUrl = await listenOnLoopback(receiving);

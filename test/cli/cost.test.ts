@@ -11,7 +11,7 @@ async function cost(...arguments_: readonly string[]): Promise<string> {
 }
 
 describe('payonce cost', () => {
-  test('prints a bill for given settings and monthly payments, with lines that add up to the total', async () => {
+  test('prints a bill for given settings and a given number of monthly payments; its lines add up to the total', async () => {
     const bill = JSON.parse(await cost('--json', '-c', 'payonce:firewall=true', '--payments', '1000000')) as {
       lines: { what: string; number: number; usd: number }[];
       totalUsd: number;
@@ -23,7 +23,7 @@ describe('payonce cost', () => {
     expect(bill.lines.reduce((sum, line) => sum + line.usd, 0)).toBeCloseTo(bill.totalUsd);
   });
 
-  test('prints a human-readable table, without the cost of payments by default', async () => {
+  test('prints a table for people by default, without the cost of payments', async () => {
     const text = await cost();
     expect(text).toMatch(/^WHAT +NUMBER +PRICE IN USD +USD A MONTH\nalarms +\d+ +0.10 +\d+\.\d\d\n/);
     expect(text).toMatch(/\ntotal +\d+\.\d\d\n/);

@@ -24,7 +24,7 @@ const key = (name: string, changes: Partial<Key> = {}): Key => ({
   ...changes,
 });
 
-test('the doctor reports live keys next to the sandbox, empty secrets and keys without expiry', () => {
+test('the doctor reports live keys in a deployment with the sandbox, empty secrets, and keys that never expire', () => {
   const live = key('live', { mode: 'live' });
   const endless = key('endless');
   const { mode: _mode, ...operators } = key('endless', { id: keyIdOf(Buffer.from('operators'.padEnd(32, 'x'))) });
@@ -132,7 +132,7 @@ test.each<[string, Account, Readonly<Record<string, string>>, readonly string[]]
   expect(examineQuotas(account, settings).map(({ check, about }) => `${check} ${about}`)).toEqual(findings);
 });
 
-test('the doctor reports live mode without an archive, even before a deployment', () => {
+test('the doctor reports, even before a deployment, that live mode has no archive', () => {
   const checks = (context: Record<string, string>) =>
     examineSettings(settingsOfClone(context)).map(({ check }) => check);
   expect(checks({ 'payonce:stripeAccount': 'acct_1' })).toEqual(['live_without_archive']);

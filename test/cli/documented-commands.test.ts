@@ -36,7 +36,7 @@ function program(print: (text: string) => void = () => undefined) {
   return payonceProgram({ print, isTerminal: false, freshKey: () => 'key' });
 }
 
-/** Returns the payonce command at the start of these words: a group and its command, or a single command. */
+/** Returns the payonce command with which these words start: a group and its command, or a single command. */
 function payonceCommandOf([group = '', name = '']: readonly string[]): string | undefined {
   return commandsOf(program()).find((each) => each === group || each === `${group} ${name}`);
 }
@@ -74,7 +74,10 @@ const NEWCOMER_PAGES = [
   'docs/operate/first-deploy.md',
   'docs/operate/first-incident.md',
 ];
-/** Commands on the newcomer pages that other files run, each with the file and the words that run it. */
+/**
+ * Commands on the newcomer pages that are run by other files. Each command has the file and the words with which it is
+ * run.
+ */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'npm ci': ['.ci/run', 'npm ci'],
   'npm test': ['.ci/run', 'npm test'],
@@ -87,8 +90,8 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
 /**
- * Project programs named on the newcomer pages. This test only starts each program; `RUN_WHOLE` lists the suites that
- * run it completely.
+ * Programs of the project on the newcomer pages. This test only starts each program; the suites in `RUN_WHOLE` run it
+ * completely.
  */
 const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'generate', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
@@ -112,7 +115,7 @@ function startedBy(name: string): readonly string[] {
 /** Runs a package.json script in the project, as npm does. */
 async function runScript(name: string, ...words: readonly string[]) {
   const script = scripts[name]?.replace('npm run jest --', scripts['jest'] ?? '');
-  // The environment of a user who passes file names.
+  // Sets the same environment as for a user who passes file names.
   const env = {
     ...process.env,
     PAYONCE_TOGETHER: '',

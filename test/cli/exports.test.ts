@@ -16,7 +16,7 @@ const FILES = '/files/';
 let api: Api;
 let url: string;
 let directory: string;
-/** Length to which a served export file is truncated, in bytes. */
+/** Length to which the server truncates an export file, in bytes. */
 let cutAt: number;
 
 const server = apiServer(
@@ -95,7 +95,7 @@ describe('payonce exports', () => {
     expect([existsSync(file), existsSync(`${file}.part`)]).toEqual([false, false]);
   });
 
-  test('reports a failed export and a removed file', async () => {
+  test('reports a failed export, and a file that was removed', async () => {
     const shown = await run('create', '--kind', 'entries', ...DAYS, '--wait');
     const id = /exp_\w+/.exec(shown.join())?.[0] ?? '';
     api.clock.advance(8 * 24 * 60 * 60 * 1000);

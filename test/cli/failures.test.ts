@@ -58,7 +58,7 @@ test.each([
     sentence: 'The service cannot be reached: connect ECONNREFUSED 127.0.0.1:65111',
   },
 ])(
-  'the process exits with $code, and its only output is one sentence on standard error',
+  'the process exits with $code, and prints only one sentence, on standard error',
   async ({ words, code, sentence }) => {
     await expect(
       promisify(execFile)(process.execPath, [PAYONCE, '--directory', directory, ...words], {

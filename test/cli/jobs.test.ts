@@ -99,7 +99,7 @@ describe('payonce jobs', () => {
     expect(shown).toEqual({ object: 'list', data: [], has_more: false });
   });
 
-  test('reports a response that is not from the API', async () => {
+  test('reports that a response does not originate from the API', async () => {
     const other = createServer((request, response) => {
       request.resume();
       response.end('<html></html>');
@@ -117,7 +117,7 @@ describe('payonce jobs', () => {
     }
   });
 
-  test('reports the details of a refusal by the API', async () => {
+  test('reports the details when the API refuses a request', async () => {
     expect(await ending('run', 'close-weeks')).toEqual({
       exitCode: ExitCode.notFound,
       sentence: 'not_found: There is no such job.',

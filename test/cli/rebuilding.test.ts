@@ -15,14 +15,14 @@ test('a Ledger can be rebuilt in the table that an interrupted command left, whi
 });
 
 test.each(['payonce-ledger', 'Le', 'Ledger of mine'])(
-  'a Ledger is not created under the name %s, which no deployment can adopt',
+  'no Ledger is created under the name %s, because no deployment could adopt it',
   (table) => {
     expect(() => refuseName(table)).toThrow(`${table} is no name of a Ledger: it must contain Ledger`);
     expect(() => refuseName('PayonceData-Ledger-rebuilt')).not.toThrow();
   },
 );
 
-test('rows are never written into a table of another kind, or into a Ledger whose Stream would publish the rows', () => {
+test('rows are never written into a table of another kind, or into a Ledger that would publish them through its Stream', () => {
   const used = {
     ...LEDGER,
     StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' as const },

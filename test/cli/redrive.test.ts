@@ -128,7 +128,7 @@ async function redrive() {
   return { ...(error instanceof Error ? endingOf(error) : { exitCode: ExitCode.done }), printed };
 }
 
-test('a refused move task does not prevent the redrive of other queues', async () => {
+test('a redrive continues with the other queues if SQS refuses one move task', async () => {
   busy = ['first-dead'];
   const { exitCode, printed, ...ended } = await redrive();
   expect(ended).toMatchObject({ sentence: expect.stringContaining('There is already a task running.') });
@@ -149,7 +149,7 @@ test('a refused move task does not prevent the redrive of other queues', async (
   });
 });
 
-test('a redrive reports the moved messages even if the dead-letter function cannot be called', async () => {
+test('a redrive reports the messages that it moved even if the dead-letter function cannot be called', async () => {
   isLambdaAway = true;
   const { exitCode, printed } = await redrive();
   expect(exitCode).toBe(ExitCode.incomplete);

@@ -53,7 +53,7 @@ describe('restored tables', () => {
     expect(await restore()).toEqual(await restore());
   });
 
-  test('a restore to the same moment is refused if the earlier copy is already in use', async () => {
+  test('are refused for the moment of an earlier copy if that copy is already in use', async () => {
     const adopted = { ...tables, registry: `${tables.registry}-r${TO + 60}` };
     await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `${adopted.registry} was restored to this moment and is in use`,

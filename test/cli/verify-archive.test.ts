@@ -14,7 +14,7 @@ import { archiveOfRows, type MemoryArchive } from '../archive/memory-archive.ts'
 import { type Fields, someLedger } from '../archive/verify-world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-/** Simulates an account with only the archive: answers reads of the bucket and refuses every other call. */
+/** Simulates an account that has only the archive: reads of the bucket succeed, and every other call is refused. */
 
 const BUCKET = 'archive-of-shop';
 const directory = mkdtempSync(join(tmpdir(), 'payonce-verify-archive-'));
@@ -140,7 +140,7 @@ test('the manifest reveals an object that was removed together with its rows', a
   });
 });
 
-test('verification requires manifest signatures by the given key', async () => {
+test('verification reports manifests that are not signed with the given key', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const file = join(directory, 'key.pem');
   writeFileSync(file, publicKey.export({ type: 'spki', format: 'pem' }));
@@ -155,7 +155,7 @@ test('verification requires manifest signatures by the given key', async () => {
   await expect(verify('--signed-by', file)).rejects.toThrow();
 });
 
-test('verification checks that the bucket has the required lock', async () => {
+test('verification reports a bucket that does not have the required lock', async () => {
   archive = await listed(await archiveOfRows(rows, 3));
   expect(await verify('--lock', 'governance:7')).toMatchObject({ code: 0 });
   expect(await verify('--lock', 'compliance:7')).toMatchObject({

@@ -14,14 +14,14 @@ import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';
 
 /**
- * The page under test. `create` pays. The page can stop forever at one step, counted from 0, and its title then reports
+ * The page under test. `create` pays. The page can stop forever at one step (the first is 0); its title then reports
  * the stop. `lateKeys` and `splitKeys` are faulty stores: `lateKeys` returns before its row is on disk, and `splitKeys`
- * reads and then writes without a lock across tabs.
+ * reads and then writes without a lock that other tabs respect.
  */
 const PAGE = `<!doctype html><title>ready</title><script type="module">
 import { browserKeys, createClient } from '/client.js';
-// Chromium writes localStorage to disk seconds after a change. At any kill, the rows of this store are likewise only in
-// memory.
+// Chromium writes localStorage to disk some seconds after a change. Like there, the rows of this store are still only
+// in memory when the browser is killed.
 const rows = new Map();
 const lateKeys = () => ({
   putIfAbsent: async (request) => {
@@ -71,7 +71,7 @@ globalThis.lookTogether = () => {
     const reading = get.call(this, operation);
     const listen = reading.addEventListener.bind(reading);
     reading.addEventListener = (type, listener) => listen(type, (event) => {
-      // Repeated reads keep the transaction open.
+      // The reads are repeated to keep the transaction open.
       const proceed = () => {
         if (areBoth) listener(event);
         else get.call(this, operation).onsuccess = proceed;
@@ -162,7 +162,7 @@ function barrier(callers: number): () => Promise<void> {
   };
 
   /**
-   * Stops the page at a step, restarts it, and completes the payment.
+   * Stops the page at a step, starts it again in the given way, and completes the payment.
    *
    * @returns the number of charges
    */
@@ -178,7 +178,10 @@ function barrier(callers: number): () => Promise<void> {
     return chargesIn(api) - before;
   }
 
-  /** The steps before and after each of three calls: storing the row, sending the request and storing the response. */
+  /**
+   * The steps of a payment: before and after each of three calls, which store the row, send the request and store the
+   * response.
+   */
   const STEPS = [0, 1, 2, 3, 4, 5];
 
   test('has exactly the expected steps', async () => {
@@ -199,11 +202,11 @@ function barrier(callers: number): () => Promise<void> {
       expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
   });
 
-  test('charges twice with the faulty store lateKeys when the browser is killed before the write', async () => {
+  test('charges twice with the faulty store lateKeys if the browser is killed before the row is on disk', async () => {
     expect(await chargesAfter(AGAIN.isKilled, 3, 'lateKeys')).toBe(2);
   });
 
-  test('keeps operations and their responses separate for any names', async () => {
+  test('keeps operations with any names, and their responses, separate', async () => {
     const page = await browser.open(url);
     const names = ['order_42', 'ORDER_42', '../order_42', 'ö'.repeat(200), '__proto__', ''];
     const rows = await page.evaluate<readonly object[]>(`(async () => {
@@ -216,9 +219,9 @@ function barrier(callers: number): () => Promise<void> {
   });
 
   /**
-   * Pays each operation in two tabs concurrently. Each tab writes a row only after both have started their reads.
+   * Pays each operation in two tabs concurrently. A tab writes a row only after both tabs have begun to read.
    *
-   * @returns for each operation, the number of different payments that its two tabs received
+   * @returns the number of different payments that the two tabs received, for each operation
    */
   async function paidInTwoTabs(names: readonly string[], store?: string): Promise<readonly number[]> {
     const tabs = [await browser.open(url), await browser.open(url)];
@@ -236,7 +239,7 @@ function barrier(callers: number): () => Promise<void> {
 
   const TWENTY = Array.from({ length: 20 }, (_, each) => `tabs_${each}`);
 
-  test('charges once for each of many operations that two tabs start concurrently', async () => {
+  test('charges each operation only once if two tabs start many operations concurrently', async () => {
     expect(await paidInTwoTabs(TWENTY)).toEqual(TWENTY.map(() => 1));
     expect(chargesIn(api)).toBe(TWENTY.length);
   });

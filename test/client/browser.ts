@@ -10,14 +10,14 @@ import { until } from '../support/until.ts';
 export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
 
 /**
- * Time limit of each wait on a page, in milliseconds. The limit exceeds any wait on a busy machine. It is shorter than
- * the time limit of a test, so that the test reports the error of the wait.
+ * Time limit of each wait on a page, in milliseconds. It is longer than any wait on a busy machine, but shorter than
+ * the time limit of a test. A test therefore reports the error of the wait.
  */
 const PATIENCE_MS = 600_000;
 
 /**
- * A browser whose files and profile are in one folder. It can be killed and restarted with the same profile, and never
- * outlives its test.
+ * A browser that has all its files and its profile in one folder. It can be killed and restarted with the same profile,
+ * and never outlives its test.
  */
 export class RealBrowser {
   readonly #folder: string;
@@ -30,7 +30,7 @@ export class RealBrowser {
 
   /** @param folder absolute path */
   static unpack(folder: string): RealBrowser {
-    // AWS_EXECUTION_ENV makes the package add libraries that a minimal system lacks.
+    // Because of AWS_EXECUTION_ENV, the package adds libraries that are missing on a minimal system.
     const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
     execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });
     return new RealBrowser(folder);
@@ -46,7 +46,7 @@ export class RealBrowser {
     return page;
   }
 
-  /** Returns a context with separate stored data. Faster than starting a second browser. */
+  /** Returns a browser context with its own stored data. This is faster than starting a second browser. */
   async newContext(): Promise<BrowserContext> {
     this.#control ??= await this.#start();
     const context = await this.#control.newContext({ viewport: null });

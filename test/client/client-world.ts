@@ -8,7 +8,8 @@ export const URL_OF_API = 'https://api.example';
 export const TEA = { amount: 1_000, currency: 'EUR', source: 'tok_ok' } as const;
 
 /**
- * Returns a client runtime that calls the real handlers, with the simulated clock and deterministic keys and jitter.
+ * Returns a client runtime that calls the real handlers. It uses the simulated clock, and its keys and jitter are
+ * deterministic.
  */
 export function surroundingsOn(api: Api): Runtime {
   return {
@@ -24,7 +25,7 @@ export function surroundingsOn(api: Api): Runtime {
   };
 }
 
-/** Returns a client that calls the real handlers, and the requests that it sent. */
+/** Returns a client that calls the real handlers, and the list of requests that the client has sent. */
 export function clientOn(api: Api, changes: Partial<Runtime> = {}, keys: KeyStore = memoryKeys(), apiKey = API_KEY) {
   const sent: Request[] = [];
   const around = { ...surroundingsOn(api), ...changes };
@@ -36,7 +37,7 @@ export function clientOn(api: Api, changes: Partial<Runtime> = {}, keys: KeyStor
   return { client, keys, sent };
 }
 
-/** Returns the number of charges, over all payments, that were not declined. */
+/** Counts the charges of all payments that were not declined. */
 export function chargesIn(api: Api): number {
   return api.processor.inside.all.filter(({ status }) => status !== 'declined').length;
 }

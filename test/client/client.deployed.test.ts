@@ -30,7 +30,7 @@ interface Charges {
   readonly next: string | null;
 }
 
-/** Returns the amounts of all charges in the processor's books that were created since `fromSeconds`. */
+/** Returns the amounts of all charges that the processor's books contain since `fromSeconds`. */
 async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
   const amounts: number[] = [];
   const period = `created_from=${fromSeconds}&created_to=${Math.floor(Date.now() / 1000) + 1}`;
@@ -46,7 +46,7 @@ async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
 describe('a process that is killed at random moments and restarted', () => {
   const OPERATIONS = whole(200, { slice: 10 });
   const MAX_LIVES = 20 * OPERATIONS;
-  /** Amount of the first operation, in minor units. No other test uses these amounts. */
+  /** Amount of the first operation, in minor units. It and the following amounts occur in no other test. */
   const FIRST_AMOUNT = 73_000_000;
 
   test('charges once for each of its operations', async () => {
@@ -61,7 +61,7 @@ describe('a process that is killed at random moments and restarted', () => {
     };
     const done = new Set<string>();
     let lives = 0;
-    // Maximum run time before a kill, in milliseconds. It grows on a slow machine until runs complete payments.
+    // Maximum time from a start to the kill, in milliseconds. On a slow machine, it grows until runs complete payments.
     let longestMs = 200;
     for (let isFinished = false; !isFinished; ) {
       lives += 1;
@@ -81,7 +81,7 @@ describe('a process that is killed at random moments and restarted', () => {
     const ours = (await chargedAmounts(fromSeconds)).map((amount) => amount - FIRST_AMOUNT);
     const operations = Array.from({ length: OPERATIONS }, (_, each) => each);
     expect(ours.filter((each) => each in operations).toSorted((one, other) => one - other)).toEqual(operations);
-    // All runs received the same payment for each operation.
+    // In all runs, each operation received the same payment.
     expect(done.size).toBe(OPERATIONS);
     expect(lives).toBeGreaterThan(1);
   });
@@ -116,13 +116,14 @@ describe('the example shop', () => {
       const answer = await shop.buy(id).catch(() => undefined);
       if (answer !== undefined) {
         expect(await shop.page(id)).toContain('<b>paid</b>');
-        // Eight steps: before and after storing the row, storing the key, sending the request and storing the response.
+        // There are eight steps: before and after each of the actions that store the row, store the key, send the
+        // request and store the response.
         expect(step).toBe(8);
         break;
       }
       await shop.exited;
       purchases.push(id);
-      // The restarted shop continues with its stored rows, and is killed one step later in the next purchase.
+      // The restarted shop continues with its stored rows. During the next purchase, it is killed one step later.
       shop = await open('whsec_AAAA', step + 1);
       if (step === 0) expect((await fetch(`${shop.url}/purchases/${id}`)).status).toBe(404);
       else expect(await shop.page(id)).toContain('<b>paid</b>');
@@ -147,8 +148,8 @@ describe('the example shop', () => {
   whole(test, { slice: test.skip })(
     'shows a purchase as canceled after a webhook reports the cancellation',
     async () => {
-      // The endpoint needs an address before its secret exists, so a receiver takes the webhooks and forwards them to
-      // the shop.
+      // The endpoint needs an address before its secret exists. A receiver at this address therefore accepts the
+      // webhooks and forwards them to the shop.
       await using receiver = await serveWebhookReceiver();
       const made = await client().webhookEndpoints.create(
         { url: receiver.url, events: ['order.completed', 'order.canceled'] },

@@ -22,7 +22,7 @@ interface Disk {
 
 type Call = (client: Client) => Promise<unknown>;
 
-/** Simulates one run of a process that may crash at one step. No client code runs after the crash. */
+/** Simulates one run of a process that may crash at one step. After the crash, no client code runs. */
 function life({ api, keys }: Disk, crash: Crash | undefined) {
   const steps: string[] = [];
   let die: () => void = () => undefined;
@@ -32,7 +32,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   const step = async <Value>(name: string, take: () => Value | Promise<Value>): Promise<Value> => {
     const isLast = steps.push(name) - 1 === crash?.step;
     if (!isLast) return take();
-    // The sent request continues without its client, concurrently with the next run.
+    // A request that was sent is processed even without its client, at the same time as the next run.
     if (crash.isAfter) void take();
     die();
     return new Promise<Value>(() => undefined);
@@ -49,7 +49,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   return { client: clientOn(api, changes, stored).client, steps, death };
 }
 
-/** Starts new runs of a call until one has an outcome. The earlier runs crash at the given steps. */
+/** Runs a call again and again until a run has an outcome. The earlier runs crash at the given steps. */
 async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
   const steps: (readonly string[])[] = [];
   for (const crash of [...crashes, undefined]) {
@@ -61,7 +61,7 @@ async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
   throw new Error('the last run has no outcome, although it does not crash');
 }
 
-/** Runs every combination of crashes. The steps of each run determine the possible crashes of the next one. */
+/** Runs every combination of crashes. The steps of a run determine where the next run can crash. */
 async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Promise<readonly (readonly string[])[]>) {
   let histories = 0;
   const extend = async (crashes: readonly Crash[]): Promise<void> => {
@@ -77,7 +77,7 @@ async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Pr
 
 const LIVES = whole(3, { slice: 2 });
 
-/** Runs all crash histories of a payment. @returns the findings and the number of histories */
+/** Runs all histories of a payment in which the client crashes. @returns the findings and the number of histories */
 async function survey(source: string, keysOf: () => KeyStore) {
   const findings: string[] = [];
   const call: Call = (client) => client.payments.create({ ...TEA, source }, { operation: 'order_42' });
@@ -110,7 +110,7 @@ describe('a client that crashes at any step of any run', () => {
   ])('charges %s once and never receives two different responses', async (source) => {
     const { findings, histories } = await survey(source, memoryKeys);
     expect(findings).toEqual([]);
-    // A run has at least the steps putIfAbsent, fetch and keepAnswer, each with a crash before and after.
+    // A run has at least the steps putIfAbsent, fetch and keepAnswer, and can crash before and after each of them.
     expect(histories).toBeGreaterThan(6 ** 2);
   });
 

@@ -74,7 +74,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
 });
 
 describe('a key store in files', () => {
-  test('is readable only by its owner, and contains only the files of its rows', async () => {
+  test('is readable only by its owner, and contains no files except those of its rows', async () => {
     const path = newFolder();
     await fileKeys(path).putIfAbsent(request('k-1'));
     await fileKeys(path).keepAnswer(request('k-1'), ANSWER);

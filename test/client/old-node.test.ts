@@ -14,7 +14,10 @@ import { bundleFolder } from '../support/bundle-folder.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { chargesIn } from './client-world.ts';
 
-/** Returns the path of Node 20, the oldest supported version, if the machine has it. `npm ci` installs Node 24 only. */
+/**
+ * Returns the path of Node 20, the oldest supported version, if it is installed on this machine. `npm ci` installs only
+ * Node 24.
+ */
 function oldNode(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const programs = folders.map((folder) => join(folder, 'node')).filter((each) => existsSync(each));
@@ -35,7 +38,7 @@ const SECRETS = [
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('charges once across a killed process, and can wait, list and verify webhooks', async () => {
+  test('charges once although the process is killed in between, and can wait, list and verify webhooks', async () => {
     const program = join(folder, 'program.mjs');
     const from = join(import.meta.dirname, 'old-node-process.ts');
     await build({ entryPoints: [from], outfile: program, bundle: true, format: 'esm', platform: 'node' });

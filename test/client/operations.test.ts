@@ -7,7 +7,7 @@ import { chargesIn, clientOn, errorOf, TEA } from './client-world.ts';
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 describe('an operation', () => {
-  test('charges once, and gives every repeated call the same response without another request', async () => {
+  test('charges once; every repeated call gets the same response without another request', async () => {
     const api = new Api();
     const { client, keys, sent } = clientOn(api);
     const first = await client.payments.create(TEA, { operation: 'order_42' });
@@ -70,7 +70,7 @@ describe('an operation', () => {
     ['another amount', { ...TEA, amount: 1_001 }, 'amount'],
     ['a further field', { ...TEA, description: 'Tea' }, 'description'],
     ['a field less', { amount: 1_000, currency: 'EUR' }, 'source'],
-  ] as const)('is refused before any request when it is repeated with %s', async (_name, params, field) => {
+  ] as const)('is refused, without a request, if it is repeated with %s', async (_name, params, field) => {
     const api = new Api();
     const { client, sent } = clientOn(api);
     await client.payments.create(TEA, { operation: 'order_42' });
@@ -154,7 +154,7 @@ describe('an operation', () => {
 });
 
 describe('a final unsuccessful response', () => {
-  test('is stored and thrown with its code and payment, while another operation can pay', async () => {
+  test('is stored, and is thrown as an error with its code and payment; another operation can still pay', async () => {
     const api = new Api();
     const { client, sent } = clientOn(api);
     const declined = { ...TEA, source: 'tok_declined' };
@@ -186,7 +186,7 @@ describe('a final unsuccessful response', () => {
     expect(chargesIn(api)).toBe(0);
   });
 
-  test('idempotency_key_expired names the payment, so that the caller can read that payment', async () => {
+  test('with idempotency_key_expired contains the payment id, so that the caller can read the payment', async () => {
     const api = new Api();
     const forgetful: KeyStore = { ...memoryKeys(), keepAnswer: () => undefined };
     const { client } = clientOn(api, {}, forgetful);
@@ -212,7 +212,7 @@ describe('a refusal', () => {
     expect(await known.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('reports a possible effect if an earlier attempt got no response', async () => {
+  test('states that an effect is possible if an earlier attempt got no response', async () => {
     const api = new Api();
     let attempts = 0;
     const { client, keys } = clientOn(api, {

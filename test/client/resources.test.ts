@@ -6,7 +6,7 @@ import { API_KEY, Api } from '../world/api.ts';
 import { allOf, clientOn, errorOf, TEA } from './client-world.ts';
 
 describe('waiting for an outcome', () => {
-  test('ends when a callback settles a payment that had received a 202 response', async () => {
+  test('ends when a callback settles a payment whose first response was 202', async () => {
     const api = new Api();
     const { client } = clientOn(api, {
       sleep: async (ms) => {
@@ -30,7 +30,7 @@ describe('waiting for an outcome', () => {
     expect(error instanceof UnfinishedError && error.object).toMatchObject({ id, status: 'processing' });
   });
 
-  test('ends when the payment waits for its payer', async () => {
+  test('ends when the payment needs an action of its payer', async () => {
     const { client } = clientOn(new Api());
     const { id } = await client.payments.create({ ...TEA, source: 'tok_action' }, { operation: 'order_42' });
     const waiting = await client.payments.wait(id);
@@ -40,7 +40,7 @@ describe('waiting for an outcome', () => {
 });
 
 describe('all resources', () => {
-  test('a capture, a cancellation and a refund each happen once', async () => {
+  test('a capture, a cancellation and a refund take effect only once each', async () => {
     const { client } = clientOn(new Api());
     const hold = { ...TEA, capture: 'manual' } as const;
     const one = await client.payments.create(hold, { operation: 'hold_1' });
@@ -63,7 +63,7 @@ describe('all resources', () => {
     expect(types).toHaveLength(new Set(types).size);
   });
 
-  test('an order is created once, and an order without stock throws an error that contains it', async () => {
+  test('an order is created only once; an order without stock throws an error that contains the order', async () => {
     const { client } = clientOn(new Api());
     const tea = { ...TEA, items: [{ sku: 'sku_tea', quantity: 2 }], email: 'ada@example.com' };
     const made = await client.orders.create(tea, { operation: 'order_1' });
@@ -89,19 +89,22 @@ describe('all resources', () => {
     expect(await allOf(client.webhookEndpoints.list())).toEqual([]);
   });
 
-  test.each([1, 3, 100])('a list with pages of %d contains every payment once, newest first', async (limit) => {
-    const api = new Api();
-    const { client } = clientOn(api);
-    const ids: string[] = [];
-    for (let each = 0; each < 7; each += 1) {
-      ids.unshift((await client.payments.create(TEA, { operation: `order_${each}` })).id);
-      api.clock.advance(1_000);
-    }
-    const listed = await allOf(client.payments.list({ limit }));
-    expect(listed.map(({ id }) => id)).toEqual(ids);
-  });
+  test.each([1, 3, 100])(
+    'a list contains every payment once, newest first, when its pages have a size of %d',
+    async (limit) => {
+      const api = new Api();
+      const { client } = clientOn(api);
+      const ids: string[] = [];
+      for (let each = 0; each < 7; each += 1) {
+        ids.unshift((await client.payments.create(TEA, { operation: `order_${each}` })).id);
+        api.clock.advance(1_000);
+      }
+      const listed = await allOf(client.payments.list({ limit }));
+      expect(listed.map(({ id }) => id)).toEqual(ids);
+    },
+  );
 
-  test.each(['', '..', undefined])('the id %j is refused', (id) => {
+  test.each(['', '..', undefined])('refuse the id %j', (id) => {
     const { client } = clientOn(new Api());
     expect(() => client.payments.retrieve(id as string)).toThrow(TypeError);
   });
@@ -113,7 +116,7 @@ describe('all resources', () => {
   });
 
   test.each(['ftp://api.example', 'https://api.example/?a=1', 'https:api.example', String.raw`https:\\api.example`])(
-    'the address %s is refused',
+    'refuse the address %s',
     (url) => {
       expect(() => createClient({ url, apiKey: API_KEY, keys: memoryKeys() })).toThrow(TypeError);
     },

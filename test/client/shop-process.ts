@@ -5,14 +5,14 @@ import { listenerOf } from '../../examples/listener.ts';
 import { shop } from '../../examples/shop/shop.ts';
 
 /*
- * The example shop as a process that crashes at one step. There is a step before and after each database write and each
- * request; step 0 is before the first write or request. The process prints `listening <port>`, and `steps <number>` for
- * each posted purchase.
+ * Runs the example shop as a process that crashes at one step. A step is before or after each database write and each
+ * request; step 0 is before the first of them. The process prints `listening <port>`, and `steps <number>` for each
+ * posted purchase.
  */
 
 const { DATABASE = '', PAYONCE_URL = '', PAYONCE_KEY = '', WEBHOOK_SECRETS = '', DIES_AT = '-1' } = process.env;
 let steps = 0;
-/** True from the first posted purchase on. Steps before that purchase are not counted. */
+/** True as soon as the first purchase is posted. Earlier steps are not counted. */
 let isCounting = false;
 
 function step(): void {

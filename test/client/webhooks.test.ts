@@ -38,7 +38,7 @@ describe('a webhook', () => {
     expect(await verify(signed(signing), secrets)).toMatchObject({ id: 'evt_1', type: 'payment.completed' });
   });
 
-  test('is accepted as bytes, and with the headers of a Request', async () => {
+  test('is accepted if its body is bytes and its headers are those of a Request', async () => {
     const request = new Request('https://shop.example', { method: 'POST', headers: signed([CURRENT]), body: BODY });
     const bytes = new Uint8Array(await request.arrayBuffer());
     const event = await verifyWebhook(bytes, request.headers, { secrets: [CURRENT], nowMs: NOW });
@@ -65,7 +65,7 @@ describe('a webhook', () => {
     );
   });
 
-  test('is accepted with header names in any letter case', async () => {
+  test('is accepted whatever the letter case of its header names', async () => {
     const headers = Object.entries(signed([CURRENT])).map(([name, value]) => [name.toUpperCase(), value] as const);
     expect(await verify(Object.fromEntries(headers))).toMatchObject({ id: 'evt_1' });
   });

@@ -42,7 +42,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     await page.getByText('The request waits for a second person, on the screen Approvals.').waitFor();
   }
 
-  test('a difference leads to its payment, and its correction needs a preview, a reason and a second person', async () => {
+  test('an operator can open the payment of a difference; its correction needs a preview, a reason and a second person', async () => {
     await recordComparison(
       { views: api.views, digest: systemDigest },
       comparedPayment('k', { subject: payment }),
@@ -170,7 +170,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a payment with more transitions than fit on an API page is shown in its current state, even on a phone', async () => {
+  test('a payment whose transitions do not fit on one API page is shown in its current state, even on a phone', async () => {
     for (let count = 0; count < 14; count += 1) await api.change(`${payment}/refunds`, `r${count}`, { amount: 100 });
     const page = await opened(`payments/${payment}`);
     await page.setViewportSize({ width: 390, height: 800 });

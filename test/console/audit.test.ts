@@ -19,7 +19,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
     return page;
   }
 
-  test('are shown to a viewer with verdicts, plain-text findings, the command and the manifests', async () => {
+  test('are shown to a viewer with their verdicts, the findings as plain text, the command and the manifests', async () => {
     const page = await opened(await auditedArchive({ kind: 'line_unreadable', object: 'ledger/1', because: SCRIPT }));
     const nights = page.getByRole('region', { name: NIGHT }).getByRole('row');
     await nights.nth(1).getByRole('cell', { name: 'holds', exact: true }).waitFor();
@@ -53,7 +53,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
     expect(await empty.getByText('overdue').count()).toBe(0);
   });
 
-  test('are replaced by a notice in a deployment without an archive', async () => {
+  test('are replaced by a notice if the deployment has no archive', async () => {
     const page = await opened();
     await page.getByText('This deployment has no archive').waitFor();
     expect(await page.getByRole('table').count()).toBe(0);

@@ -3,7 +3,7 @@ import { Api, dataOf } from '../world/api.ts';
 import { accessible, describeConsole, picture } from './console-in-browser.ts';
 
 describeConsole('volumes and books in a browser', (shown) => {
-  test('the overview shows open work for operators, and the outcomes and money of each day', async () => {
+  test('the overview shows operators the open work, and the outcomes and money of each day', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k1', { amount: 1500 });
@@ -11,7 +11,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     await api.paid('k3', { source: 'tok_decline' });
     const page = await shown.signedIn();
     await page.getByText('Approvals to give').waitFor();
-    // The page counts days by its own clock.
+    // The page uses its own clock to count days.
     await page.clock.setFixedTime(api.clock.nowMs());
     await page.goto(`${shown.url}/#/overview?tenant=ten_desk`);
     const outcomes = page.getByRole('img', { name: /^Outcomes from / });
@@ -26,7 +26,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('the books show current and historical balances that sum to zero, with their entries', async () => {
+  test('the books show the balances of now and of earlier times, which sum to zero, and their entries', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k1', { amount: 1500 });
@@ -51,7 +51,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a double click exports the results of a payment search once, with a link to the file', async () => {
+  test('a double click exports the results of a payment search only once, and the file gets a link', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k1');

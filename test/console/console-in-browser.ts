@@ -19,12 +19,12 @@ import { until } from '../support/until.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
-/** The stage prefix of all addresses at API Gateway. */
+/** The stage, with which all paths at API Gateway begin. */
 const PREFIX = '/live';
 
 /**
- * The operator routes in the API documents. The matrix of routes and roles (test/http/access-matrix.test.ts) has a row
- * for each.
+ * The operators' routes in the API documents. Each has a row in the matrix of routes and roles
+ * (test/http/access-matrix.test.ts).
  */
 const OF_OPERATORS = operations
   .filter(({ security }) => security.some((way) => 'operator' in way))
@@ -70,7 +70,8 @@ const IN_TURN = [
 ];
 
 /**
- * Describes tests of the console in a real browser. The suite is skipped on platforms without a browser package.
+ * Defines tests of the console in a real browser. The suite is skipped on platforms for which there is no browser
+ * package.
  *
  * @param name title of the suite; every run includes the suite unless `IN_TURN` lists this title
  */
@@ -97,7 +98,7 @@ interface Started extends Shared {
 
 let shared: Shared | undefined;
 
-/** Returns the built console and the browser, which all files of this folder share. */
+/** Builds the console and unpacks the browser, once for all files of this folder. */
 async function builtOnce(): Promise<Shared> {
   if (shared !== undefined) return shared;
   const built = await BuiltConsole.build();
@@ -208,7 +209,7 @@ export class ConsoleInBrowser {
 
 /** Expects that the page violates no accessibility rule of axe. */
 export async function accessible(page: Page): Promise<void> {
-  // The content policy applies to resources of the page, not to scripts of the test.
+  // The content policy applies to the page's resources, but not to a script that the test evaluates.
   await page.evaluate(axe.source);
   const found = await page.evaluate<string[]>(
     `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')))`,
@@ -226,7 +227,7 @@ export async function picture(page: Page, name: string, height = 480): Promise<v
   expect(bytes.length).toBeLessThan(100_000);
 }
 
-/** Signs in at the identity provider under this name. A provider with a session does not ask for the name. */
+/** Signs in at the identity provider under this name. If the provider has a session, it does not ask for the name. */
 export async function identifyAs(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
   const asked = page.getByLabel('Name');
@@ -236,7 +237,7 @@ export async function identifyAs(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-/** Starts an action with its button and confirms it with a double click. */
+/** Clicks the button of an action, then confirms the action with a double click. */
 export async function decideOn(page: Page, verdict: string): Promise<void> {
   await page.getByRole('button', { name: verdict }).click();
   await page.getByRole('dialog', { name: verdict }).getByRole('button', { name: verdict }).dblclick();
@@ -247,7 +248,7 @@ async function loaded(page: Page): Promise<void> {
   await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
 }
 
-/** Counts clicks from now until the page is reloaded. Returns a function that reads the count. */
+/** Starts to count clicks. The count ends when the page is reloaded. Returns a function that reads the count. */
 export async function countClicks(page: Page): Promise<() => Promise<number>> {
   await page.evaluate("globalThis.clicks = 0; addEventListener('click', () => { globalThis.clicks += 1; }, true)");
   return () => page.evaluate<number>('globalThis.clicks');

@@ -49,7 +49,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A payment whose process is killed after the charge. The lease of that process expires during the other tests. */
+  /** A payment whose process is killed after the charge. The lease of the process expires while the other tests run. */
   let killed: KilledPayment;
 
   async function opened(url: string): Promise<Page> {
@@ -102,7 +102,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
-  test('a page from another origin reaches no local listener', async () => {
+  test('a page of another origin cannot reach any local listener', async () => {
     const foreign = await ForeignPage.serve(browser);
     const listeners = await ownListeners();
     const key = `AWS4-HMAC-SHA256 Credential=${aws.accessKeyId}/20260101/us-east-1/lambda/aws4_request`;
@@ -200,7 +200,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     });
     const page = await signedIn(aws.operatorKey);
     await page.goto(`${aws.apiUrl}/console/#/webhooks?tenant=${aws.tenantId}&mode=test&endpoint=${id}`);
-    // The data above the list loads separately, and moves the list when it arrives.
+    // The data above the list is loaded separately. When it arrives, the list moves.
     await page.getByText(receiver.url).waitFor();
     const row = page.getByRole('row', { name: String(paid.json['id']) });
     const dialog = page.getByRole('dialog', { name: 'Resend' });
@@ -285,7 +285,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     async () => {
       const paid = await api.payUntilAnswered(killed);
       expect([paid.status, paid.json['id'], paid.json['status']]).toEqual([201, payment, 'succeeded']);
-      // The list is a view that lags behind the payment.
+      // The list is read from a view, which lags behind the payment.
       await until(async () => {
         const { text } = await api.send('GET', '/v1/payments?limit=20');
         return text.includes(payment) ? true : undefined;

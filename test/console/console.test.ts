@@ -55,7 +55,7 @@ describe('the console files', () => {
   });
 
   test.each(['/console/index.html', '/console/assets/none.js', '/console/assets/../index.html', '/console/assets'])(
-    'other files are not served: %s',
+    'do not include any other file: %s',
     async (path) => {
       expect((await documents(gatewayEvent('GET', path))).statusCode).toBe(404);
     },
@@ -122,7 +122,7 @@ describeConsole('an operator in a browser', (shown) => {
     const [charge] = inside.all;
     await inside.correct(charge?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
     await api.world.learn(id);
-    // The resolver cannot settle the payment and leaves it to an operator.
+    // The resolver cannot settle the payment, so it leaves the payment to an operator.
     api.clock.advance(60_000);
     await api.world.resolve();
     expect(dataOf(await api.get('/v1/admin/queues/inquiries'))).toEqual([]);
@@ -162,7 +162,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('an amount that is invalid in the currency is not sent, and an amount that differs from the processor’s amount is refused', async () => {
+  test('an amount that the currency does not allow is not sent, and one that differs from the amount at the processor is refused', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     await openPayment(page, id);
@@ -281,7 +281,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('completed', { exact: true }).waitFor();
   });
 
-  test('a double click creates a key once; the secret of the key is shown once, and the key can be revoked', async () => {
+  test('a double click creates a key only once; the key’s secret is shown once, and the key can be revoked', async () => {
     const api = new Api();
     shown.api = api;
     const { client } = api.store.database;
@@ -383,7 +383,7 @@ describeConsole('an operator in a browser', (shown) => {
       expect(shown.violations).toEqual([]);
     });
 
-    test('refuses a person without a role, or a response that this tab did not request, with a message', async () => {
+    test('refuses, with a message, a person without a role and a response that this tab did not request', async () => {
       const page = await shown.opened();
       await identifyAs(page, 'accountant');
       await page.getByRole('alert').getByText('unauthorized').waitFor();

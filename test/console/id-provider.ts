@@ -10,9 +10,7 @@ export const CLIENT = 'console';
 const PAGE = `<!doctype html><title>Who are you?</title>
 <form method="post"><label>Name <input name="name"></label><button>Continue</button></form>`;
 
-/**
- * A certified OpenID Connect provider in this process, with a page that asks for a name. The name determines the role.
- */
+/** A certified OpenID Connect provider in this process. Its page asks for a name, which determines the role. */
 export class IdProvider {
   readonly issuer: string;
   readonly #server: Server;

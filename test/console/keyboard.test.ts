@@ -8,7 +8,7 @@ const MANY = whole(1_000, { slice: 150 });
 const MAX_TABS = 60;
 
 describeConsole('keyboard use and long lists in a browser', (shown) => {
-  /** Presses Tab until the element with this text or label has the focus. */
+  /** Presses Tab until the focus is on the element with this text or label. */
   async function tabTo(page: Page, name: string): Promise<void> {
     for (let tabs = 0; tabs < MAX_TABS; tabs += 1) {
       await page.keyboard.press('Tab');
@@ -54,7 +54,7 @@ describeConsole('keyboard use and long lists in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test("a dialog that is reopened before the browser's close event stays open", async () => {
+  test('a dialog stays open if it is reopened before the browser’s close event', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');

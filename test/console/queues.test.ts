@@ -49,7 +49,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('are reported as nothing_to_redrive if another person has just redriven them', async () => {
+  test('are reported as nothing_to_redrive if another person redrove them just before', async () => {
     const page = await openQueue(DEAD_LETTERS);
     await shown.api.write(`/v1/admin/queues/${DEAD_LETTERS}/redrive`, 'another');
     await decideOn(page, 'Redrive');
@@ -79,7 +79,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('cannot be redriven by a viewer, and not at all if a command or a job empties their queue', async () => {
+  test('cannot be redriven by a viewer, nor by anyone if a command or a job empties their queue', async () => {
     for (const [queue, because] of [
       ['Archive-Parked', 'use the command `payonce redrive`'],
       ['Open claims', 'A job empties this queue: request a run of it.'],

@@ -5,7 +5,7 @@ test.each([
   [600, 'EUR', '6.00 EUR'],
   [-5, 'EUR', '-0.05 EUR'],
   [600, 'JPY', '600 JPY'],
-  // Browser locale data has no decimals for these currencies.
+  // For these currencies, the browser's locale data contains no decimals.
   [600, 'HUF', '6.00 HUF'],
   [600, 'IQD', '0.600 IQD'],
   [null, 'EUR', '–'],

@@ -8,7 +8,7 @@ import { accessible, describeConsole } from './console-in-browser.ts';
 const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
 describeConsole('the console under failures', (shown) => {
-  /** Makes every request for this path receive this response, as a gateway or a rate limit may send it. */
+  /** Makes every request for this path receive this response, which could also be sent by a gateway or a rate limit. */
   const answers = (page: Page, path: string, status: number, body: string) =>
     page.route(`**${path}`, (route) => route.fulfill({ status, body }));
 
@@ -44,7 +44,7 @@ describeConsole('the console under failures', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a dialog stays open, indicates the wait and sends no further request until its action gets a response', async () => {
+  test('a dialog stays open, shows that it waits, and sends no further request until its action has a response', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');
@@ -107,7 +107,7 @@ describeConsole('the console under failures', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('an expired sign-in is reported, and the screen and its filters return after the next sign-in', async () => {
+  test('an expired sign-in is reported; after the next sign-in, the same screen with its filters is shown', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k', { reference: 'Order 7' });
@@ -139,7 +139,7 @@ describeConsole('the console under failures', (shown) => {
       [`#/waiting/${encodeURIComponent('../../../admin/me')}`, 'There is no such queue.'],
       [`#/books?tenant=${encodeURIComponent(`ten_${SCRIPT}`)}&mode=test`, 'Payonce-Tenant must be the id of a tenant'],
     ] as const;
-    test.each(sliceOf(addresses, 5))('does not prevent the opening of other screens: %s', async (hash, text) => {
+    test.each(sliceOf(addresses, 5))('does not prevent other screens from opening: %s', async (hash, text) => {
       shown.api = new Api();
       const page = await shown.signedIn();
       await page.goto(`${shown.url}/${hash}`);
@@ -154,7 +154,7 @@ describeConsole('the console under failures', (shown) => {
     });
   });
 
-  test('a tab reports that another tab has already decided, and shows the decision', async () => {
+  test('a tab reports that another tab decided first, and shows that decision', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k', { source: 'tok_async' });

@@ -41,7 +41,7 @@ describeConsole('webhooks in a browser', (shown) => {
     await openEndpoint(page);
     await accessible(page);
     await decideOn(page, 'Resend');
-    // The delivery is created, and is due immediately.
+    // Waits until the delivery is created. It is due immediately.
     await page.getByRole('cell', { name: '2026-03-01T12:00:00Z' }).nth(1).waitFor();
     expect(dataOf(await api.get(`/v1/webhook_endpoints/${endpoint}/deliveries`))).toMatchObject([
       { status: 'failed', next_attempt: expect.any(Number) },

@@ -62,7 +62,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     return page;
   }
 
-  test('a person runs a trouble with the keyboard alone, and sees the changing counts and the verdicts', async () => {
+  test('a person can run a trouble with the keyboard alone, and sees how the counts change, and the verdicts', async () => {
     let finish: () => void = () => undefined;
     play = async ({ trouble, moves }, watch) => {
       watch.step(`naive: ${trouble}`);

@@ -13,7 +13,7 @@ const RELAY = 'relay';
 describe("the demonstration's relay switch", () => {
   let lambda: Server;
   let endpoint: string;
-  /** Recorded switches of the relay's event source; true means enabled. */
+  /** The recorded switches of the relay's event source. True means that it was enabled. */
   let switched: boolean[];
   beforeEach(async () => {
     switched = [];
@@ -43,7 +43,7 @@ describe("the demonstration's relay switch", () => {
     expect(switched).toEqual([false, true]);
   });
 
-  test('restarts the relay when the stopping process is killed', async () => {
+  test('restarts the relay if the process that stopped it is killed', async () => {
     const program = `
       const { StoppableRelay } = await import(${JSON.stringify(join(import.meta.dirname, '../../demo/relay.ts'))});
       await new StoppableRelay({ awsEndpoint: ${JSON.stringify(endpoint)}, accessKeyId: 'key' }).stop('${RELAY}');

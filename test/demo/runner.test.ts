@@ -47,7 +47,7 @@ describe('a failure', () => {
     expect(subject.payment).toBe('late-3');
   });
 
-  test('is reported if it happens too late each time', async () => {
+  test('is reported if every attempt to provoke it is too late', async () => {
     const scenario = scenarioOf('late', () => Promise.reject(new TooLate()));
     await expect(causeFailure(sideOf([]), scenario, 'late')).rejects.toThrow('late was too late 20 times');
   });
@@ -106,7 +106,7 @@ test('the comparison runs scenarios in the order of their turns, counts after th
   ]);
 });
 
-test('repeated counting skips a failed count, and ends at the abort signal', async () => {
+test('repeated counting continues after a failed count, and ends when the signal aborts', async () => {
   const side = sideOf(['key']);
   const charges = side.charges.bind(side);
   side.charges = async (payment) => {

@@ -60,7 +60,7 @@ describe('the demonstration', () => {
 describe('docs/start/demo.md', () => {
   const document = readFileSync(new URL('../../docs/start/demo.md', import.meta.url), 'utf8');
 
-  /** Returns the counts on the page, parsed from its table. */
+  /** Parses the counts from the table on the page. */
   const findings = (): readonly Finding[] =>
     document
       .split('\n')
@@ -84,7 +84,7 @@ describe('docs/start/demo.md', () => {
     expect(document).toBe(page(findings()));
   });
 
-  test('shows every scenario, with one effect by Payonce in each', () => {
+  test('lists every scenario, each with exactly one effect by Payonce', () => {
     expect(findings().map(({ trouble }) => trouble)).toEqual(SCENARIOS.map(({ trouble }) => trouble));
     expect(exitCode(findings())).toBe(0);
   });

@@ -24,12 +24,12 @@ test('docs/operate/costs.md is current (to update it: npm run docs:tables)', asy
   expect(read('docs/operate/costs.md')).toBe(await costsPage(synthesized));
 });
 
-test('a bill contains KMS requests, custom metrics under traffic, and process starts', async () => {
+test('the bills contain requests to KMS, custom metrics under traffic, and process starts', async () => {
   const templates = await synthesized({ 'payonce:sandbox': 'false' });
   const numbers = (lines: ReturnType<typeof idleBill>) =>
     Object.fromEntries(lines.map(({ what, number }) => [what, number]));
   const [idle, traffic] = [numbers(idleBill(templates)), numbers(trafficBill(templates, 1_000_000))];
-  // Each of the three job functions, and the executor, uses one to four tables.
+  // There are three job functions and the executor, and each of them uses one to four tables.
   expect(idle['requests to KMS']).toBeGreaterThan(4 * KEY_READS);
   expect(traffic['requests to KMS']).toBeGreaterThan(10 * KEY_READS);
   expect(traffic['custom metrics under traffic']).toBe(TRAFFIC_METRICS);

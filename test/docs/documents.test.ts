@@ -42,7 +42,7 @@ describe('links between documents', () => {
   });
 });
 
-test('the webhook endpoints in the documents have addresses that the API accepts', () => {
+test('the API accepts the addresses of all webhook endpoints in the documents', () => {
   const text = globSync(['*.md', 'docs/**/*.md'], { cwd: PROJECT }).map(read).join('\n');
   const urls = [...text.matchAll(/"url":"([^"]+)","events"/g)].map(([, url = '']) => url);
   expect(urls).not.toEqual([]);
@@ -86,7 +86,7 @@ describe('decision records', () => {
     expect(new Set(named)).toEqual(new Set(records));
   });
 
-  test('are the only decisions that files reference', () => {
+  test('include every decision that a file references', () => {
     const files = globSync(
       ['*.md', '{bin,bridge,cli,client,console,demo,docs,examples,lambdas,lib,local,sandbox,test}/**/*.{md,ts,tsx}'],
       {
@@ -113,14 +113,11 @@ test('the glossary defines each word once', () => {
 describe("the sandbox's magic sources", () => {
   const sourcesIn = (document: string) => new Set(read(document).match(/tok_\w+/g));
 
-  test.each(['docs/start/first-payment.md', 'docs/reference/sandbox.md'])(
-    'exist if they are named in %s',
-    (document) => {
-      const named = [...sourcesIn(document)];
-      expect(named.length).toBeGreaterThan(5);
-      expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);
-    },
-  );
+  test.each(['docs/start/first-payment.md', 'docs/reference/sandbox.md'])('exist if %s names them', (document) => {
+    const named = [...sourcesIn(document)];
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);
+  });
 
   test('are all listed in docs/reference/sandbox.md', () => {
     const inCode = sourcesIn('sandbox/magic-sources.ts');

@@ -7,8 +7,8 @@ const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8')
 const testFiles = new Set(globSync('test/**/*.ts', { cwd: PROJECT }));
 
 /**
- * Returns, for each row of a page's tables with the given last column, the cells and `files`, the paths in the last
- * cell.
+ * Returns the rows of those tables on a page whose last column has the given name. Each row has its cells, and in
+ * `files` the paths in its last cell.
  */
 function rowsOf(page: string, column: string) {
   const tables = [

@@ -90,7 +90,7 @@ class Shell {
   }
 }
 
-test('the lines in docs/start/first-payment.md let a developer’s shop receive a payment and its webhook once', async () => {
+test('the lines in docs/start/first-payment.md set up a shop that receives a payment and its webhook once', async () => {
   const free = createServer();
   const { port } = new URL(await listenOnLoopback(free));
   await stopListening(free);

@@ -7,7 +7,7 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const ROOMS = readdirSync(join(PROJECT, 'lambdas'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
-/** A walk: the files of `lambdas/` that an execution opens, in their order. */
+/** Matches a walk: a list of the files in `lambdas/` that an execution opens, in this order. */
 const WALK = /^\*\*Walk of (.+?)\.\*\* ([^]+?)\n\n/gm;
 const readmeOf = (room: string): string => readFileSync(join(PROJECT, 'lambdas', room, 'README.md'), 'utf8');
 
@@ -35,17 +35,20 @@ describe('the README of each capability folder', () => {
     files: [...files.matchAll(/[\w/-]+\.ts/g)].map(([file]) => file),
   }));
 
-  test('has, across folders, walks of a payment, a refund, a callback, an order, a delivery and a run', () => {
+  test('contains walks; together, the READMEs have one each of a payment, a refund, a callback, an order, a delivery and a run', () => {
     const named = ['a callback', 'a delivery', 'a payment', 'a refund', 'a run', 'an order'];
     expect(walks.map(({ of }) => of).sort()).toEqual(named);
   });
 
-  test.each(walks)('the walk of $of begins at a function, and names existing files, each once', ({ files }) => {
-    expect(files[0]).toMatch(/^functions\//);
-    expect(files.length).toBeGreaterThan(5);
-    expect(files.filter((file, index) => files.indexOf(file) !== index)).toEqual([]);
-    expect(files.filter((file) => !existsSync(join(PROJECT, 'lambdas', file)))).toEqual([]);
-  });
+  test.each(walks)(
+    'has a walk of $of that begins at a function and names only existing files, each once',
+    ({ files }) => {
+      expect(files[0]).toMatch(/^functions\//);
+      expect(files.length).toBeGreaterThan(5);
+      expect(files.filter((file, index) => files.indexOf(file) !== index)).toEqual([]);
+      expect(files.filter((file) => !existsSync(join(PROJECT, 'lambdas', file)))).toEqual([]);
+    },
+  );
 
   test('every kind of Ledger and Registry row is named in exactly one README', () => {
     const texts = ROOMS.map((room) => [room, readmeOf(room)] as const);

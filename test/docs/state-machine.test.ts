@@ -77,11 +77,11 @@ describe('the page of state tables', () => {
 describe('a document', () => {
   const markers = /<!-- made from the code: diagram -->[^]*?<!-- end: diagram -->\n/;
 
-  test('is rejected if it lacks the marked place of a generated section, and the error names the section', () => {
+  test('is rejected if the marked place of a generated section is missing, and the error names the section', () => {
     expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "diagram" must have one place');
   });
 
-  test('is rejected with two marked places for one section', () => {
+  test('is rejected if one section has two marked places', () => {
     const [place = ''] = markers.exec(DOCUMENT) ?? [];
     expect(() => fill(DOCUMENT + place)).toThrow('the part "diagram" must have one place');
   });

@@ -49,7 +49,7 @@ describe('a licence', () => {
     expect(faultsOf(license)).toEqual([]);
   });
 
-  test('is not checked for a development package', () => {
+  test('of a development package is not checked', () => {
     expect(faultsOf('GPL-3.0-only', { dev: true })).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ const workflows = globSync('.github/workflows/*.yml');
 const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 
 describe('workflows', () => {
-  test('run the two README commands, and the complete proof every night', () => {
+  test('run the two commands in the README, and every night the complete proof', () => {
     const [ci, prove] = [read('.github/workflows/ci.yml'), read('.github/workflows/prove.yml')];
     for (const command of ['npm ci && npm start', 'npm ci && npm test']) {
       expect(read('README.md')).toContain(`\n${command}`);
@@ -16,13 +16,13 @@ describe('workflows', () => {
     expect(prove).toContain('- run: npm ci && npm run prove\n');
   });
 
-  test.each(workflows)('%s runs no tests in a job with the permission to publish', (file) => {
+  test.each(workflows)('in %s run no tests in a job that has permission to publish', (file) => {
     const jobs = read(file).split(/^ {2}(?=\w+:$)/m);
     const trusted = jobs.filter((job) => job.includes('id-token: write'));
     expect(trusted.filter((job) => /\bnpm (?:test|start|run prove)\b/.test(job))).toEqual([]);
   });
 
-  test.each(workflows)('%s runs only existing scripts, and pins every action to a commit', (file) => {
+  test.each(workflows)('in %s run only existing scripts, and pin every action to a commit', (file) => {
     const text = read(file);
     const called = [...text.matchAll(/\bnpm (?:run ([\w:]+)|(start|stop|test))\b/g)].map(([, run, own]) => run ?? own);
     expect(called.filter((name) => scripts[String(name)] === undefined)).toEqual([]);

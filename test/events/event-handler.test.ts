@@ -78,7 +78,7 @@ function harness(behave: Behavior = async () => 'done', park: Parking['park'] = 
 }
 
 describe('a batch of events', () => {
-  test('is processed message by message, so that only failed or busy messages are redelivered', async () => {
+  test('is processed one message at a time, so that only failed and busy messages are redelivered', async () => {
     const kinds = ['done', 'busy', 'done_before', 'throw', 'done'];
     const { receive, again, faults, batches } = harness(async () => {
       const kind = kinds.shift();
@@ -120,7 +120,7 @@ describe('a batch of events', () => {
       'unexpected',
       'payment.completed.v2',
     ],
-  ])('continues after %s, which is parked unchanged with the reason', async (_what, body, reason, detail) => {
+  ])('continues after %s; this message is parked unchanged, with the reason', async (_what, body, reason, detail) => {
     const { receive, parked, taken } = harness();
     expect(await receive(envelope(EVENT), body, envelope(EVENT))).toEqual([]);
     expect(taken).toHaveLength(2);
@@ -160,10 +160,9 @@ describe('a batch of events', () => {
   });
 
   /**
-   * Simulates the queue of a consumer whose process crashes at one message. The queue does not deliver acknowledged
-   * messages again.
+   * Simulates the queue of a consumer whose process crashes at one message. Acknowledged messages are not redelivered.
    */
-  test('a message that kills its process does not send other messages of the batch to the dead-letter queue', async () => {
+  test('does not dead-letter its other messages if one message kills the process', async () => {
     const names = ['a', 'b', 'killer', 'c', 'd'];
     const left = new Set(names);
     for (let receives = 1; receives < 30 && left.size > 1; receives += 1) {
@@ -187,7 +186,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('only the first message is processed when a redelivered batch runs out of time, and the other messages wait', async () => {
+  test('has only its first message processed if it is redelivered and time runs out; its other messages wait', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;
@@ -199,8 +198,8 @@ describe('a batch of events', () => {
     expect(await take(records.slice(0, 2), { getRemainingTimeInMillis: () => 1_000 })).toHaveLength(1);
   });
 
-  // A message in progress when its function is killed looks like the cause of the kill. A message that needs more time
-  // than its function has is never started.
+  // A message that is in progress when its function is killed looks as if it had caused the kill. Therefore, a message
+  // is never started if it needs more time than its function has left.
   test.each([
     ['payment requests', LONGEST_MESSAGE_SECONDS.paymentRequest, REQUEST_BUDGET_SECONDS, PAYMENTS_TIMEOUT_SECONDS],
     ['consumers', LONGEST_MESSAGE_SECONDS.consumed, RECEIPT_SECONDS, CONSUMER_TIMEOUT_SECONDS],
@@ -231,7 +230,7 @@ describe('a batch of events', () => {
     },
   );
 
-  test('does not lose a message that it cannot park', async () => {
+  test('keeps a message that cannot be parked', async () => {
     const { receive, faults } = harness(undefined, async () => {
       throw new Error('the queue is down');
     });

@@ -12,7 +12,7 @@ import { RelayHarness } from './relay-harness.ts';
 const EVENT = paidEvent();
 const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 
-/** The X-Ray header of an execution, reduced to the fields that a trace needs. */
+/** The X-Ray header of an execution. It contains only the fields that a trace needs. */
 const TRACE = 'Root=1-67891233-abcdef012345678912345678;Parent=53995c3f42cd8ad8';
 
 const closing: (() => void)[] = [];
@@ -20,7 +20,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** Serves EventBridge's HTTP API with a fixed response, and records the requests. */
+/** Serves EventBridge's HTTP API. It always sends the given response, and records the requests. */
 async function bus(status: number, answer: unknown) {
   const asked: { headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[] = [];
   const server = createServer((request, response) => {
@@ -43,7 +43,7 @@ async function bus(status: number, answer: unknown) {
 }
 
 describe('events on EventBridge', () => {
-  test('are sent with Payonce’s source, their type and their full detail', async () => {
+  test('are sent with Payonce as their source, their type, and their full detail', async () => {
     const { asked, publisher } = await bus(200, { FailedEntryCount: 0, Entries: [{ EventId: '1' }] });
     expect(await publisher.publish([EVENT])).toEqual([{ kind: 'published' }]);
     const [{ headers, body } = { headers: {}, body: {} }] = asked;

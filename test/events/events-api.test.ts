@@ -18,7 +18,7 @@ beforeEach(() => {
 const typesOf = (reply: Reply) => dataOf(reply).map(({ type }) => String(type));
 
 describe('the list of events', () => {
-  test('is sorted newest first, and each event is byte-identical to its retrieval by id', async () => {
+  test('is sorted newest first; each event is byte-identical to the same event read by id', async () => {
     const id = await payments.paid('k-1', { capture: 'manual', metadata: { b: '2', a: '1' } });
     await payments.change(`${id}/capture`, 'c', {});
     payments.clock.advance(1000);
@@ -88,7 +88,7 @@ describe("another tenant's events", () => {
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
   ])(
-    'are not visible to %s by id, list or cursor, and the response reveals nothing about them',
+    'cannot be seen by %s by id, list or cursor, and the response does not reveal whether they exist',
     async (_who, key, record) => {
       harness.registerKey(key, record);
       await payments.paid('k-1');

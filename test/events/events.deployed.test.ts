@@ -23,7 +23,7 @@ describe('events on the deployed stack', () => {
   const run = crypto.randomUUID().slice(0, 8);
   let paymentId: unknown;
 
-  test('the outcome of a payment reaches a bus subscriber, readable and complete', async () => {
+  test('the outcome of a payment reaches a subscriber of the bus; the event is readable and complete', async () => {
     const metadata = { affiliate: `aff_${run}`, order: '6735', receipt_email: `${run}@example.com` };
     const body = { description: 'two shirts', metadata };
     ({ id: paymentId } = (await api.pay({ key: `events-${run}`, body })).json);
@@ -38,7 +38,7 @@ describe('events on the deployed stack', () => {
   test('a republished outcome is the same event', async () => {
     const { awsEndpoint: endpoint, region } = aws;
     const lambda = new LambdaClient({ endpoint, region, credentials: CREDENTIALS });
-    // Republishes only this event, because other tests wait for their own lost events.
+    // Only this event is republished, because other tests wait for events that they have lost on purpose.
     const [{ occurredAtMs } = { occurredAtMs: 0 }] = await listener.received(paymentId, 1);
     const range = { sinceMs: occurredAtMs, untilMs: occurredAtMs + 1 };
     const { Payload } = await lambda.send(

@@ -14,13 +14,13 @@ describe('a parked message', () => {
     expect(parkedWork(body)).toMatchObject({ kind: 'record', record: { whole: body, content: { kind: 'tampered' } } });
   });
 
-  test('is an unreadable record, kept unchanged, if it is not JSON', () => {
+  test('is kept unchanged as an unreadable record if it is not JSON', () => {
     const content = { kind: 'unreadable', detail: 'no JSON' };
     expect(parkedWork('{"cut')).toEqual({ kind: 'record', record: { position: '', whole: '{"cut', content } });
   });
 
   /** Format: AWS Lambda developer guide, "Retain discarded records for a DynamoDB event source". */
-  test('is republished from the Ledger, with a ten-minute margin for clock skew, if it has only a Stream position', () => {
+  test('with only a Stream position is republished from the Ledger, with a margin of ten minutes for clock skew', () => {
     const pointer = {
       requestContext: { condition: 'RetryAttemptsExhausted', approximateInvokeCount: 21 },
       version: '1.0',
@@ -39,7 +39,7 @@ describe('a parked message', () => {
   });
 
   /** Format: AWS Lambda developer guide, "Capturing records of Lambda asynchronous invocations". */
-  test('is the original message if Lambda parked it after a failed redrive', () => {
+  test('is replaced by the original message if Lambda parked it after a redrive failed', () => {
     const parked = JSON.stringify({ eventName: 'REMOVE', dynamodb: { SequenceNumber: '1' } });
     const failed = {
       version: '1.0',
@@ -86,7 +86,7 @@ describe('a redriven message', () => {
     expect(harness.publishedIds).toEqual(harness.expected.slice(0, 1));
   });
 
-  test('is parked as a new message with the reason if its record is refused again', async () => {
+  test('is parked as a new message, with the reason, if the bus refuses its record again', async () => {
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     expect(await redrive(recordOf(3))).toMatchObject({ published: 0, parked: 1 });
     const whole = harness.records[3]?.whole;
@@ -96,7 +96,7 @@ describe('a redriven message', () => {
   test.each([
     ['a record', () => recordOf(3)],
     ['a range', () => range],
-  ])('fails without being parked while the bus is unavailable, so that Lambda retries it: %s', async (_what, of) => {
+  ])('fails while the bus is unavailable and is not parked, so that Lambda retries it: %s', async (_what, of) => {
     harness.bus.trouble = () => ({ kind: 'not_now', code: 'InternalFailure' });
     await expect(redrive(of())).rejects.toMatchObject({ name: 'RetryableError', code: 'events_not_published' });
     expect(harness.parked).toEqual([]);
@@ -107,7 +107,7 @@ describe('a redriven message', () => {
     );
   });
 
-  test('raises, if it is a range, the alarm for a payment in review, because the relay may have crashed before raising it', async () => {
+  test('that is a range raises the alarm for a payment in review, because the relay may have crashed before raising it', async () => {
     const [first] = chains(1);
     if (first === undefined) throw new Error('the payment has no transition');
     const review = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1', capturedMinor: 999 });
@@ -117,7 +117,7 @@ describe('a redriven message', () => {
     expect(harness.alarms).toEqual([`payment_to_review ${first.payment.id}`]);
   });
 
-  test('publishes all events under their ids if it is a range', async () => {
+  test('that is a range publishes all events of the range under their ids', async () => {
     expect(await redrive(range)).toEqual({ published: 3, parked: 0, tampered: 0 });
     expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
     expect(harness.parked).toEqual([]);
@@ -148,7 +148,7 @@ describe('a redriven message', () => {
     expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
   });
 
-  test('is parked again unpublished, with the reason, if it is older than the period in which consumers deduplicate', async () => {
+  test('is parked again, with the reason and without publishing, if consumers no longer deduplicate its events', async () => {
     harness.clock.advance(14 * DAY_MS);
     expect(await redrive(range)).toEqual({ published: 0, parked: 1, tampered: 0 });
     expect(harness.parked).toMatchObject([{ body: parkedRangeBody(range), reason: 'beyond_horizon' }]);
@@ -156,8 +156,8 @@ describe('a redriven message', () => {
   });
 
   test('publishes the part of a long range that consumers still deduplicate, and parks the older part', async () => {
-    // The job parks this range in a quiet deployment: its first refused event is 13 days old, and its last refused
-    // event is new.
+    // The job parks such a range in a quiet deployment: the first refused event is 13 days old, and the last one is
+    // new.
     harness.clock.advance(-60 * MINUTE_MS + 2 * MINUTE_MS);
     const wide: ParkedWork = {
       kind: 'range',

@@ -92,8 +92,8 @@ export class RelayHarness extends World {
   }
 
   /**
-   * Reads the Stream as Lambda does. A failed batch is redelivered whole; a partially failed batch is redelivered from
-   * its first failure.
+   * Reads the Stream in the same way as Lambda. A failed batch is redelivered completely; a batch that failed in part
+   * is redelivered from its first failure.
    */
   async pump(actors: () => Actor): Promise<void> {
     let at = 0;

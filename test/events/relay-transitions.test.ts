@@ -34,7 +34,7 @@ describe('the relay', () => {
   });
 
   test.each(POSITIONS)(
-    'does not republish accepted events when the Stream is redelivered from position %i',
+    'does not republish events that were accepted if the Stream is redelivered from position %i',
     async (position) => {
       const harness = new RelayHarness(chains(PAYMENTS));
       const failing = harness.expected[position];
@@ -44,7 +44,7 @@ describe('the relay', () => {
       harness.bus.trouble = () => undefined;
       const settled = await harness.relay(harness.records.slice(PAYMENTS + position));
       expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
-      // The count for the redelivered batch includes the outcomes that the bus accepted before.
+      // For a redelivered batch, the count includes the outcomes that the bus accepted earlier.
       expect(settled).toMatchObject({ published: PAYMENTS - position, parked: 0 });
     },
   );
@@ -59,7 +59,7 @@ describe('the relay', () => {
     expect(harness.parked).toHaveLength(2);
   });
 
-  test('publishes a redriven event that the bus refused before the fix, even in the same process', async () => {
+  test('publishes an event that the bus refused earlier if it is redriven after the fix, even in the same process', async () => {
     const harness = new RelayHarness(chains(1));
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     expect(await harness.relay()).toMatchObject({ parked: 1 });
@@ -71,7 +71,7 @@ describe('the relay', () => {
     expect(harness.publishedIds).toEqual(harness.expected);
   });
 
-  test('retries the bus after a refusal that could not be parked, because the cause may be fixed', async () => {
+  test('sends an event again if its refusal could not be parked, because the cause may have been fixed', async () => {
     const harness = new RelayHarness(chains(1));
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     const parking = {
@@ -132,7 +132,7 @@ describe('the relay', () => {
     expect(harness.parked).toEqual([]);
   });
 
-  test('starts no further calls of a batch when the first five find the bus unavailable', async () => {
+  test('makes no further calls for a batch if its first five calls find the bus unavailable', async () => {
     const harness = new RelayHarness(chains(60));
     harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
     expect(await harness.relay()).toMatchObject({ published: 0 });
@@ -187,7 +187,7 @@ describe('the relay', () => {
     expect(harness.publishedIds).toEqual(harness.expected);
   });
 
-  test('does not continue past a poison record that cannot be parked', async () => {
+  test('does not go past a poison record that it cannot park', async () => {
     const harness = new RelayHarness();
     harness.records.splice(3, 0, { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: '' } });
     harness.parked.push = () => {
@@ -258,7 +258,7 @@ describe('the relay', () => {
     });
   });
 
-  test('parks a record that a bug makes unprocessable, and reports it', async () => {
+  test('parks and reports a record that it cannot process because of a bug', async () => {
     const [first, outcome] = chains(1) as [Transition, Transition];
     const harness = new RelayHarness([first, outcome]);
     const broken = { ...outcome, payment: { ...outcome.payment, id: undefined } } as unknown as Transition;
@@ -297,7 +297,7 @@ describe('the relay', () => {
     });
   });
 
-  test('stops reading at a record that is temporarily unreadable, and neither publishes nor parks later records', async () => {
+  test('stops reading at a record that cannot be read now, and neither publishes nor parks the records after it', async () => {
     const harness = new RelayHarness(chains(30));
     const [first, unread, later] = harness.ledger.slice(30) as [Transition, Transition, Transition];
     const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
@@ -319,7 +319,7 @@ describe('the relay', () => {
     expect(asked.size).toBe(9);
   });
 
-  test('republishes after an ambiguous response of the bus', async () => {
+  test('publishes events again if the response of the bus is ambiguous', async () => {
     const harness = new RelayHarness();
     let calls = 0;
     const publisher = {

@@ -43,7 +43,7 @@ test('a relay retries an unavailable bus within one delivery, and publishes each
   expect(relay.attempts.filter(({ againFrom }) => againFrom === undefined)).toEqual([relay.attempts.at(-1)]);
 });
 
-test('the Stream redelivers from the first remaining record, and published events are not republished', async () => {
+test('the Stream redelivers from the first record that remains, and events that were published are not republished', async () => {
   const relay = new PatientRelay(WAITS_MS);
   const startMs = relay.clock.nowMs();
   const failing = relay.expected[7];
@@ -63,7 +63,7 @@ test('a redriven record gets only one attempt', async () => {
   expect(relay.attempts).toHaveLength(1);
 });
 
-test('an event that the bus refuses is parked immediately, and no event waits for it', async () => {
+test('an event that the bus refuses is parked immediately, and delays no other event', async () => {
   const relay = new PatientRelay(WAITS_MS);
   const startMs = relay.clock.nowMs();
   const refused = relay.expected[3];

@@ -46,7 +46,7 @@ class LostEventsApiHarness {
   /** Payments in review that raised an alarm. */
   readonly alarms: string[] = [];
   readonly alarmed = new ProcessRecords<true>();
-  /** Id of the payment that cannot be read because its format is unknown to this code. */
+  /** Id of a payment that cannot be read, because this code does not know its format. */
   unreadable: string | undefined;
   /** Number of messages in the projector's queue. */
   queued = 0;
@@ -70,7 +70,7 @@ class LostEventsApiHarness {
     void this.#stores.write([first, outcome]);
   }
 
-  /** Makes the projector process the events of a period, and updates the length of the projector's queue. */
+  /** Makes the projector process a period's events, and updates the length of the projector's queue. */
   async catchUp(untilMs: number, fromMs = NOON - DAY_MS): Promise<void> {
     const { ledger } = this.#stores;
     const { outcomes } = await ledger.outcomesAfter(positionAt(fromMs), untilMs, 10_000);
@@ -180,7 +180,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.late).toHaveLength(3);
   });
 
-  test('republishes nothing during a one-hour outage of the projector or while it catches up', async () => {
+  test('republishes nothing while the projector is down for an hour, or while it catches up', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const before = await harness.mark();
@@ -220,7 +220,7 @@ describe('the job that republishes lost events', () => {
     expect(reads).toBe(101);
   });
 
-  test('publishes in time the lost events between processed ones, if the projector’s queue does not contain the lost events', async () => {
+  test('publishes in time the lost events between processed ones if they are not in the projector’s queue', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 10; payment += 1) harness.complete();
@@ -305,7 +305,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.queries - before).toBeLessThanOrEqual(8 * (2 * 8 + 7));
   });
 
-  test('loses nothing in a one-week outage of relay, bus and job', async () => {
+  test('loses nothing if relay, bus and job are down for a week', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let day = 0; day < 7; day += 1) {
@@ -330,7 +330,8 @@ describe('the job that republishes lost events', () => {
       if (refused.size === 0) refused.add(id);
       return refused.has(id) ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
     };
-    // The job published the second page, and all but the refused one of the twenty events sent together.
+    // The job published the second page. Of the twenty events that were sent together, it published all but the refused
+    // one.
     expect(await harness.run()).toMatchObject({ done: 19 + 2, failed: 1 });
     expect(await harness.mark()).toBe(before);
     harness.clock.advance(3 * DAY_MS);
@@ -361,7 +362,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('reports the period beyond the retention of consumers once, and continues after that period', async () => {
+  test('reports once the period for which consumers no longer keep records, and continues after that period', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const markMs = await harness.mark();
@@ -388,7 +389,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
 
-  test('leaves to the next run a page that it cannot compare, and publishes nothing unchecked', async () => {
+  test('leaves a page that it cannot compare to the next run, and publishes nothing without a comparison', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(30 * MINUTE_MS);
@@ -401,7 +402,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
   });
 
-  test('continues after events that are unreadable or permanently refused, and counts and reports each', async () => {
+  test('continues after events that cannot be read or are always refused, and counts and reports each of them', async () => {
     const harness = new LostEventsApiHarness();
     harness.unreadable = paymentIdFor('lost-1');
     harness.complete();
@@ -419,7 +420,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.parked).toEqual([{ sinceMs: NOON, untilMs: NOON + 1 }]);
   });
 
-  test('parks the period of unpublishable events once, before the mark passes them', async () => {
+  test('parks the period of events that cannot be published only once, before the mark passes them', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(MINUTE_MS);

@@ -81,7 +81,7 @@ describe('republishing a range', () => {
     expect(published()).toEqual(ids.slice(0, 3));
   });
 
-  test('publishes unprocessed events, and skips processed events', async () => {
+  test('publishes events that were not processed, and skips those that were', async () => {
     const processed: ProcessedEvents = {
       unprocessed: async (places) => places.filter((place) => 'paymentId' in place && place.paymentId === lost),
     };
@@ -99,7 +99,7 @@ describe('republishing a range', () => {
     expect(published()).toEqual([ids[1]]);
   });
 
-  test('skips unreadable events, reports them, and publishes all others', async () => {
+  test('skips and reports events that cannot be read, and publishes all others', async () => {
     const poison = completedAfter(3)[0].payment.id;
     const { republish, ids, published, reported } = harness([0, 3, 7], undefined, [poison]);
     expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });

@@ -3,8 +3,8 @@ import type { PostingRow, ViewRow } from '../../lambdas/views/domain/views.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 /**
- * Returns the book rows of the given number of payments, one payment per millisecond, as the projector writes them.
- * Each payment has two entries of the same amount.
+ * Returns the rows that the projector writes to the books for this many payments, one payment per millisecond. Each
+ * payment has two entries of the same amount.
  */
 export function bookRows(owner: ViewOwner, count: number, fromMs: number): readonly ViewRow[] {
   return Array.from({ length: count }, (_, index) => {

@@ -74,7 +74,7 @@ test.each<[string, readonly Cell[], string]>([
   expect(csvLine(cells)).toBe(line);
 });
 
-test('no cell begins with a character that a spreadsheet reads as the start of a formula, including full-width forms', () => {
+test('no cell begins with a character that starts a formula in a spreadsheet, including full-width forms', () => {
   const triggers = Array.from({ length: 0x1_00_00 }, (_, code) => String.fromCharCode(code)).filter((char) =>
     /^[=+\-@%\t\r\n]/.test(char.normalize('NFKC')),
   );
@@ -87,7 +87,7 @@ test('no cell begins with a character that a spreadsheet reads as the start of a
     }
 });
 
-test('any cells are read back unchanged, except for the apostrophes before formulas', () => {
+test('the text of any cell is read back unchanged, except for an apostrophe before a formula', () => {
   const bare = (text: string) => text.replaceAll("'", '');
   fc.assert(
     fc.property(fc.array(fc.oneof(nasty, fc.string({ unit: 'binary' })), { minLength: 1, maxLength: 5 }), (cells) => {

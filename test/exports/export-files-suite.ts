@@ -19,7 +19,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       file = `exports/ten_1/test/exp_${made}.csv`;
     });
 
-    test('a file consists of the named parts in order, and exists after its upload is completed', async () => {
+    test('a file consists of the parts that complete its upload, in order, and exists only after that', async () => {
       const { files, text } = tools;
       const uploadId = await files.begin(file);
       const first = await files.part(file, uploadId, 1, LARGE);
@@ -33,7 +33,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       expect((await text(file)) === `${LARGE}the end`).toBe(true);
     });
 
-    test('a completed upload no longer exists, and its file does not change', async () => {
+    test('an upload no longer exists after it is completed, and its file does not change', async () => {
       const { files, text } = tools;
       const uploadId = await files.begin(file);
       const part = await files.part(file, uploadId, 1, 'a');

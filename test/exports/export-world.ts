@@ -59,7 +59,7 @@ export function fileOfNumbers(count: number): string {
   return [csvLine(['number', 'text']), ...lines].join('');
 }
 
-/** A simulated export system with in-memory tables and files, whose writers run in sequence. */
+/** A simulated export system with tables and files in memory. Its writers run one after the other. */
 export class ExportWorld {
   readonly clock = new SimulatedClock();
   readonly files = new MemoryExportFiles(PART);
@@ -124,7 +124,7 @@ export interface Calls {
   readonly at: (call: number, when: 'before' | 'after', name: string) => Promise<void>;
 }
 
-/** Wraps the tools of one writer: counts its calls from 1, and passes each to the hook. */
+/** Wraps the tools of one writer. Counts the writer's calls from 1, and passes each call to the hook. */
 export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTools {
   let calls = 0;
   const through =

@@ -21,8 +21,8 @@ function rowsOf(api: Api, made: Reply): readonly Readonly<Record<string, string>
 }
 
 /**
- * Creates a payment of 10.00 EUR with a fee and a refund, one of 5 JPY, a failed one, and one in dispute with a fee in
- * dollars.
+ * Creates four payments: one of 10.00 EUR with a fee and a refund, one of 5 JPY, one that fails, and one in dispute
+ * with a fee in dollars.
  */
 async function past(): Promise<Api> {
   const api = new Api();
@@ -63,7 +63,7 @@ describe('an export of entries', () => {
     expect(sums.size).toBe(balances.flatMap(({ debit, credit }) => [debit, credit]).filter((sum) => sum !== 0).length);
   });
 
-  test('has sums that equal the change of the balances over its range of days', async () => {
+  test('has sums that equal how the balances changed over its range of days', async () => {
     const api = await past();
     const day = 24 * 60 * 60 * 1000;
     for (const key of ['second', 'third', 'fourth']) {
@@ -91,7 +91,7 @@ describe('an export of entries', () => {
     expect(sums.get('processor_clearing EUR debit')).toBe(2 * 1300);
   });
 
-  test('shows the processor, charge and reference, and amounts with the decimals of their currency, but no formula', async () => {
+  test('shows the processor, charge and reference, and amounts with the decimals of their currency; no cell is a formula', async () => {
     const api = await past();
     const made = await api.write('/v1/exports', 'e', { ...ENTRIES, account: 'processor_clearing' });
     const rows = rowsOf(api, made);
@@ -132,7 +132,7 @@ test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<
 });
 
 describe('an export request', () => {
-  test('gets the stored response on a retry, and a different request with the same key is refused', async () => {
+  test('gets the stored response if it is retried; a different request with the same key is refused', async () => {
     const api = await past();
     const made = await api.write('/v1/exports', 'e', ENTRIES);
     const again = await api.write('/v1/exports', 'e', ENTRIES);
@@ -159,7 +159,7 @@ describe('an export request', () => {
     expect([refused.status, refused.body['param']]).toEqual([400, param]);
   });
 
-  test('starts its writer when the export is read, if the first start failed', async () => {
+  test('starts its writer when the export is read if the first start of the writer failed', async () => {
     let isAway = true;
     const woken: string[] = [];
     const api = new Api({
@@ -235,7 +235,7 @@ test('an export contains no descriptions or metadata, because they can be erased
   for (const text of api.files.files.values()) expect(text).not.toMatch(/ada/i);
 });
 
-test('a completed export has a link until its file is removed', async () => {
+test('a completed export has a link to its file until the file is removed', async () => {
   const api = await past();
   const { body } = await api.write('/v1/exports', 'e', ENTRIES);
   const path = `/v1/exports/${String(body['id'])}`;
@@ -247,7 +247,7 @@ test('a completed export has a link until its file is removed', async () => {
   expect((await api.get(path)).body).toMatchObject({ status: 'completed', url: null, url_expires: null });
 });
 
-test('an operator can export for a tenant, and other tenants do not see the export', async () => {
+test('an operator can make an export for a tenant, and other tenants cannot see it', async () => {
   const api = await past();
   api.registerKey(OTHER_KEY, { tenantId: 'ten_other' as never });
   const headers = { ...as(OPERATOR_KEY).headers, 'Payonce-Tenant': 'ten_desk/test' };

@@ -22,11 +22,11 @@ import { bookRows } from './book-rows.ts';
 import { requested } from './export-world.ts';
 
 /**
- * Number of sets of two entries. The full proof fills two parts of the file; more rows would slow down the local AWS
- * for later tests.
+ * Number of sets with two entries each. The full proof fills two parts of the file. More rows would slow the local AWS
+ * down for later tests.
  */
 const SETS = whole(24_000, { slice: 3_000 });
-/** True to kill the writer after a part; false to kill it before the first part. */
+/** True if the writer is killed after a part; false if it is killed before the first part. */
 const HAS_PARTS = whole(true, { slice: false });
 const AT_ONCE = 64;
 const PAYMENTS = 4;
@@ -48,7 +48,7 @@ const get = async (path: string) => (await api.send('GET', path)).json;
 const deployedViews = () =>
   new DynamoDbViews(documentClient(dynamoDbClient()), aws.tables.views, { clock: systemClock, entropy: systemEntropy });
 
-/** Writes book rows as the projector does, but without payments, because the export reads only the Views. */
+/** Writes rows to the books as the projector does. Creates no payments, because the export reads only the Views. */
 async function writeBooks(count: number, fromMs: number): Promise<void> {
   const views = deployedViews();
   const rows = bookRows({ tenantId: tenant, mode: 'test' }, count, fromMs);
@@ -56,7 +56,7 @@ async function writeBooks(count: number, fromMs: number): Promise<void> {
     await Promise.all(rows.slice(begin, begin + AT_ONCE).map((row) => views.put([row])));
 }
 
-test("a killed writer's export is completed, and its entries sum to the balances", async () => {
+test('the export of a killed writer is completed by another, and its entries sum to the balances', async () => {
   for (let index = 0; index < PAYMENTS; index += 1)
     await api.pay({ key: `export-${index}`, body: { reference: `=order-${index}` } });
   await until(async () => ((await get('/v1/events?limit=100'))['data'] as unknown[]).length >= PAYMENTS || undefined);
@@ -88,7 +88,7 @@ test("a killed writer's export is completed, and its entries sum to the balances
     const name = [line[place('account')], line[place('currency')], line[place('direction')]].join(' ');
     sums.set(name, (sums.get(name) ?? 0) + Number(line[place('amount_minor')]));
   }
-  // Sums the balances in this process, because the local AWS on a busy machine takes longer for these rows than a
+  // The balances are summed in this process. On a busy machine, the local AWS takes longer for these rows than a
   // request may take.
   const ledger = new ViewLedgerReader(deployedViews());
   const balances = await readBalances(
@@ -127,9 +127,9 @@ test('a job completes an export whose writer never started and that no caller re
 });
 
 /**
- * Requests an export, and kills its writer halfway.
+ * Requests an export, and kills the writer of the export halfway.
  *
- * @returns undefined if the export was already completed, because its writer may have ended before the kill
+ * @returns undefined if the writer completed the export before it could be killed
  */
 async function killedWriter(body: object): Promise<Readonly<Record<string, unknown>> | undefined> {
   const made = await api.send('POST', '/v1/exports', {

@@ -3,7 +3,7 @@ import type { ExportFiles } from '../../lambdas/exports/use/exports.ts';
 
 const MIN_PART = 5 * 1024 * 1024;
 
-/** Files in memory, with the S3 rules for multipart uploads. */
+/** Files in memory. Multipart uploads follow the same rules as at S3. */
 export class MemoryExportFiles implements ExportFiles {
   readonly files = new Map<string, string>();
   /** Number of writes of each file. */

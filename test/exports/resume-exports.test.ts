@@ -22,7 +22,7 @@ async function sweep(world: ExportWorld, { deadlineMs = Infinity } = {}) {
   return { ...counts, faults };
 }
 
-/** Starts a writer that is killed at its first part, or fails there with an error. */
+/** Starts a writer and makes it end at its first part, either by a kill or with an error. */
 async function die(world: ExportWorld, key: ExportKey, isKilled = true): Promise<void> {
   let isDead = false;
   const at = async (_call: number, _when: string, name: string) => {
@@ -52,7 +52,7 @@ test.each([true, false])(
   },
 );
 
-test('the job starts the missing writer of an export, and leaves an export with an active writer to that writer', async () => {
+test('the job starts a writer for an export that has none, but not for an export with an active writer', async () => {
   const world = new ExportWorld(COUNT);
   const createdAtMs = world.clock.nowMs();
   const [never, busy] = ['exp_1', 'exp_2'].map((id) => ({ ...OWNER, id })) as [ExportKey, ExportKey];
@@ -69,7 +69,7 @@ test('the job starts the missing writer of an export, and leaves an export with 
   expect(world.woken.map(({ id }) => id).toSorted()).toEqual([never.id, other.id]);
 });
 
-test('a writer that cannot be started is reported, and does not prevent the start of other writers', async () => {
+test('a writer that cannot be started is reported, and other writers are started anyway', async () => {
   const world = new ExportWorld(COUNT);
   for (const id of ['exp_1', 'exp_2']) await world.make(id);
   world.clock.advance(MINUTE_MS);
@@ -88,7 +88,7 @@ test('a writer that cannot be started is reported, and does not prevent the star
   expect(faults).toHaveLength(1);
 });
 
-test('work beyond the time of the run is left for the next run', async () => {
+test('a run leaves work to the next run when its time is over', async () => {
   const world = new ExportWorld(COUNT);
   for (const id of ['exp_1', 'exp_2']) await world.make(id);
   world.clock.advance(MINUTE_MS);
@@ -107,7 +107,7 @@ describe('an export with unreadable rows', () => {
       world.clock.advance(MINUTE_MS);
       world.woken.length = 0;
       await sweep(world);
-      // Simulates Lambda's attempts and readers that repeatedly start writers.
+      // Simulates Lambda's attempts, and readers of the export that start writers again and again.
       for (let writer = 0; writer < 5; writer += 1)
         if ((await read()) !== 'failed') await die(world, key, false).catch(() => undefined);
     }
@@ -123,7 +123,7 @@ describe('an export with unreadable rows', () => {
     expect(world.file(key)).toBe(fileOfNumbers(COUNT));
   });
 
-  test('fails within a day, and leaves nothing in the queue', async () => {
+  test('fails within a day, and then has no entry in the queue', async () => {
     const { world, read } = await outage(24 * 60);
     expect(await read()).toBe('failed');
     expect(world.database.items(TABLES.registry, RegistryRow.openExports)).toEqual([]);

@@ -20,7 +20,7 @@ describeExportFiles('S3', async () => ({
   text: async (Key) => (await client.send(new GetObjectCommand({ Bucket: bucket, Key }))).Body?.transformToString(),
 }));
 
-test('a link opens its file without credentials, under a descriptive name', async () => {
+test('a link opens its file without credentials, and the file has a descriptive name', async () => {
   const files = new S3ExportFiles(client, bucket);
   const asked = initialExport(requested('exp_linked'));
   const file = fileOf(asked);

@@ -40,7 +40,7 @@ test('an export without rows is a file with only the column names', async () => 
 });
 
 describe('an export until the second of its request', () => {
-  test('includes rows whose events were in transit at the request', async () => {
+  test('includes rows whose events had not reached the views at the request', async () => {
     const world = new ExportWorld(COUNT);
     const { clock, tools } = world;
     const askedMs = clock.nowMs();
@@ -58,7 +58,7 @@ describe('an export until the second of its request', () => {
     expect(world.file(key)).toBe(fileOfNumbers(COUNT));
   });
 
-  test('waits for at most ten seconds, and an export of past days does not wait', async () => {
+  test('waits for at most ten seconds, and does not wait if its last day is past', async () => {
     const world = new ExportWorld(COUNT);
     const { clock } = world;
     for (const [untilMs, longestMs] of [
@@ -101,7 +101,7 @@ test('an export with few matching rows continues where its writers stopped, and 
   expect(await world.exports.read(key)).toMatchObject({ status: 'completed', rows: pages / 10 });
 });
 
-test('a writer whose time is over starts the next writer after a part', async () => {
+test('a writer whose time is over finishes a part and then starts the next writer', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const ends: string[] = [];
@@ -115,7 +115,7 @@ test('a writer whose time is over starts the next writer after a part', async ()
 
 describe('a writer that is killed at any of its calls', () => {
   test.each(['before', 'after'] as const)(
-    'leaves the file to the next writer, which writes it once (killed %s the call)',
+    'leaves the file to the next writer, and the file is written only once (killed %s the call)',
     async (dies) => {
       const calls = await counted();
       for (let fatal = 1; fatal <= calls; fatal += 1) {
@@ -140,7 +140,7 @@ describe('a writer that is killed at any of its calls', () => {
   );
 });
 
-test('a writer that resumes at any of its calls after a takeover saves nothing', async () => {
+test('a writer that was taken over saves nothing, at whichever of its calls it resumes', async () => {
   const calls = await counted();
   for (let held = 2; held <= calls; held += 1) {
     const world = new ExportWorld(COUNT);
@@ -152,7 +152,7 @@ test('a writer that resumes at any of its calls after a takeover saves nothing',
       expect(['more', 'ended']).toContain(await world.write(key, world.tools, 0));
       world.clock.advance(LATER_MS);
     };
-    // The calls of this writer may fail, because the rival may have completed the upload.
+    // This writer's calls may fail, because the rival may already have completed the upload.
     await world.write(key, watched(world.tools, { at })).catch(() => undefined);
     world.clock.advance(LATER_MS);
     expect(await world.write(key)).toBe('ended');
@@ -161,7 +161,7 @@ test('a writer that resumes at any of its calls after a takeover saves nothing',
   }
 });
 
-test('exactly one of several concurrently started writers writes', async () => {
+test('only one of several writers that are started concurrently writes', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const ends = await Promise.all([world.write(key), world.write(key), world.write(key)]);
@@ -170,7 +170,7 @@ test('exactly one of several concurrently started writers writes', async () => {
   expect(world.file(key)).toBe(fileOfNumbers(COUNT));
 });
 
-test('an export whose rows can never be read fails, and frees its slot', async () => {
+test('an export whose rows can never be read fails, and no longer counts toward the limit', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const page = () => Promise.reject(new Error('unreadable'));
@@ -196,7 +196,7 @@ test('an upload that was removed before its completion is reported', async () =>
 });
 
 describe('the exports of a tenant', () => {
-  test('are limited to five unfinished exports, even for concurrent requests', async () => {
+  test('are limited to five unfinished exports, even if requests are concurrent', async () => {
     const world = new ExportWorld(1);
     const ids = Array.from({ length: 8 }, (_, index) => `exp_${index}`);
     const made = await Promise.all(ids.map((id) => world.request(id)));
@@ -209,7 +209,7 @@ describe('the exports of a tenant', () => {
     expect((await world.request('exp_9')).kind).toBe('written');
   });
 
-  test('include the export of a retried request, even at the limit of five', async () => {
+  test('still include the export of a request that is retried at the limit of five', async () => {
     const world = new ExportWorld(1);
     for (const id of ['exp_0', 'exp_1', 'exp_2', 'exp_3', 'exp_4']) await world.make(id);
     expect(await world.request('exp_3')).toMatchObject({

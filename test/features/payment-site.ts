@@ -13,7 +13,7 @@ type Tables = Awaited<ReturnType<typeof createTables>>;
 /** A simulated system on one DynamoDB, with as many API processes as a scenario needs. */
 export class PaymentSite extends World {
   readonly #tables: Tables;
-  /** The limits are in memory, because scenarios share the tables and all start at the same time. */
+  /** The request limits. They are in memory, because scenarios share the tables and all begin at the same time. */
   readonly #limits = limitsIn(emptyTables(), this.clock);
 
   constructor(tables: Tables) {
@@ -42,7 +42,7 @@ export class PaymentSite extends World {
     const record = await this.store.readRecord(chargeOperation(paymentId));
     if (record === undefined) return 'None';
     if (record.status === 'COMPLETED') return 'Completed';
-    // Nothing was sent, and the next attempt may claim the record immediately.
+    // A released record means that nothing was sent. The next attempt may claim it immediately.
     return record.released ? 'Failed' : 'Pending';
   }
 }

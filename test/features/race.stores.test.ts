@@ -63,7 +63,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 };
 
-/** Returns the number of Ledger entries that move money. Payonce's claim is an entry that moves no money. */
+/** Counts the Ledger entries that move money. Payonce's claim is also an entry, but moves no money. */
 async function moneyEntries(): Promise<number> {
   const output = await documentClient(dynamoDbClient()).send(
     new QueryCommand({

@@ -71,7 +71,7 @@ class AffiliateOrder {
   }
 }
 
-/** A separate Registry that receives the events, and the release job on the current Ledger. */
+/** A separate Registry to which the events are delivered, and the release job, which reads the current Ledger. */
 class Affiliates {
   readonly stores: Stores;
   readonly #order: AffiliateOrder;
@@ -94,7 +94,7 @@ class Affiliates {
     return sweepJob(job, { nowMs: clock.nowMs() });
   }
 
-  /** Returns the status and amount of each commission, and the number of remaining queue entries. */
+  /** Returns the status and amount of each commission, followed by the number of queue entries that remain. */
   stands(): readonly unknown[] {
     const rows = this.stores.allRows();
     const own = rows.filter((row) => 'status' in row && 'amountMinor' in row);
@@ -106,7 +106,7 @@ class Affiliates {
 const MATURE = async ({ world }: AffiliateOrder) => world.clock.advance(LOCKED_MS);
 
 describe("an order's commission", () => {
-  test('is pending after the order, locked after the payment, and then released at a tenth of the amount', async () => {
+  test('is pending after the order and locked after the payment; a tenth of the amount is then released', async () => {
     const order = await new AffiliateOrder().place();
     const [placed, paid] = await order.events();
     invariant(placed !== undefined && paid !== undefined, 'the order or its payment is missing');

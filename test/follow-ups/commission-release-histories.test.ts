@@ -48,7 +48,7 @@ class ReleaseHarness {
     this.clock.advance(LOCKED_MS);
   }
 
-  /** Writes a transition and all earlier ones to the Ledger. The event of the transition may not have arrived. */
+  /** Writes the transitions up to this one to the Ledger. Their events may not have arrived yet. */
   happen(sequence: number): void {
     this.#happened = Math.max(this.#happened, sequence);
   }
@@ -108,7 +108,7 @@ describe('the release of a commission', () => {
     expect(await harness.release()).toMatchObject({ done: 0, failed: 0 });
   });
 
-  test('removes a stale queue entry of a restored table in one run', async () => {
+  test('removes a stale queue entry that a restore put back, in a single run', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 2));
     harness.mature();
@@ -135,7 +135,7 @@ describe('the release of a commission', () => {
     expect(harness.stands()).toEqual(['released', 60, 'is out']);
   });
 
-  test('pays the current amount, for any sequence, concurrency and redelivery of its events', async () => {
+  test('pays the current amount, however its events are ordered, redelivered or processed concurrently', async () => {
     const deliveries = fc.tuple(
       fc.shuffledSubarray([...EVENTS, ...EVENTS], { minLength: EVENTS.length * 2 }),
       fc.nat({ max: EVENTS.length * 2 }),
@@ -194,7 +194,7 @@ describe('the release of a commission', () => {
     },
   );
 
-  test('pays the reduced amount when a refund arrives between the job’s read and write', async () => {
+  test('pays the reduced amount if a refund arrives between the read and the write of the job', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 1));
     harness.mature();

@@ -107,7 +107,7 @@ describe('a commission', () => {
           ),
         );
         expect(harness.row()).toEqual(inOrder.row());
-        // The rows are the order's row, the affiliate's row and the queue entry.
+        // There are three rows: the order's row, the affiliate's row and the queue entry.
         expect(harness.stores.allRows()).toHaveLength(3);
       }),
     );
@@ -134,7 +134,7 @@ describe('a commission', () => {
     expect(harness.row()).toMatchObject({ status: 'canceled', amountMinor: 0 });
   });
 
-  test('stays locked after a won dispute', async () => {
+  test('stays locked if a dispute is won', async () => {
     const harness = new CommissionHarness();
     await harness.keepAll(eventsOfPaid('won', METADATA, [disputed('open'), disputed('won')]));
     expect(harness.row()).toMatchObject({ status: 'locked', amountMinor: 100 });

@@ -25,14 +25,14 @@ import { Stores } from '../world/stores.ts';
 
 /** Maximum deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
-/** Visibility timeout of an unacknowledged message, longer than a lease, in milliseconds. */
+/** Visibility timeout of a message that is not acknowledged, in milliseconds. It is longer than a lease. */
 const VISIBILITY_MS = 180_000;
-/** One race without a rival, and one with a rival before each of the first four calls. */
+/** The races: one without a rival, and four with a rival, one before each of the first four calls. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
 type Delivered = EventOf;
 
-/** A consumer and its world; `violations` checks the invariants after each delivery. */
+/** A consumer and its world. `violations` checks the invariants and is called after each delivery. */
 interface Harness {
   readonly world: ConsumerWorld;
   readonly take: (actor: Actor, event: Delivered) => Promise<{ readonly kind: string }>;
@@ -40,8 +40,8 @@ interface Harness {
 }
 
 /**
- * Delivers all events twice with faults and an optional rival, redelivers without faults until each event is
- * acknowledged, and then delivers all events once more.
+ * Delivers all events twice, with faults and an optional rival. Then redelivers them without faults until each is
+ * acknowledged, and finally delivers all of them once more.
  */
 async function runHistory(
   harness: Harness,
@@ -58,7 +58,7 @@ async function runHistory(
       const { kind } = await harness.take(actor, event);
       if (!actor.crashed && kind !== 'busy') acknowledged.add(event);
     } catch {
-      // The message of a failed delivery is not acknowledged.
+      // The delivery failed, so its message is not acknowledged.
     }
     if (!acknowledged.has(event)) harness.world.clock.advance(VISIBILITY_MS);
     violations.push(...harness.violations(acknowledged));
@@ -175,7 +175,7 @@ type Keep = (world: ConsumerWorld, actor: Actor, event: Delivered) => Promise<{ 
 
 const keep: Keep = (world, actor, event) => keepCommission(world.consumeTools(actor), event);
 
-/** Faulty on purpose: overwrites the commission with each event, in the order of delivery. */
+/** A deliberately faulty consumer: each event overwrites the commission, in the order of delivery. */
 const naiveKeep: Keep = async (world, actor, delivered) => {
   const event = delivered as PaymentEventOf;
   const commission = commissionAfter(event, event.payment);

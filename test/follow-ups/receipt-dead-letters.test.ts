@@ -35,7 +35,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Delivers a payment event while the mail service is unavailable, so the receipt becomes a delayed message. */
+/** Delivers a payment event while the mail service is unavailable. The receipt then becomes a delayed message. */
 async function delayedReceipt(): Promise<void> {
   const [event] = eventsOfPaid('receipt', METADATA);
   const tools = { payments: ledgerOf(chainOfPaid('receipt', METADATA)), unsent: () => undefined };
@@ -47,7 +47,10 @@ async function delayedReceipt(): Promise<void> {
   expect(deadLetters.delayed).toHaveLength(1);
 }
 
-/** Delivers the delayed message after the mail service has recovered. @param chain the Ledger chain at that time */
+/**
+ * Delivers the delayed message after the mail service has recovered. @param chain the chain that the Ledger contains at
+ * that time
+ */
 async function lastRung(chain: readonly Transition[]): Promise<readonly string[]> {
   const store = ledgerOf(chain) as PaymentStore;
   const parties = {

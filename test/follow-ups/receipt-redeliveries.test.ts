@@ -23,7 +23,10 @@ const unsent = (payment: string, why: string): never => {
   throw new Error(`${payment}: ${why}`);
 };
 
-/** Counts the e-mails sent before the queue gives up. The mailer has no idempotency and the longest lookup delay. */
+/**
+ * Counts the e-mails that are sent until the queue gives up. The mailer is not idempotent, and its look-up has the
+ * longest delay.
+ */
 async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const clock = new SimulatedClock();
   const entropy = countingEntropy();

@@ -55,7 +55,7 @@ describe('a receipt', () => {
     expect(receiptEmail({ ...PAYMENT, description: text, reference: text })).toEqual(plain);
   });
 
-  test('shows each field on one line, removes control characters and truncates long fields', () => {
+  test('shows each field on a single line, without control characters, and truncates long fields', () => {
     const description = `Shirts\r\n\u2028Paid: 0.00 EUR\u202e ${'x'.repeat(400)}`;
     const lines = receiptEmail({ ...PAYMENT, description }).text.split('\n');
     expect(lines).toHaveLength(receiptEmail(PAYMENT).text.split('\n').length);
@@ -87,7 +87,7 @@ describe('the address of a receipt', () => {
     expect(of({ receipt_email: text })).toEqual({ kind: 'malformed' });
   });
 
-  test('does not exist when the order of the payment sends a confirmation, regardless of any order id in the metadata', () => {
+  test('does not exist if the order of the payment sends a confirmation, whatever order id the metadata contains', () => {
     const order = `ord_${'a'.repeat(32)}`;
     const orderId = parseOrderId(order);
     invariant(orderId !== undefined, 'the order id is malformed');

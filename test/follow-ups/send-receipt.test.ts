@@ -48,7 +48,7 @@ describe('a receipt', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('is neither sent nor recorded unless it was requested', async () => {
+  test('is sent and recorded only if it was requested', async () => {
     const harness = new ReceiptHarness();
     expect(await harness.send(paid({}))).toEqual({ kind: 'done' });
     expect(harness.mailer.calls).toBe(0);
@@ -69,7 +69,7 @@ describe('a receipt', () => {
     expect(harness.mailer.calls).toBe(1);
   });
 
-  test('is recorded as done, without calling the mailer, when its address is malformed', async () => {
+  test('with a malformed address is recorded as done without a call to the mailer', async () => {
     const harness = new ReceiptHarness();
     expect(await harness.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done' });
     expect(await harness.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done_before' });
@@ -90,7 +90,7 @@ describe('a receipt', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('is redelivered when it needs an operator but its dead letter cannot be stored', async () => {
+  test('is redelivered if it needs an operator but cannot be stored as a dead letter', async () => {
     const harness = new ReceiptHarness();
     const send = async () => {
       throw new TerminalError('postmark_unauthorized', 'Who are you?');
@@ -126,7 +126,7 @@ describe('a receipt', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('is not sent when its address was erased while its event was queued', async () => {
+  test('is not sent if its address was erased while its event was in the queue', async () => {
     const harness = new ReceiptHarness();
     const chain = chainOfPaid('receipt', {}).map(({ first, ...each }) =>
       first === undefined ? each : { ...each, first: { ...first, detailsErased: true as const } },
@@ -135,7 +135,7 @@ describe('a receipt', () => {
     expect(harness.mailer.calls).toBe(0);
   });
 
-  test('is sent on a later delivery when the Ledger cannot be read', async () => {
+  test('is sent at a later delivery if the Ledger cannot be read at the first one', async () => {
     const harness = new ReceiptHarness();
     const listTransitions = async () => {
       throw new RetryableError('store_unavailable', 'the Ledger is unavailable');

@@ -56,7 +56,7 @@ describe('the job functions', () => {
     'UPKEEP_JOBS_QUEUE_URL',
     'DEPLOYMENT_SETTINGS',
     'LISTED_JOBS',
-  ])('reject the jobs API without %s, and the error names the variable', (name) => {
+  ])('reject settings of the jobs API without %s, and the error names the variable', (name) => {
     expect(() => readJobsApiConfig({ ...api, [name]: undefined })).toThrow(`the environment variable ${name}`);
   });
 });

@@ -21,7 +21,7 @@ const VARIABLES = {
 
 let wire: typeof Wire;
 beforeAll(async () => {
-  // The module creates its handler at import.
+  // The module creates its handler when it is imported.
   Object.assign(process.env, { AWS_REGION: 'eu-west-1', ...VARIABLES });
   ({ wire } = await import('../../lambdas/functions/outbox-relay.ts'));
 });

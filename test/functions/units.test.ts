@@ -189,7 +189,7 @@ describe('units of work that are delivered and executed twice', () => {
     expectTwice(1);
   });
 
-  test('a dead letter that two operators redrive takes effect once', async () => {
+  test('a dead letter takes effect once even if two operators redrive it', async () => {
     const clock = new SimulatedClock();
     const deadLetters = new MemoryDeadLetterStore(clock);
     await deadLetters.put({

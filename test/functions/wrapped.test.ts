@@ -20,7 +20,7 @@ import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
 const READ_ONLY = ['api-documents.ts', 'audit.ts', 'reads.ts'];
 /**
- * Functions without a `wire` export: `api-documents.ts` reads only its own files, and the sandbox is simulated
+ * Functions that do not export `wire`: `api-documents.ts` reads only its own files, and the sandbox is simulated
  * separately.
  */
 const WITHOUT_PLATFORM = ['api-documents.ts', 'handler.ts'];
@@ -54,7 +54,7 @@ function awaited(value: ts.Expression | undefined): ts.Expression | undefined {
   return value !== undefined && ts.isAwaitExpression(value) ? value.expression : value;
 }
 
-/** @returns the faults that prevent idempotent execution of the unit of work */
+/** Checks a handler. @returns the reasons why its unit of work does not run idempotently */
 function faultsOf(value: ts.Expression | undefined): readonly string[] {
   if (value === undefined || !ts.isCallExpression(value) || value.expression.getText() !== 'idempotently') {
     return ['the handler is not the result of idempotently(…)'];

@@ -27,8 +27,8 @@ const OPERATOR_ROUTES = ENDPOINTS.flatMap((row) =>
 const SIGNED_ROUTES = ENDPOINTS.filter(({ scope, role }) => scope === undefined && role === undefined).map(routeOf);
 
 /**
- * First example body of each endpoint. With this body, a request of the owner succeeds or is refused for a reason other
- * than access.
+ * The first example body of each endpoint. If the owner sends it, the request succeeds, or is refused for a reason
+ * other than access.
  */
 const BODIES = Object.fromEntries(
   ENDPOINTS.flatMap((row) => {
@@ -37,7 +37,7 @@ const BODIES = Object.fromEntries(
   }),
 );
 
-/** Bodies that, unlike the examples, keep the webhook endpoint usable for later requests. */
+/** Bodies that replace the examples, so that the webhook endpoint stays usable for later requests. */
 const HARMLESS: Readonly<Record<string, object>> = {
   'PATCH /v1/webhook_endpoints/{id}': { enabled: true },
   'POST /v1/webhook_endpoints/{id}/rotate_secret': { overlap_seconds: 0 },
@@ -51,7 +51,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   'GET /v1/annotations': '?payment={payment}',
 };
 
-/** Reports whether the route names an object, which other tenants must not find. */
+/** Returns whether the route names an object. Other tenants must not find that object. */
 const namesAnObject = (route: string) => `${route}${QUERIES[route] ?? ''}`.includes('{');
 
 const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
@@ -123,7 +123,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
     ledger: String(entry?.['id']),
     corrections: idOf(correction),
     annotations: idOf(annotation),
-    // None of these payments needs a decision, so this id does not exist.
+    // No decision has this id, because none of these payments needs a decision.
     decisions: `dec_${'a'.repeat(32)}`,
     webhook_endpoints: endpoint,
     delivery: String(delivery?.['id']),
@@ -178,7 +178,7 @@ beforeAll(async () => {
   for (const role of ROLES) api.registerOperator(ofRole(role), { role, operator: role });
 });
 
-test('every object of the desk exists, and the API documents list exactly the declared endpoints', () => {
+test('the desk has an object of every kind, and the API documents list the declared endpoints and no others', () => {
   expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
   expect(new Set(ENDPOINTS.map(routeOf))).toEqual(new Set(operations.map(routeOf)));
 });
@@ -191,7 +191,7 @@ test.each(SIGNED_ROUTES)('%s accepts no key, because its callers sign the body',
 });
 
 describe.each(TENANT_ROUTES)('%s', (route, needed) => {
-  test('rejects every operator key and a missing, expired, revoked or unknown key', async () => {
+  test('rejects every operator key, and an API key that is missing, expired, revoked or unknown', async () => {
     const { revoked, expired, unknown } = CALLERS;
     for (const key of [undefined, revoked, expired, unknown, ...ROLES.map(ofRole)])
       expect([key, ...codeOf(await request(route, key))]).toEqual([key, 401, 'unauthorized']);
@@ -216,7 +216,7 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
 describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (route, scope, needed) => {
   test(`accepts ${needed ?? 'no role'} and the roles that include it, and no API key`, async () => {
     for (const role of ROLES) {
-      // Names another tenant, so that nothing of the desk changes here.
+      // Another tenant is named, so that the desk's objects do not change here.
       const reply = await request(route, ofRole(role), 'ten_other/test');
       if (needed === undefined) expect([role, ...codeOf(reply)]).toEqual([role, 401, 'unauthorized']);
       else if (!includesRole(role, needed)) expect([role, ...codeOf(reply)]).toEqual([role, 403, 'insufficient_role']);
@@ -238,7 +238,9 @@ describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (ro
   });
 });
 
-/** Routes that respond 409 here, because the payment is captured and a replay of the endpoint is in progress. */
+/**
+ * Routes that respond with 409 here, because the payment is already captured, or the endpoint's replay is in progress.
+ */
 const REFUSED: ReadonlySet<string> = new Set([
   'POST /v1/payments/{id}/capture',
   'POST /v1/payments/{id}/cancel',
@@ -248,7 +250,7 @@ const REFUSED: ReadonlySet<string> = new Set([
 const FOR_OPERATORS = TENANT_ROUTES.filter(([, , role]) => role !== undefined);
 
 describe.each(FOR_OPERATORS)('%s, called by an operator who names the desk', (route, _scope, role = 'owner') => {
-  test('is counted against no limit, and records the operator in every change', async () => {
+  test('does not count against a limit, and records the operator in every change', async () => {
     const before = written.length;
     limited.length = 0;
     const { status } = await request(route, ofRole(role), 'ten_desk/test');
@@ -260,7 +262,7 @@ describe.each(FOR_OPERATORS)('%s, called by an operator who names the desk', (ro
   });
 });
 
-/** The routes whose query or body can name a tenant, according to the API documents. */
+/** The routes that accept a tenant in their query or body, according to the API documents. */
 const NAMING_A_TENANT = operations
   .filter(({ method, path }) => OPERATOR_ROUTES.some(([route]) => route === `${method} ${path}`))
   .flatMap(({ method, path, parameters, requestBody }) => {
@@ -270,7 +272,7 @@ const NAMING_A_TENANT = operations
   });
 
 describe('an unknown tenant', () => {
-  test.each(FOR_OPERATORS)('is not found (404) at %s, and nothing is written', async (route) => {
+  test.each(FOR_OPERATORS)('results in 404 at %s, and nothing is written', async (route) => {
     const before = written.length;
     const reply = await request(route, ofRole('owner'), `${UNKNOWN_TENANT}/test`);
     expect([codeOf(reply), reply.body['param']]).toEqual([[404, 'not_found'], 'payonce-tenant']);
@@ -278,7 +280,7 @@ describe('an unknown tenant', () => {
   });
 
   test.each(NAMING_A_TENANT)(
-    'is not found (404) in the $where of $method $path, and nothing is written',
+    'results in 404 in the $where of $method $path, and nothing is written',
     async (operation) => {
       const { method, path, where } = operation;
       const before = written.length;
@@ -308,7 +310,7 @@ describe('an unknown tenant', () => {
   });
 });
 
-test('an operator’s idempotency key is separate from the same key of the tenant and of another operator', async () => {
+test('an idempotency key of an operator is separate from the same key of the tenant or of another operator', async () => {
   const path = `/v1/webhook_endpoints/${ids['webhook_endpoints']}/rotate_secret`;
   api.registerOperator('ok_secondsecondsecondsecond', { role: 'owner', operator: 'second' });
   const rotate = (key: string, tenant: Readonly<Record<string, string>> = { 'Payonce-Tenant': 'ten_desk/test' }) =>
@@ -344,7 +346,7 @@ describe('a path through an endpoint of the attacking tenant', () => {
   });
 });
 
-// Runs after all other tests, because it changes the objects of the desk and deletes its endpoint last.
+// These tests run last, because they change the desk's objects and finally delete its endpoint.
 const lastDeleted = TENANT_ROUTES.toSorted(([left], [right]) => isDeletion(left) - isDeletion(right));
 describe.each(lastDeleted)('%s, called with the key of the desk', (route, needed) => {
   test(`accepts ${needed} alone, and records the key in every change`, async () => {
@@ -363,7 +365,7 @@ function isDeletion(route: string): number {
   return route.startsWith('DELETE ') ? 1 : 0;
 }
 
-test('every mutating route that is not refused has changed a row in these tests', () => {
+test('in these tests, every mutating route has changed a row, except the routes that were refused', () => {
   const changes = TENANT_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET '));
   expect(changes.filter((route) => !changing.has(route))).toEqual(changes.filter((route) => REFUSED.has(route)));
 });

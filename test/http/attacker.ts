@@ -2,12 +2,12 @@ import { operations } from '../api-docs/described-api.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { fc } from '../support/properties.ts';
 
-/** Data of the attacked tenant, both known to the attacker and secret. */
+/** Data of the attacked tenant. Some of it is known to the attacker, and some is secret. */
 export interface Victim {
   readonly tenantId: string;
   /** Known to the attacker: ids of objects of every kind, references, e-mail addresses, idempotency keys. */
   readonly known: readonly string[];
-  /** Secrets stored for the victim. No request of the attacker contains them. */
+  /** Secrets that are stored for the victim. The attacker's requests do not contain them. */
   readonly secrets: readonly string[];
 }
 
@@ -22,10 +22,10 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT'] as const;
 const SCHEMES = ['Bearer', 'bearer', 'Basic', 'Token', ''] as const;
 
 /**
- * Generates requests of an attacker with another tenant's API key. The attacker knows everything about the victim
- * except its API keys.
+ * Generates the requests of an attacker who has an API key of another tenant. The attacker knows everything about the
+ * victim except the victim's API keys.
  *
- * @param own ids of the attacker's objects, used together with ids of the victim in one path
+ * @param own ids of the attacker's objects, which are combined with ids of the victim in one path
  */
 export function attacksOn(
   { tenantId, known }: Victim,
@@ -119,7 +119,10 @@ export function attacksOn(
     });
 }
 
-/** @returns the victim's secret or the server fault that a response reveals; undefined if it reveals neither */
+/**
+ * Checks a response. @returns the secret of the victim or the server fault that the response reveals; undefined if it
+ * reveals neither
+ */
 export function shownBy(
   { status, text, headers }: Pick<ApiAnswer, 'status' | 'text' | 'headers'>,
   victim: Victim,

@@ -10,10 +10,10 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { attacksOn, shownBy, type Victim } from './attacker.ts';
 
-/** Requests per run, unless `PAYONCE_ATTACK_MINUTES` sets the duration of the run instead. */
+/** Number of requests per run. If `PAYONCE_ATTACK_MINUTES` is set, the run ends after this time instead. */
 const REQUESTS = whole(3_000, { slice: 100 });
 const MINUTES = Number(process.env['PAYONCE_ATTACK_MINUTES'] ?? 0);
-/** Time limit of the test, equal to Jest's `testTimeout`, in milliseconds. Only a hanging test reaches it. */
+/** Time limit of the test, in milliseconds. It equals Jest's `testTimeout`, and only a test that hangs reaches it. */
 const HANGS_AFTER_MS = 900_000;
 const SEED = Number(process.env['PAYONCE_SEED'] ?? 1);
 const AT_ONCE = 4;

@@ -13,7 +13,7 @@ const REQUESTS = whole(100_000, { slice: 2_000 });
 /** Requests per world, so that its tables stay small. */
 const PER_WORLD = 250;
 
-/** Valid bodies for the routes. A generated request may change one of their fields. */
+/** Bodies that are valid at some route. A generated request may change one field. */
 const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', metadata: { order: '7' }, description: 'Shirts' },
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual', reference: 'order-7' },
@@ -110,7 +110,7 @@ const request = fc.record({
       weight: 4,
       arbitrary: fc.constantFrom(...operations.filter(({ operationId }) => operationId !== 'receiveCallback')),
     },
-    // Creations have extra weight, because otherwise too few requests of the slice are accepted.
+    // Requests that create objects have extra weight. Otherwise, too few requests of a slice would be accepted.
     { weight: 1, arbitrary: fc.constantFrom(...operations.filter(({ operationId }) => CREATIONS.has(operationId))) },
   ),
   method: seldom(20, fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE')),
@@ -173,7 +173,7 @@ describe('100,000 hostile requests, or a slice of them', () => {
       if (reply.status >= 500 || api.faults.length > 0) throw new Error(`failed: ${described}`);
       if (!STORES_NOTHING.has(reply.status)) continue;
       if (world.writes !== writes) throw new Error(`stored by a refusal: ${described}`);
-      // `param` repeats the name of the invalid field, unless that name is sensitive.
+      // `param` repeats the name of the invalid field, unless this name is sensitive, so it is excluded.
       const { param: _param, ...rest } = reply.body;
       if (JSON.stringify([rest, reply.headers]).includes(CANARY)) throw new Error(`reflected: ${described}`);
     }

@@ -37,14 +37,14 @@ describe('headers', () => {
     expect(read({ headers: null, multiValueHeaders: null }).header('x-a')).toEqual([]);
   });
 
-  test('treat names of object prototype members as plain names', () => {
+  test('treat the names of object prototype members like any other names', () => {
     expect(read({}).header('constructor')).toEqual([]);
     expect(read({ headers: JSON.parse('{"__proto__":"x"}') as Record<string, string> }).header('__proto__')).toEqual([
       'x',
     ]);
   });
 
-  test('are read without an error from arbitrary maps', () => {
+  test('can be read from any maps without an error', () => {
     const name = fc.string();
     const maps = fc.tuple(
       fc.option(fc.dictionary(name, fc.option(fc.string(), { nil: undefined }))),
@@ -71,7 +71,7 @@ describe('the root URL of the API', () => {
     const rootFrom = (event: Partial<GatewayEvent>, address: string) =>
       new URL(read({ resource: '/{proxy+}', pathParameters: { proxy }, ...event }).root, address).href;
 
-    // The path in the event lacks the stage and includes the base path of a custom domain.
+    // The path in the event does not contain the stage, but contains the base path of a custom domain.
     expect(rootFrom({ path }, `https://a.execute-api.example/live${path}`)).toBe('https://a.execute-api.example/live/');
     expect(rootFrom({ path }, `https://pay.example${path}`)).toBe('https://pay.example/');
     expect(rootFrom({ path: `/base${path}` }, `https://pay.example/base${path}`)).toBe('https://pay.example/base/');

@@ -19,7 +19,7 @@ function codeOf(result: ReturnType<typeof read>): string | undefined {
 }
 
 describe('a body', () => {
-  test('is read up to the maximum size and refused with one byte more', () => {
+  test('is read up to the maximum size, and refused if it is one byte larger', () => {
     const padded = (bytes: number) => `{"a":1}${' '.repeat(bytes - 7)}`;
 
     expect(read(padded(MAX_BODY_BYTES)).kind).toBe('valid');
@@ -85,7 +85,7 @@ describe('a body', () => {
     expect(read('{"a":"\\ufffd"}').kind).toBe('valid');
   });
 
-  test('is refused with a byte-order mark, in Base64 and as text', () => {
+  test('is refused if it begins with a byte-order mark, in Base64 or as text', () => {
     expect(codeOf(readBytes('\ufeff{}'))).toBe('invalid_json');
     expect(codeOf(read('\ufeff{}'))).toBe('invalid_json');
   });

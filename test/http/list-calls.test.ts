@@ -12,13 +12,13 @@ const ROWS = 1_200;
 const MAX_CALLS = 60;
 /** Maximum number of additional calls for each object of a larger page. */
 const MAX_CALLS_PER_OBJECT = 4;
-/** Lists without pages or filters, each with its constant number of DynamoDB calls. */
+/** Lists that have neither pages nor filters, each with its constant number of DynamoDB calls. */
 const CONSTANT: Readonly<Record<string, number>> = {
   // One query for each shard of each queue.
   '/v1/admin/queues': 72,
 };
 
-/** All endpoints that answer with a list, so that this test covers a new list or filter automatically. */
+/** All endpoints that respond with a list. A new list or filter is therefore tested automatically. */
 const LISTS = ENDPOINTS.filter(({ kind, docs: { answers } }) => {
   const { schema } = answers[200] ?? {};
   return kind === 'reading' && schema instanceof z.ZodObject && schema.shape['data'] instanceof z.ZodArray;
@@ -39,8 +39,8 @@ async function pageOf(real: string, query: Query) {
 }
 
 /**
- * Returns the values of a filter to try: one that all rows match, and one that none matches. The values of an enumeration
- * come from its schema.
+ * Returns the values of a filter that the test tries: one that matches all rows, and one that matches none. For an
+ * enumeration, returns the values in its schema.
  */
 async function valuesOf(path: string, name: string, schema: z.ZodType | undefined): Promise<readonly string[]> {
   const samples = await world.samplesOf(path, name);
@@ -96,7 +96,7 @@ describe.each(LISTS)('a page of $path', ({ path, filters, limit }) => {
       expect(calls).toBeLessThanOrEqual(MAX_CALLS + MAX_CALLS_PER_OBJECT * shown);
       mostShown = Math.max(mostShown, shown);
     }
-    // The test is of no use with an empty list.
+    // An empty list would prove nothing.
     expect(mostShown).toBeGreaterThanOrEqual(Number(largest));
   });
 });

@@ -31,7 +31,7 @@ const EMAIL = 'ada@example.com';
 const REFERENCE = 'order-4711';
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const TENANT = { tenant: 'ten_desk', mode: 'test' } as const;
-/** Number of real payments and orders: enough for one in each partition of a list. */
+/** Number of real payments and orders. It is enough for one object in each partition of a list. */
 const REAL = 8;
 const DAY_SECONDS = 86_400;
 /** Number of annotations of the payment. They do not fit on one page of the payment's transitions. */
@@ -41,7 +41,7 @@ const POSTINGS = [
   { account: 'fees', direction: 'credit', amount: 10 },
 ];
 
-/** All lists of one tenant, each with many rows that are equal in all filtered fields. */
+/** All lists of one tenant. Each list has many rows with equal values in all fields that a filter uses. */
 export class ListedWorld {
   readonly database: CountedDynamoDb;
   /** Values of enumerations that all rows have. */
@@ -108,7 +108,7 @@ export class ListedWorld {
     return {};
   }
 
-  /** Returns a value of a filter that all rows match, and one that no row matches. */
+  /** Returns two values of a filter: one that matches all rows, and one that matches no row. */
   async samplesOf(path: string, name: string): Promise<readonly string[] | undefined> {
     const { nowSeconds, payment, tenant } = this.#seeds;
     switch (name) {

@@ -41,8 +41,8 @@ function textsIn(where: string, schema: Node): readonly Text[] {
 }
 
 /**
- * All texts of queries and bodies, and `Idempotency-Key`. Paths and `Prefer` store nothing: an unknown path gets a 404,
- * and unknown preferences are ignored.
+ * All texts in queries and bodies, and `Idempotency-Key`. Paths and `Prefer` are excluded, because nothing of them is
+ * stored: an unknown path gets a 404, and unknown preferences are ignored.
  */
 const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
   ...parameters
@@ -51,10 +51,16 @@ const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
   ...(requestBody === undefined ? [] : textsIn(operationId, requestBody.content['application/json'].schema)),
 ]);
 
-/** Fields without a pattern: URLs are parsed (tested below), and a processor's event is protected by its signature. */
+/**
+ * Fields that have no pattern. URLs are parsed, which a test below checks, and a processor's event is protected by its
+ * signature.
+ */
 const BY_RULE = /^create(?:Payment|Order)\.return_url$|^receiveCallback\./;
 
-/** Fields that allow line breaks: the merchant's own data, which no header, e-mail or log contains. */
+/**
+ * Fields that may contain line breaks. They contain the merchant's own data, which is never part of a header, e-mail or
+ * log.
+ */
 const OF_LINES = /\.metadata\.values$/;
 
 /** Reports whether the API documents allow this character in the text. */
@@ -112,7 +118,7 @@ describe('a single-line field', () => {
     ['/v1/webhook_endpoints', 'url', (text) => ({ ...ENDPOINT, url: `https://shop.example.com/${text}` })],
   ];
 
-  test('contains no control characters, except line breaks and tabs in metadata values', async () => {
+  test('contains no control characters; only metadata values may contain line breaks and tabs', async () => {
     const note = 'To the back door.\n\tRing twice,\r\nplease.';
     const stored = await post('/v1/payments', 'k-note', { ...PAYMENT, metadata: { note } });
     expect([stored.status, stored.body['metadata']]).toEqual([201, { note }]);
@@ -131,7 +137,7 @@ describe('a single-line field', () => {
     'is refused with a forbidden character, and the error names the field: %s, %s',
     async (path, param, bodyOf) => {
       for (const [index, character] of FORGING.entries()) {
-        // JSON with U+0000 is refused as a whole, without naming a field.
+        // JSON that contains U+0000 is refused as a whole, and the error names no field.
         const named = character === '\u0000' ? undefined : param;
         const answer = await post(path, `k-${index}`, bodyOf(`a${character}b`));
         expect({ character, status: answer.status, param: answer.body['param'] }).toEqual({

@@ -48,7 +48,7 @@ describe('an operator', () => {
     ]);
   });
 
-  test('gets the same refusal body for a revoked, expired or unknown key', async () => {
+  test('gets the same response body whether its key is revoked, expired or unknown', async () => {
     const api = new Api();
     const nowMs = api.clock.nowMs();
     api.registerOperator('ok_revokedrevokedrevokedrev', { revokedAtMs: nowMs });
@@ -69,7 +69,7 @@ describe('an operator', () => {
       expect((await api.get(path, as(OPERATOR_KEY))).status).toBe(401);
   });
 
-  test('gets the stored response when retrying with a different API key of the same person', async () => {
+  test('gets the stored response if the same person retries with a different API key', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     api.registerOperator(OTHER, { operator: 'Ada Example' });
@@ -101,7 +101,7 @@ describe('the API key routes', () => {
     });
   });
 
-  test('refuse with 409 to revoke the last owner key, even if the last two are revoked concurrently', async () => {
+  test('refuse with 409 to revoke the last owner key, even if requests to revoke the last two are concurrent', async () => {
     const api = new Api();
     const owner = { operator: 'Ada Example', role: 'owner' } as const;
     const ids = [await api.storeOperatorKey(OTHER, owner), await api.storeOperatorKey(`${OTHER}2`, owner)];
@@ -144,7 +144,7 @@ describe('the API key routes', () => {
     expect(unknown.body).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  test('replace a tenant key once, even for concurrent requests', async () => {
+  test('replace a tenant key only once, even if requests are concurrent', async () => {
     const { api, tenant, id } = await keyOfTenant();
     const rolls = await Promise.all(['a', 'a', 'b', 'c'].map((key) => api.write(`/v1/admin/keys/${id}/roll`, key, {})));
     const [first, ...others] = rolls.filter(({ body }) => typeof body['secret'] === 'string');
@@ -156,7 +156,7 @@ describe('the API key routes', () => {
     expect(keys.find((key) => key['id'] === id)).toMatchObject({ rolled_to: first?.body['id'] });
   });
 
-  test('cannot create or replace an operator key, so no owner can impersonate another person', async () => {
+  test('can neither create nor replace an operator key, so that no owner can act as another person', async () => {
     const api = new Api();
     const id = await api.storeOperatorKey(OTHER, { operator: 'Bob Example', role: 'approver' });
     expect((await api.write(`/v1/admin/keys/${id}/roll`, 'r', {})).status).toBe(404);

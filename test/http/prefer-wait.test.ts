@@ -38,7 +38,7 @@ describe('Prefer: wait', () => {
     expect(preferredWaitSeconds([header])).toBeUndefined();
   });
 
-  test('is found in any of several headers', () => {
+  test('is found in any header if there are several', () => {
     expect(preferredWaitSeconds(['respond-async', 'wait=4'])).toBe(4);
     expect(preferredWaitSeconds([])).toBeUndefined();
   });

@@ -13,7 +13,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Counts how often each marked text of a request was searched, alone or in a longer text. */
+/** Counts, for each marked text of a request, the searches of this text alone or as a part of a longer text. */
 function searches(): readonly number[] {
   const searched = folding.mock.contexts.map(String);
   return MARKS.map((mark) => searched.filter((text) => text.includes(mark)).length);

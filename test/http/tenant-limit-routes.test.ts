@@ -27,7 +27,7 @@ test('a tenant has the limits of the deployment until it gets limits of its own'
   expect(await limits()).toEqual([...ofMode('live'), ...ofMode('test')]);
 });
 
-test('a retried change returns the stored response, and neither undoes a later change nor is logged again', async () => {
+test('a change that is retried returns the stored response, does not undo a later change, and is not logged again', async () => {
   const { api, tenant } = await keyOfTenant();
   const first = await api.write(PATH, 'first', { tenant, ...RAISED });
   await api.write(PATH, 'later', { tenant, ...RAISED, rate: 50 });
@@ -54,7 +54,7 @@ test('equal concurrent requests change the limit once', async () => {
   expect(entries.filter(({ action }) => action === 'limit.changed')).toHaveLength(1);
 });
 
-test('a request with a malformed limit, an unknown tenant or a role other than owner changes nothing', async () => {
+test('a request changes nothing if its limit is malformed, its tenant is unknown or its role is not owner', async () => {
   const { api, tenant } = await keyOfTenant();
   for (const [param, change] of [
     ['rate', { rate: 0 }],

@@ -84,7 +84,7 @@ describe('a tenant beyond its limit', () => {
     expect(refused).toMatchObject({ status: 429, headers: { 'Ratelimit-Policy': '"admin";q=2;w=2' } });
   });
 
-  test('has a tenth of its limit for reads that query the processor; its other reads continue', async () => {
+  test('has a separate limit, a tenth, for reads that query the processor; its other reads continue', async () => {
     let looks = 0;
     const readCharge = async () => {
       looks += 1;

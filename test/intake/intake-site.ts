@@ -24,7 +24,7 @@ export const EVENT_ID = '0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e11';
 const QUEUE_OF_SHOP = 'arn:aws:sqs:eu-west-1:111122223333:requests-of-shop';
 const OWN_QUEUE = 'arn:aws:sqs:eu-west-1:111122223333:requests';
 
-/** Runs the payment-request function in a simulated world, with in-memory queues. */
+/** Runs the payment-request function in a simulated world. Its queues are in memory. */
 export class SimulatedIntake<Of extends World = World> {
   readonly world: Of;
   readonly queues = { requests: [] as Queued[], parked: [] as Queued[] };
@@ -78,7 +78,7 @@ export class SimulatedIntake<Of extends World = World> {
     });
   }
 
-  /** Returns a request for 10.00 EUR sent now, overridden by `changes`. */
+  /** Returns a request for 10.00 EUR that is sent now. `changes` overrides its fields. */
   request(changes: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
     return {
       event_id: EVENT_ID,

@@ -24,7 +24,10 @@ const missing = isProving ? missingForKafka() : 'npm run prove';
 if (isProving && missing !== undefined)
   console.warn(`Kafka is NOT proven on this machine: ${missing} is missing. The other transports are.`);
 
-/** Maximum deliveries of a batch to a failing function before the test fails. Lambda has no such limit by default. */
+/**
+ * Maximum number of deliveries of a batch to a function that fails. After that, the test fails; Lambda has no such
+ * limit by default.
+ */
 const MAX_DELIVERIES = 20;
 
 const kafka = new Kafka();
@@ -61,20 +64,20 @@ describe('a topic of a real Kafka broker', () => {
         [0, poison],
         [0],
         [0, request(second)],
-        // Records are duplicated within a partition, and across partitions in a different order.
+        // Some records occur twice within a partition. Across partitions, they also occur in a different order.
         [0, request(first)],
         [1, request(third)],
         [1, request(second)],
         [1, request(first)],
         [0, request(third)],
         ...others.flatMap((id, index) => [[index % 2, request(id)] as const, [(index + 1) % 2, request(id)] as const]),
-        // This record has a different amount under an id that was already accepted.
+        // This record has an id that was already accepted, but a different amount.
         [1, request(first, { amount: 999_999 })],
       ]);
       const FunctionName = await stackOutput('service', 'paymentRequestsFunction');
       const lambda = new LambdaClient(access);
-      // Lambda redelivers a batch when the function ends with an error, for example because a busy machine exceeds its
-      // timeout.
+      // Lambda redelivers a batch if the function ends with an error. This happens, for example, if a busy machine
+      // exceeds the function's timeout.
       const deliver = async (event: SelfManagedKafkaEvent): Promise<void> => {
         const errors: string[] = [];
         while (errors.length < MAX_DELIVERIES) {
@@ -85,7 +88,7 @@ describe('a topic of a real Kafka broker', () => {
         throw new Error(`the function failed on every delivery of the batch: ${errors.join('\n')}`);
       };
       const records = 9 + 2 * others.length + 1;
-      // The offset after the last committed record of each partition.
+      // For each partition, the offset after its last committed record.
       const committed: Record<string, number> = {};
       const seen = { deliveries: 0, repeated: 0 };
       const handled = new Set<string>();
@@ -99,7 +102,7 @@ describe('a topic of a real Kafka broker', () => {
           handled.add(place);
         }
         if (deaths < 2) {
-          // The function's response is lost, so the offsets are not committed and the batch is redelivered.
+          // The function's response is lost. The offsets are therefore not committed, and the batch is redelivered.
           deaths += 1;
           await poller.kill();
           poller = kafka.poll('payonce', 4);

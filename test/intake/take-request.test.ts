@@ -120,7 +120,7 @@ describe('a payment requested by an event', () => {
     expect(found?.newest.cause).toEqual({ by: 'event', eventId: EVENT_ID, sender: 'queue:shop' });
   });
 
-  test('publishes events that name the requesting event', async () => {
+  test('causes events that name the event that requested the payment', async () => {
     await site.deliver(site.inQueue(json()));
     const { newest, first } = (await chain()) ?? {};
     if (newest === undefined || first === undefined) throw new Error('the payment does not exist');
@@ -173,7 +173,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     expect(site.parkedReasons).toEqual(Array.from({ length: 4 }, () => 'unknown_tenant'));
     expect(site.queues.parked[0]?.attributes['detail']).toContain('ten_shop, which does not exist');
     expect([site.charged(), await chain()]).toEqual([0, undefined]);
-    // An operator redrives the event after the tenant was created.
+    // The tenant was created in the meantime, and an operator redrives the event.
     await site.deliver(site.inQueue(record));
     expect(site.charged()).toBe(1);
   });
@@ -189,7 +189,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     ]);
   });
 
-  test('an event of a sender without a mapping is parked as unknown_sender', async () => {
+  test('an event whose sender is not configured is parked as unknown_sender', async () => {
     await site.deliver([
       site.onSubject(json(), 'payments.stranger'),
       site.onBus(site.request(), { account: '999999999999' }),
@@ -214,7 +214,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
   test.each([
     ['in a field', { account_from: '4242424242424242' }],
     ['in metadata', { metadata: { note: 'card 4242 4242 4242 4242' } }],
-  ])('a card number %s is stored in no queue and no table', async (_where, changes) => {
+  ])('a card number %s is not stored in any queue or table', async (_where, changes) => {
     await site.deliver([site.inQueue(json(changes)), site.onSubject(`not JSON ${json(changes)}`)]);
     await site.deliver(site.onSubject(json(changes).replace('4242', String.raw`42\u00342`), 'payments.stranger'));
     expect(site.parkedReasons).toEqual(['malformed', 'malformed', 'unknown_sender']);
@@ -222,7 +222,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     expect(await chain()).toBeUndefined();
   });
 
-  test('an event is parked as expired if its own time or the time of the transport is too old', async () => {
+  test('an event is parked as expired if its own time or its transport’s time is too long ago', async () => {
     const late = json();
     const record = site.inQueue(json({ timestamp: '2030-01-01T00:00:00+01:00' }));
     site.world.clock.advance(24 * HOUR_MS + 1);
@@ -241,7 +241,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
 });
 
 describe('an event that arrives late', () => {
-  test('is recognized as a duplicate, regardless of its age, if it was first accepted in time', async () => {
+  test('is recognized as a duplicate, however late, if it was first accepted in time', async () => {
     const record = json();
     await site.deliver(site.inQueue(record));
     site.world.clock.advance(40 * 24 * HOUR_MS);
@@ -250,7 +250,7 @@ describe('an event that arrives late', () => {
     expect(site.charged()).toBe(1);
   });
 
-  test('is redriven under the sender with which it was parked', async () => {
+  test('is redriven with the same sender as when it was parked', async () => {
     await site.deliver(site.onSubject(json({ reference: 'order-1' })), {
       processor: 'no_processor_for_payment',
       choose: () => 'no_processor_for_payment',
@@ -263,7 +263,7 @@ describe('an event that arrives late', () => {
 });
 
 describe('an event that must wait', () => {
-  test('is redelivered, and never fails, while its tenant is over its limit', async () => {
+  test('is redelivered while its tenant exceeds its limit, and this never counts as a failure', async () => {
     const asked: unknown[] = [];
     site.limits = {
       admit: async (bucket) => {
@@ -315,15 +315,15 @@ describe('an event id whose record has expired', () => {
   test.each([
     ['amount', { ...terms, amount: 1001 }],
     ['metadata', { metadata: { order: '6736' } }],
-  ])('cannot be reused by a different request, which is parked: different %s', async (_what, changes) => {
+  ])('cannot be used by a different request; that request is parked: different %s', async (_what, changes) => {
     await site.deliver(site.inQueue(json(changes)));
     expect([site.parkedReasons, site.charged()]).toEqual([['changed'], 1]);
   });
 });
 
 describe('a payload that is too long', () => {
-  // Searching a megabyte of digits takes seconds: a batch of such payloads would time out at each delivery and stop its
-  // partition.
+  // A search of a megabyte of digits takes seconds. A batch with such payloads would time out at each delivery and stop
+  // its partition.
   test('is truncated and parked, and only the kept text is searched', async () => {
     const kept = 'x'.repeat(MAX_BODY_BYTES + 1);
     await site.process()(site.inTopic(`${kept} 4242 4242 4242 4242`, `4242 4242 4242 4242 ${kept}`));
@@ -333,7 +333,7 @@ describe('a payload that is too long', () => {
 });
 
 describe('a batch that was redelivered often', () => {
-  test('processes only messages that fit in the remaining time, and at least one per delivery', async () => {
+  test('processes only the messages for which time remains, but at least one per delivery', async () => {
     const ids = ['a', 'b', 'c'].map((letter) => `0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e1${letter}`);
     const sandbox = createSandboxInProcess({ clock: site.world.clock });
     // Each payment takes two seconds.
@@ -383,7 +383,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked[0]?.attributes).not.toHaveProperty('failures');
   });
 
-  test('is not counted as failed by deliveries during throttling or an outage, or by a count that its sender sets', async () => {
+  test('is not counted as failed because of deliveries while throttled or in an outage, or of a count set by its sender', async () => {
     const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
     const waited = {
       ...site.record({ body: json(), attributes: { failures: '4' } }, 100),
@@ -409,7 +409,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('is parked when its own failure count, not the queue’s count, reaches the limit, and does not block its batch', async () => {
+  test('is parked when its own failure count reaches the limit, regardless of the queue’s count, and does not block its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;
@@ -432,7 +432,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked).toMatchObject([{ attributes: { detail: 'processor_request_invalid' } }]);
   });
 
-  test('does not send the rest of its batch to the dead-letter queue by crashing the process', async () => {
+  test('does not cause the rest of its batch to be dead-lettered if it crashes the process', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const killer = ids[2] ?? '';
     const left = new Set(ids);
@@ -461,7 +461,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(ids.map((id) => site.charged(id))).toEqual([1, 1, 0, 1]);
   });
 
-  test('is not acknowledged while it can neither be accepted nor parked', async () => {
+  test('is not acknowledged as long as it can be neither accepted nor parked', async () => {
     site.outage = new Error('SQS is unavailable');
     expect(await site.deliver(site.inQueue('not JSON'))).toHaveLength(1);
     await expect(site.process()(site.inTopic('not JSON', json()))).rejects.toThrow('SQS is unavailable');
@@ -484,7 +484,7 @@ describe('a Kafka batch', () => {
     expect(site.charged()).toBe(1);
   });
 
-  test('passes a record that cannot be accepted now to the queue, which redelivers it', async () => {
+  test('enqueues a record that cannot be accepted now; the queue then redelivers it', async () => {
     const away = { admit: () => Promise.reject(new Error('a bug')) };
     await site.process({ limits: away })(site.inTopic(json()));
     expect(site.queues.requests).toMatchObject([{ attributes: { sender: 'topic:payments' } }]);

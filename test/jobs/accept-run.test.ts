@@ -29,7 +29,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('returns the stored response on a retry, and enqueues the run again unless it has ended', async () => {
+  test('returns the stored response if it is retried, and enqueues the run again unless the run has ended', async () => {
     const world = new World();
     const accept = () => acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
     const first = await accept();
@@ -45,7 +45,7 @@ describe('accepting a run', () => {
     expect(world.store.allRuns()).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('creates one run for ten concurrent copies of a request, which all get the same response', async () => {
+  test('creates a single run for ten concurrent copies of a request, and all copies get the same response', async () => {
     const world = new World();
     const outcomes = await Promise.all(
       Array.from({ length: 10 }, (_, index) => acceptRun(world.toolsOf(world.actor(`a${index}`)), clocked(JOB, NOW))),
@@ -65,7 +65,7 @@ describe('accepting a run', () => {
     expect(new Set(world.enqueued)).toEqual(new Set([RUN_ID]));
   });
 
-  test('returns the result of a completed run under a different key, without repeating the work', async () => {
+  test('returns the result of a completed run even with a different key, and does not repeat the work', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
     for (const run of world.store.allRuns()) await endRun(world, run);
@@ -75,7 +75,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('uses the current second if no time is given, and reuses that second for a retry', async () => {
+  test('uses the current second if no time is given, and the same second when it is retried', async () => {
     const world = new World();
     world.clock.advance(123);
     const first = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna'));
@@ -88,7 +88,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
   });
 
-  test('refuses a used idempotency key with a different body, and enqueues nothing', async () => {
+  test('refuses an idempotency key that was used with a different body, and enqueues nothing', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW));
     const other = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW - DAY));
@@ -109,7 +109,7 @@ describe('accepting a run', () => {
     expect(world.store.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
   });
 
-  test('replays a request whose time has become too old', async () => {
+  test('replays a request even if its scheduled time is now too old', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW - 30 * DAY));
     world.clock.advance(DAY);
@@ -126,7 +126,7 @@ describe('accepting a run', () => {
 });
 
 describe('accepting a run, with one retry after a fault', () => {
-  /** Number of calls at which a fault can occur: read, read, accept, read, enqueue. */
+  /** Number of calls that can fail: read, read, accept, read, enqueue. */
   const POINTS = 5;
   const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
     FAULT_KINDS.map((kind) => [point, kind] as const),

@@ -23,7 +23,7 @@ const operator = new ApiClient(aws, aws.operatorKey);
 const run = crypto.randomUUID().slice(0, 8);
 
 const MINUTE_MS = 60_000;
-/** Time after which an event counts as lost in the local stack, in milliseconds. */
+/** Time after which the local stack treats an event as lost, in milliseconds. */
 const LOST_AFTER_MS = 20_000;
 
 const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
@@ -34,7 +34,7 @@ const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
 
 afterAll(() => switchRelay('Enabled'));
 
-/** Crashes the worker in the middle of a page, while its list request to the processor gets no response. */
+/** Crashes the worker in the middle of a page, while it waits for the processor's response to a list request. */
 async function killedComparison(): Promise<string> {
   await api.charges('pay_none');
   expect(signalAll(StackName.sandbox, 'SIGSTOP')).toBeGreaterThan(0);
@@ -48,7 +48,9 @@ async function killedComparison(): Promise<string> {
   }
 }
 
-/** Starts a payment, and kills its process after the charge; no client retries. @returns the idempotency key */
+/**
+ * Starts a payment, and kills its process after the charge. No client retries the payment. @returns the idempotency key
+ */
 async function abandonedPayment(): Promise<string> {
   return (await killedPayment(aws, { source: 'tok_timeout_charged' })).key;
 }
@@ -65,7 +67,7 @@ async function isAnswered(key: string): Promise<boolean> {
   return Item?.['status'] === 'COMPLETED';
 }
 
-/** Creates a charge at the processor without Payonce. @returns the charge's id */
+/** Creates a charge at the processor that Payonce did not request. @returns the id of the charge */
 async function chargeBehindOurBack(): Promise<unknown> {
   const answer = await askSandbox('/charges', {
     method: 'POST',
@@ -92,7 +94,7 @@ test('jobs finish open claims and publish lost events, even if their own workers
   const paidAtMs = Date.now();
   const stray = await chargeBehindOurBack();
 
-  // Only the schedule resolves this payment: no operator requests a run, and no client retries.
+  // Only the scheduled job resolves this payment, because no operator requests a run and no client retries.
   await until(async () => ((await isAnswered(abandoned)) ? true : undefined));
   const late = await api.pay({ key: abandoned, body: { source: 'tok_timeout_charged' } });
   expect([late.status, late.json['status']]).toEqual([201, 'succeeded']);
@@ -100,7 +102,7 @@ test('jobs finish open claims and publish lost events, even if their own workers
   expect(await api.charges(late.json['id'])).toHaveLength(1);
 
   await sleep(Math.max(0, Math.floor(paidAtMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS + LOST_AFTER_MS - Date.now()));
-  // The schedule may have run the job already. Nothing else publishes events while the relay is disabled.
+  // The schedule may already have run the job. While the relay is disabled, only this job publishes events.
   await runJob(aws, 'republish-events');
   expect(await until(async () => nonEmpty(await eventsOf(silent.json['id'])))).toHaveLength(1);
 

@@ -9,7 +9,7 @@ export interface DeployedTarget {
   readonly secretId: string;
 }
 
-/** A schedule, as returned by the EventBridge Scheduler API. */
+/** A schedule in the form that the EventBridge Scheduler API returns. */
 interface DeployedSchedule {
   readonly Name: string;
   readonly Target: { readonly Arn: string; readonly RoleArn: string; readonly Input: string };
@@ -18,7 +18,7 @@ interface DeployedSchedule {
 const { awsEndpoint: endpoint, region } = localAws();
 const options = { endpoint, region, credentials: CREDENTIALS };
 
-/** Calls the local scheduler, which reads region and account from the header and ignores the signature. */
+/** Calls the local scheduler. It reads the region and account from the header, and does not verify the signature. */
 async function askScheduler(method: string, path: string, body?: object): Promise<unknown> {
   const scope = `${CREDENTIALS.accessKeyId}/20260101/${region}/scheduler/aws4_request`;
   const answer = await fetch(`${endpoint}/schedules${path}`, {
@@ -43,7 +43,7 @@ export async function scheduleOf(job: string): Promise<DeployedSchedule> {
 }
 
 /**
- * Creates copies of a schedule that fire once, all at the same time.
+ * Creates copies of a schedule. Each copy fires once, and all fire at the same time.
  * @param at time in UTC, as `2026-03-01T12:00:00`
  */
 export async function fireAgain({ Target }: DeployedSchedule, names: readonly string[], at: string): Promise<void> {

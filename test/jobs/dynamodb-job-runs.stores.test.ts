@@ -81,7 +81,7 @@ describe('a lost response', () => {
     const begun = withPageStarted(run, T0);
     await store.save(begun, lock, T0 + 300_000);
     await store.lock(run.jobId, run.runId, LEASE);
-    // Saving the same state a second time still succeeds: this worker has already written it.
+    // A second save of the same state also succeeds, because this worker has already written this state.
     expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
     expect(await store.save({ ...begun, version: 3 }, lock, T0 + 300_000)).toBe(false);
   });
@@ -106,7 +106,7 @@ test('a transaction conflict is retried', async () => {
   expect(conflicts).toBe(0);
 });
 
-test('rows expire thirty days after their run ends, or thirty days after its acceptance if the run never ends', async () => {
+test('a run’s rows expire thirty days after it ends or, if it never ends, thirty days after it was accepted', async () => {
   const { run } = await accepted();
   const store = storeOver();
   const row = async (pk: string, sk: string) => {

@@ -10,7 +10,9 @@ export interface FinishedJob extends JobCounts {
 
 const MAX_PAGES = 1_000;
 
-/** Runs a job to its end page by page, as a worker does. With `doubled`, handles each item twice, as after a crash. */
+/**
+ * Runs a job to its end page by page, like a worker. With `doubled`, each item is processed twice, as after a crash.
+ */
 export async function finishJob(
   job: Job,
   scheduledForMs: number,

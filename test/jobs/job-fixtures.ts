@@ -27,7 +27,7 @@ export function recordOf({ runId, acceptedAtMs }: JobRun): EffectRecord {
   return { operationId: `job_${runId}` as OperationId, owner: ownerToken('route'), recordedAtMs: acceptedAtMs };
 }
 
-/** Returns a job with the items `0` to `count - 1`; the cursor of an item is its number. */
+/** Returns a job that has the items `0` to `count - 1`. The cursor of an item is its number. */
 export function countingJob(
   count: number,
   handle: (item: string, deadlineMs: number) => Promise<JobCounts> = async () => ONE_DONE,

@@ -12,7 +12,7 @@ interface History extends Omit<JobWorldOptions, 'store'> {
   readonly runs: number;
 }
 
-/** A pause of one worker before its call number `rivalAt`, while all other workers continue. */
+/** A pause of one worker just before call number `rivalAt`. All other workers continue during the pause. */
 interface Pause {
   readonly rivalAt?: number;
   readonly heldMs?: number;
@@ -25,7 +25,9 @@ const CLOCKS: readonly (readonly [string, readonly number[]])[] = [
   ['that are first fast, then slow', [0, 5 * MINUTE, -5 * MINUTE]],
   ['that are first slow, then fast', [-5 * MINUTE, 0, 5 * MINUTE]],
 ];
-/** Pauses in milliseconds: none, until the message is visible again, and until the lease has expired. */
+/**
+ * Durations of pauses, in milliseconds: no pause, until the message is visible again, and until the lease has expired.
+ */
 const HELD_MS = [0, 101_000, 200_000];
 
 /** `npm test` runs one in this many histories of the longest enumerations. */
@@ -92,7 +94,7 @@ describe('two runs of five items with several workers', () => {
     },
   );
 
-  test('process each item once when all messages are handled concurrently, each by its own worker', async () => {
+  test('process each item only once if each message has its own worker and all workers run concurrently', async () => {
     for (const [, skews] of CLOCKS) {
       const world = new JobWorld({ items: 5, skews, doubled: 6 });
       const runs = [await world.fire(0), await world.fire(1)];
@@ -110,7 +112,7 @@ describe('one run of three items over two pages', () => {
     expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / ONE_OF }));
   });
 
-  test('processes each item once despite a delayed worker and a single fault at any call', async () => {
+  test('processes each item only once, even if a worker pauses and any call has a fault', async () => {
     const { histories, findings } = await held({ runs: 1, items: 3, skews: [0, 5 * MINUTE, -5 * MINUTE] }, 1, ONE_OF);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / ONE_OF }));
@@ -118,12 +120,12 @@ describe('one run of three items over two pages', () => {
 });
 
 /**
- * The first run takes more than eight of its ten minutes. By the end of the first run, the second run has waited too
- * long by a fast clock, but not by a correct clock.
+ * A history whose first run takes more than eight of its ten minutes. When it ends, the second run has waited too long
+ * by a fast clock, but not by a correct clock.
  */
 const PATIENCE: History = { runs: 2, items: 17, jobId: 'resolve', lastSkews: [121_000, 0, 0], mayGiveUp: true };
 
-test('a run either fails or succeeds, never both, if one worker gives it up while another worker begins it', async () => {
+test('a run never both fails and succeeds, even if one worker gives it up while another begins it', async () => {
   const { histories, findings } = await held(PATIENCE, 0);
   expect(findings.slice(0, 3)).toEqual([]);
   expect(histories).toBeGreaterThan(100);

@@ -24,7 +24,7 @@ describe('the row of a run', () => {
   });
 });
 
-test('a run is found only under its own id, not under the id of another job whose name has equal length', async () => {
+test('a run is found only under its own id, even if another job’s name has the same length', async () => {
   const run = acceptedRun('republish-events', T0, T0);
   const client = documentClient();
   // Answers every call inside the process, without a network.

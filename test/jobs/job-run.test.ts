@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 const fresh = acceptedRun('resolve', T0, T0 + 300);
 const NONE = { done: 0, left: 0, failed: 0 };
 
-/** Returns the kind of each attempt when every worker crashes. */
+/** Returns the kind of each attempt if the worker crashes at every attempt. */
 function deaths(run: JobRun, times: number): readonly string[] {
   const seen: string[] = [];
   let now = run;
@@ -35,7 +35,7 @@ function dead(run: JobRun, times: number): JobRun {
 }
 
 describe('a run', () => {
-  test('is identified by its scheduled second, for every caller at any time', () => {
+  test('is identified by the second for which it is scheduled, for each caller and at any time', () => {
     expect(runIdOf('resolve', T0 + 999)).toBe('resolve:2026-03-01T12:00:00Z');
     expect(acceptedRun('resolve', T0 + 999, T0 + 70_000).runId).toBe(fresh.runId);
   });
@@ -64,7 +64,7 @@ describe('a run', () => {
     expect(isEnded(two)).toBe(true);
   });
 
-  test('keeps the names of the first items that failed, and counts all failed items', () => {
+  test('keeps the names of the first failed items, and counts all of them', () => {
     const failures = ['a', 'b'.repeat(300)];
     const page = { counts: { ...NONE, failed: 2 }, items: 2, failures };
     const one = withPageDone(withPageStarted(fresh, T0), { ...page, cursor: 'b' }, T0);
@@ -82,7 +82,7 @@ describe('a run', () => {
     expect(isEnded(failed)).toBe(true);
   });
 
-  test('becomes overdue relative to its start, or to its acceptance if it has not started', () => {
+  test('becomes overdue relative to its start or, if it has not started, to when it was accepted', () => {
     expect(isOverdue(fresh, 60, T0 + 300 + MINUTE)).toBe(false);
     expect(isOverdue(fresh, 60, T0 + 301 + MINUTE)).toBe(true);
     const begun = withPageStarted(fresh, T0 + 2 * MINUTE);
@@ -91,7 +91,7 @@ describe('a run', () => {
   });
 });
 
-test('a run does not count a worker as crashed if another worker took over while the first might have been alive', () => {
+test('a worker that may have been alive when another worker took over is not counted as crashed', () => {
   const begun = withPageStarted(fresh, T0);
   expect(workerLivesMs(fresh, T0)).toBe(0);
   expect(workerLivesMs(begun, T0 + 30_000)).toBe(60_000);
@@ -104,7 +104,7 @@ test('a run does not count a worker as crashed if another worker took over while
 });
 
 describe('a page that crashes its workers', () => {
-  test('is tried twice as a whole and three times by item, then skips the item, and finally fails the run', () => {
+  test('is tried twice as a whole and three times item by item; then the item is skipped, and finally the run fails', () => {
     expect(deaths(fresh, 9)).toEqual([
       'whole_page',
       'whole_page',

@@ -14,7 +14,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const MINUTE = 60_000;
 const LEASE = 2 * MINUTE;
 
-/** Tests the contract of the job run store, with DynamoDB in memory and over its API. */
+/** Defines the tests that a store of job runs must pass. They run with DynamoDB in memory and over its API. */
 export function describeJobRuns(name: string, make: () => Promise<JobRunStore>): void {
   let made = 0;
   let store: JobRunStore;
@@ -68,7 +68,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       }
     });
 
-    test('leaves a run unchanged when it is requested under a second key', async () => {
+    test('does not change a run if it is requested again with another key', async () => {
       await accept(run);
       const begun = withPageStarted(run, T0);
       await store.save(begun, await locked(run.runId, T0), T0 + LEASE);
@@ -108,13 +108,13 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + LEASE)).toMatchObject({ runId: other.runId, token: 2 });
     });
 
-    test('is acquired again by its own run, with a greater token each time', async () => {
+    test('can be acquired again by the run that holds it, with a greater token each time', async () => {
       const tokens = [];
       for (let time = 0; time < 3; time += 1) tokens.push((await lock(run.runId, T0))?.token);
       expect(tokens).toEqual([1, 2, 3]);
     });
 
-    test('goes to one of many concurrent runs, with a new token at each acquisition', async () => {
+    test('is acquired by only one of several concurrent runs, and each acquisition has a new token', async () => {
       const runs = Array.from({ length: 6 }, (_, minute) => acceptedRun(jobId, T0 + minute * MINUTE, T0));
       const taken = await Promise.all(runs.map(({ runId }) => lock(runId, T0)));
       expect(taken.filter((each) => each !== undefined)).toHaveLength(1);
@@ -143,7 +143,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await read()).toEqual(failed);
     });
 
-    test('is refused to a worker after another worker of the same run has taken over', async () => {
+    test('is refused if another worker of the same run has taken over since', async () => {
       await accept(run);
       const stale = await locked(run.runId, T0);
       const begun = withPageStarted(run, T0);
@@ -179,7 +179,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + 2 * LEASE)).toBeDefined();
     });
 
-    test('releases the lock at the end of the run, and the next token is greater', async () => {
+    test('releases the lock if the run has ended; the next token is greater', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
       const begun = withPageStarted(run, T0);
@@ -188,12 +188,13 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + 1)).toMatchObject({ runId: other.runId, token: held.token + 1 });
     });
 
-    test('takes effect only once for concurrent saves', async () => {
+    test('takes effect only once if it is made concurrently', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
       const begun = withPageStarted(run, T0);
       const saves = Array.from({ length: 6 }, (_, done) => store.save({ ...begun, done }, held, T0 + LEASE));
-      // No return values are checked, because a worker never saves concurrently: only one write may take effect.
+      // Return values are not checked, because a worker never saves concurrently. Only the number of writes that take
+      // effect matters.
       await Promise.all(saves);
       expect((await read())?.version).toBe(2);
     });

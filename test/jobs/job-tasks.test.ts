@@ -21,7 +21,7 @@ function client(fail = false): { readonly sqs: SQSClient; readonly sent: Record<
   return { sqs, sent };
 }
 
-test('a run is sent to the queue of its job’s worker, and is received unchanged', async () => {
+test('a run is sent to the queue of the worker for its job, and is received unchanged', async () => {
   const { sqs, sent } = client();
   const tasks = sqsJobTasks(sqs, QUEUES);
   const run = (jobId: string) => ({ jobId, runId: runIdOf(jobId, Date.UTC(2026, 2, 1, 12)), version: 7 });

@@ -36,7 +36,7 @@ function harness(
   return { parked, lines, faults, receive };
 }
 
-test('a message is processed, and one log line contains the result', async () => {
+test('a message is processed, and its result is logged in one line', async () => {
   const { receive, lines } = harness(async ({ version }, receives) => `version ${version}, delivery ${receives}`);
   expect(await receive(jobMessageText(MESSAGE))).toEqual([]);
   expect(lines).toEqual([`${MESSAGE.runId} version 3, delivery 4`]);

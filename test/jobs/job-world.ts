@@ -12,7 +12,10 @@ import { skewed } from '../support/simulated-clock.ts';
 import { World } from '../world/world.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
-/** Maximum deliveries of a message. A run whose page crashes its workers needs eight; a real queue allows far more. */
+/**
+ * Maximum number of deliveries of a message. If a page crashes its workers, the run needs eight deliveries. A real
+ * queue allows far more.
+ */
 const MAX_RECEIVES = 12;
 
 export interface JobWorldOptions {
@@ -24,15 +27,15 @@ export interface JobWorldOptions {
    * @default false
    */
   readonly mayGiveUp?: boolean;
-  /** Clock skews of the workers, in turn, in milliseconds. @default no skew */
+  /** Clock skews in milliseconds. The workers use them in turn. @default no skew */
   readonly skews?: readonly number[];
-  /** Clock skews of the workers that get messages of the run fired last, in milliseconds. @default `skews` */
+  /** Clock skews in milliseconds of those workers that get messages of the run that was fired last. @default `skews` */
   readonly lastSkews?: readonly number[];
   /** Delivers the last due message first. @default false */
   readonly reordered?: boolean;
-  /** Number of messages, from the first sent, that are delivered twice. @default 0 */
+  /** Number of messages that are delivered twice, counted from the first sent message. @default 0 */
   readonly doubled?: number;
-  /** The engine's store, or a faulty store that the histories must detect. */
+  /** The store: the engine's store, or a faulty one that the histories must detect. */
   readonly store?: JobRunStore;
   readonly work?: typeof workRun;
 }
@@ -43,9 +46,9 @@ interface Message {
   readonly visibleAtMs: number;
 }
 
-/** Duration of an item, in milliseconds: half of the one-minute page limit, so that a page has two items. */
+/** Duration of an item, in milliseconds. A page is limited to one minute, so it has two items. */
 const ITEM_MS = 30_000;
-/** Maximum deliveries in a history: far more than any history needs. */
+/** Maximum number of deliveries in a history. No history needs nearly as many. */
 const MAX_DELIVERIES = 400;
 
 /** Simulates the runs of a job, a queue that redelivers, workers that start and crash, and the effects of the items. */
@@ -72,7 +75,10 @@ export class JobWorld extends World {
     this.#doubled = options.doubled ?? 0;
   }
 
-  /** Fires a tick of the schedule twice: one record, one run, two messages. @param minute number of the tick */
+  /**
+   * Fires a tick of the schedule twice, which results in one record, one run and two messages. @param minute number of
+   * the tick
+   */
   async fire(minute: number): Promise<JobRun> {
     const nowMs = this.clock.nowMs();
     const run = acceptedRun(this.#jobId, nowMs + minute * 60_000, nowMs);
@@ -98,7 +104,7 @@ export class JobWorld extends World {
     this.#queue = [];
   }
 
-  /** Delivers all due messages concurrently, each to its own worker. */
+  /** Delivers all due messages concurrently, each to a worker of its own. */
   async drainSideBySide(): Promise<void> {
     for (let round = 0; round < MAX_DELIVERIES; round += 1) {
       if (this.#next() === undefined) return;
@@ -109,7 +115,10 @@ export class JobWorld extends World {
     this.#queue = [];
   }
 
-  /** Delivers one message to one worker. The message is hidden during the work and removed when acknowledged. */
+  /**
+   * Delivers one message to one worker. While the worker works, the message is hidden; it is removed when it is
+   * acknowledged.
+   */
   async receive(message: Message): Promise<void> {
     const { run, receives } = message;
     if (receives >= MAX_RECEIVES) this.violations.push('a message became a dead letter');
@@ -209,7 +218,7 @@ export class JobWorld extends World {
   async #lock(...[name, runId, times]: Parameters<JobRunStore['lock']>): Promise<JobLock | undefined> {
     const lock = await this.#runs.lock(name, runId, times);
     if (lock === undefined) return undefined;
-    // Read after the call, so that an acquisition that completed during the call is included.
+    // The record is read after the call, so that it includes an acquisition that completed during the call.
     const held = this.#held.get(name);
     if (held !== undefined && held.runId !== runId && held.leaseExpiresAtMs > times.nowMs) {
       this.violations.push('a lock was taken from the run that holds it');

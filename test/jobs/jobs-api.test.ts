@@ -50,7 +50,7 @@ describe('the schedule’s request for a run', () => {
     expect(harness.world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('gets the same response byte for byte when retried, and the run is enqueued again', async () => {
+  test('gets a byte-identical response if it is retried, and the run is enqueued again', async () => {
     const first = await harness.fire(T12);
     harness.world.clock.advance(60_000);
     const again = await harness.fire(T12);
@@ -94,14 +94,14 @@ describe('the schedule’s request for a run', () => {
     expect(harness.world.enqueued).toEqual([]);
   });
 
-  test('is refused with an expired credential', async () => {
+  test('is refused if its credential has expired', async () => {
     const { headers } = await credentialOf(harness);
     harness.world.clock.advance(660_000);
     const reply = await harness.run(RUN_ID, { scheduled_for: 1_772_366_400 }, { headers });
     expect([reply.status, reply.body['code']]).toEqual([401, 'unauthorized']);
   });
 
-  test('has a credential that gives access to no other route', async () => {
+  test('has a credential that is not accepted by any other route', async () => {
     const { headers } = await credentialOf(harness);
     for (const [path, status] of [
       [RUNS, 403],
@@ -134,7 +134,7 @@ async function credentialOf(from: Api): Promise<{ readonly headers: Readonly<Rec
 }
 
 describe('an operator’s request for a run', () => {
-  test('uses the current second if it has no body, and keeps that second when retried', async () => {
+  test('uses the current second if it has no body, and the same second if it is retried', async () => {
     harness.world.clock.advance(1_500);
     const first = await harness.run('my-key');
     harness.world.clock.advance(60_000);
@@ -149,7 +149,7 @@ describe('an operator’s request for a run', () => {
     });
   });
 
-  test('uses the given time, and shares its run with the schedule and other operators', async () => {
+  test('with a given time shares its run with the schedule and with other operators', async () => {
     harness.registerOperator(OTHER_KEY, { operator: 'Bob Example' });
     await harness.fire(T12);
     const mine = await harness.run('a-key', { scheduled_for: 1_772_366_400 });
@@ -166,14 +166,14 @@ describe('an operator’s request for a run', () => {
     expect(runs()).toHaveLength(1);
   });
 
-  test('gets a 422 response under a used idempotency key with a different body', async () => {
+  test('gets a 422 response if its idempotency key was used with a different body', async () => {
     await harness.run('my-key', { scheduled_for: 1_772_366_400 });
     const other = await harness.run('my-key', { scheduled_for: 1_772_362_800 });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
     expect(runs()).toHaveLength(1);
   });
 
-  test('may use a run’s id as its idempotency key without affecting the schedule’s request', async () => {
+  test('may use the id of a run as its idempotency key, which does not affect the schedule’s request', async () => {
     await harness.run(RUN_ID, { scheduled_for: 1_772_362_800 });
     expect(await harness.fire(T12)).toMatchObject({ status: 202, body: { id: RUN_ID } });
     expect(runs()).toHaveLength(2);
@@ -199,7 +199,7 @@ describe('an operator’s request for a run', () => {
     expect([reply.status, reply.body['code']]).toEqual([400, 'missing_idempotency_key']);
   });
 
-  test('is refused to every tenant key, whatever its scopes, and so are reads', async () => {
+  test('is refused with every tenant key, whatever its scopes, as are reads of jobs', async () => {
     const headers = { Authorization: `Bearer ${API_KEY}` };
     const replies = [
       await harness.run('my-key', undefined, { headers }),
@@ -252,7 +252,7 @@ describe('the list of jobs', () => {
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({ time_zone: null, next_run: null });
   });
 
-  test('shows the last run of each job, and derives a rate’s next run from the last one', async () => {
+  test('contains the last run of each job; for a rate, the next run is derived from the last one', async () => {
     const path = '/v1/admin/jobs/resolve/runs';
     for (const at of ['2026-03-01T11:58:30Z', '2026-03-01T11:57:30Z']) {
       await harness.run(at, { scheduled_for: unixSeconds(at) }, {}, path);
@@ -264,7 +264,7 @@ describe('the list of jobs', () => {
     });
   });
 
-  test('contains other services’ jobs and their runs, which only the schedules may request', async () => {
+  test('contains the jobs of other services with their runs; only schedules may request these runs', async () => {
     const listed = {
       id: 'release-commission-locks',
       target: 'membership',
@@ -304,7 +304,7 @@ describe('the list of a job’s runs', () => {
     return [dataOf(reply).map(({ id }) => id), reply.body['has_more']];
   };
 
-  test('is newest first, page by page, without gaps or duplicates', async () => {
+  test('is sorted newest first and paged, without gaps or duplicates', async () => {
     for (const minute of [1, 3, 2, 4, 5]) await harness.run(`k-${minute}`, { scheduled_for: unixSeconds(at(minute)) });
     const id = (minute: number) => `close-days:${at(minute)}`;
 

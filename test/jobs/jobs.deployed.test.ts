@@ -58,7 +58,7 @@ describe('jobs on the deployed stack', () => {
       await sleep(50);
       signalAll(executor, 'SIGKILL');
       await Promise.all(firings);
-      // A failed firing is retried, as Lambda does: on a busy machine the executor's request may time out.
+      // A firing that fails is repeated, as by Lambda, because the executor's request may time out on a busy machine.
       const fired = () =>
         until(async () => {
           const answer = await fire(executor, 'close-days', at);

@@ -9,7 +9,7 @@ import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { LONG_JOB_ID } from './job-fixtures.ts';
 
-/** A faulty store that omits one condition from its writes. */
+/** A faulty store whose writes lack one of their conditions. */
 export class NaiveJobRuns extends DynamoDbJobRuns {
   readonly #without: 'token' | 'version' | 'lease';
   readonly #runs = new Map<RunId, JobRun>();
@@ -44,7 +44,7 @@ export class NaiveJobRuns extends DynamoDbJobRuns {
   }
 }
 
-/** Faulty on purpose: saves the next cursor before it processes the items. */
+/** A deliberately faulty worker: it saves the next cursor before it processes the items. */
 export const cursorFirst: typeof workRun = async ({ runs, tasks, jobs, clock }, { jobId, runId }) => {
   const job = jobs[LONG_JOB_ID];
   const run = await runs.readRun(jobId, runId);

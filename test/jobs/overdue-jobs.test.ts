@@ -17,7 +17,7 @@ const run = (jobId: string, agoMs: number, status: JobRun['status'], tookMs = 1_
   return { ...begun, status, ...(status === 'succeeded' ? { endedAtMs: NOW_MS - agoMs + tookMs } : {}) };
 };
 
-/** Returns a store that lists these runs in a range of scheduled times, newest first. */
+/** Returns a store that lists those of these runs that are scheduled in a range of times, newest first. */
 function storeOf(...runs: readonly JobRun[]) {
   return {
     listRuns: async (jobId: string, { limit, fromMs = 0, beforeMs = Number.POSITIVE_INFINITY }: RunsPage) =>
@@ -28,7 +28,7 @@ function storeOf(...runs: readonly JobRun[]) {
   };
 }
 
-/** Returns a store with a mark for each job: the time since which the job has had no known run, in milliseconds. */
+/** Returns a store that has a mark for each job: the time from which no run of the job is known, in milliseconds. */
 function marksOf(marks: Readonly<Record<string, number>> = {}) {
   const kept = new Map(Object.entries(marks).map(([job, atMs]) => [`missed:${job}`, String(atMs)]));
   return {
@@ -71,7 +71,7 @@ describe('a job', () => {
   test.each([
     ['of Payonce', [NIGHTLY], []],
     ['of another service', [], [NIGHTLY]],
-  ])('a job %s that never ran becomes overdue after its maximum time without a run', async (_whose, own, listed) => {
+  ])('%s that has never run becomes overdue after its maximum time without a run', async (_whose, own, listed) => {
     const tools = { runs: storeOf(), marks: marksOf(), listed };
     expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS, own)).toEqual([]);
     expect(await overdueJobs(tools, NOW_MS - MINUTE_MS, own)).toEqual([]);
@@ -95,7 +95,7 @@ describe('the job that watches all jobs', () => {
 
   test.each([
     ['on whole minutes', 0],
-    // The times of `rate(1 minute)` count from the creation of the schedule.
+    // For `rate(1 minute)`, the times are counted from the creation of the schedule.
     ['at second 43', 43_000],
     ['at the last second', 59_000],
   ])('reports at the start of the run of every fifth minute, scheduled %s', async (_when, phaseMs) => {

@@ -68,10 +68,7 @@ describe('the executor', () => {
 });
 
 describe('the executor, fired again after a fault', () => {
-  /**
-   * Number of calls at which a fault can occur: one read, the request to the route, five calls inside the route, one
-   * record.
-   */
+  /** Number of calls that can fail: one read, the request to the route, five calls within the route, one record. */
   const POINTS = 8;
   const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
     FAULT_KINDS.map((kind) => [point, kind] as const),

@@ -13,8 +13,8 @@ export interface ShownRun {
 }
 
 /**
- * Requests a run of a job, as an operator does. A run is identified by its second. A run requested earlier in the same
- * second may have read too early, so this function requests the run of the next second.
+ * Requests a run of a job, like an operator. A run is identified by its second. An earlier run in the same second may
+ * have read too early for the test; this function therefore requests the run of the next second.
  *
  * @returns the path of the run
  */

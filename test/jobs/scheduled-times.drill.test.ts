@@ -66,7 +66,7 @@ describe('a schedule on the local AWS', () => {
         ScheduleExpressionTimezone: 'Europe/Berlin',
         CreationDate: '2026-03-28T00:00:00Z',
       },
-      // 28 March is winter time; on 29 March the clocks change from 02:00 to 03:00.
+      // On 28 March, winter time still applies. On 29 March, clocks are set forward from 02:00 to 03:00.
       looks: ['2026-03-28T01:29:59', '2026-03-28T01:30:00', '2026-03-29T12:00:00', '2026-03-30T00:30:00'],
       fires: ['2026-03-28T01:30:00', '2026-03-30T00:30:00'],
     },
@@ -85,7 +85,10 @@ describe('a schedule on the local AWS', () => {
 
 const full = (time: string): string => (time.includes('T') ? time : `2026-03-01T${time}`);
 
-/** Python program that checks one schedule at each of the times and prints the times for which it has fired. */
+/**
+ * Python program that looks at one schedule at each of the times, and prints the times for which the schedule has
+ * fired.
+ */
 const LOOKING = `
 import json, sys
 from datetime import datetime

@@ -7,7 +7,7 @@ function schedule(text: string, timeZone?: string): Schedule {
   return read.schedule;
 }
 
-/** Returns the next `count` scheduled times, in UTC. */
+/** Returns the next `count` times of a schedule, in UTC. */
 function times(text: string, from: string, count: number, timeZone?: string): readonly string[] {
   const read = schedule(text, timeZone);
   const found: string[] = [];
@@ -21,7 +21,7 @@ function times(text: string, from: string, count: number, timeZone?: string): re
   return found;
 }
 
-/** Sources: EventBridge Scheduler user guide, "Schedule types", and the calendar of 2026. */
+/** The expected times are from the EventBridge Scheduler user guide, "Schedule types", and the calendar of 2026. */
 describe('a schedule', () => {
   test.each<readonly [string, readonly string[]]>([
     ['cron(15 2 * * ? *)', ['2026-01-01T02:15Z', '2026-01-02T02:15Z']],
@@ -170,7 +170,7 @@ describe('a rate', () => {
     expect(next(at('2026-01-01T00:00:00Z'))).toBeUndefined();
   });
 
-  test('counts 24 hours for each day, regardless of clock changes', () => {
+  test('treats each day as 24 hours, even if clocks change', () => {
     const nextMs = nextScheduled(schedule('rate(1 day)'), at('2026-03-28T12:00:00Z'), at('2026-03-28T12:00:00Z'));
     expect(nextMs).toBe(at('2026-03-29T12:00:00Z'));
   });

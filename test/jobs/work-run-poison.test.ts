@@ -11,7 +11,7 @@ import { Stores } from '../world/stores.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
 /**
- * Delivers the run's message until the run has ended. A worker that does not return was killed, and its message is
+ * Delivers the run's message until the run has ended. If a worker does not return, it was killed, and its message is
  * redelivered.
  */
 async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
@@ -51,7 +51,7 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   throw new Error('the run does not end');
 }
 
-test('an item that crashes every worker is skipped after five crashes; all other items are processed', async () => {
+test('an item is skipped after it has crashed five workers, and all other items are processed', async () => {
   const done = new Set<string>();
   const { run, deaths, counts } = await deliver((die) =>
     countingJob(60, async (item) => {
@@ -75,14 +75,14 @@ test('several items that crash every worker are skipped, including the first and
   expect(deaths).toBe(4 * 5);
 });
 
-test('a page whose read crashes every worker fails the run', async () => {
+test('a run fails if the read of a page crashes every worker', async () => {
   const { run, deaths, counts } = await deliver((die) => ({ page: die, handle: async () => ONE_DONE }));
   expect(run).toMatchObject({ status: 'failed', reason: 'page_kills_workers' });
   expect(deaths).toBe(7);
   expect(counts).toEqual({ job_failed: 1 });
 });
 
-test('a page that cannot be read for minutes skips no item, because no item crashed a worker', async () => {
+test('no item is skipped while a page cannot be read for minutes, because no item crashed a worker', async () => {
   const clock = new SimulatedClock();
   const runs = new Stores(clock).jobRuns;
   const observer = recordingObserver();

@@ -31,6 +31,7 @@ class Bench {
   }
 
   /**
+   * Processes a message of the run.
    * @param message version of the message and number of its deliveries; by default the run's version and one delivery
    */
   async work(
@@ -90,7 +91,7 @@ describe('a run', () => {
     expect((await bench.read(run)).done).toBe(250);
   });
 
-  test('ends a page after one minute, and continues after the last processed item', async () => {
+  test('ends a page after one minute, and then continues after the last item that was processed', async () => {
     const bench = new Bench(
       countingJob(5, async () => {
         bench.clock.advance(25_000);
@@ -104,7 +105,7 @@ describe('a run', () => {
     expect(await bench.read(run)).toMatchObject({ done: 5 });
   });
 
-  test('gives each item a deadline, and advances by at least one item', async () => {
+  test('gives each item a deadline, and processes at least one item per page', async () => {
     const limits: number[] = [];
     const bench = new Bench(
       countingJob(2, async (_item, deadlineMs) => {
@@ -117,7 +118,7 @@ describe('a run', () => {
     expect(limits).toEqual([MINUTE, MINUTE]);
   });
 
-  test('continues past pages without items', async () => {
+  test('continues after pages that have no items', async () => {
     const job: Job = {
       page: async (cursor) => (cursor === 'b' ? { items: [] } : { items: [], next: cursor === undefined ? 'a' : 'b' }),
       handle: async () => ONE_DONE,
@@ -158,7 +159,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_item_failed: 1 });
   });
 
-  test('is left unchanged, together with its lock, if it has ended or was never accepted', async () => {
+  test('and its lock stay unchanged if the run has ended or was never accepted', async () => {
     const bench = new Bench(countingJob(1));
     const run = await bench.accept();
     await bench.drain(run);
@@ -168,7 +169,7 @@ describe('a run', () => {
     expect(await bench.work(await bench.accept(1))).toBe('succeeded');
   });
 
-  test('is refused by a worker that does not know its job, so that its message becomes a dead letter', async () => {
+  test('is refused by a worker that does not have its job; its message then becomes a dead letter', async () => {
     const bench = new Bench(countingJob(1));
     const { runs, observer, clock } = bench;
     const tools = {
@@ -188,7 +189,7 @@ describe('a run', () => {
 });
 
 describe('two runs of one job', () => {
-  test('never run concurrently: the second waits, and continues after the first has ended', async () => {
+  test('never run concurrently: the second waits until the first has ended, and then continues', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     expect(await bench.work(first)).toBe('continued');
@@ -217,7 +218,7 @@ describe('two runs of one job', () => {
     expect(await bench.work(second)).toBe('failed');
     expect(await bench.read(second)).toMatchObject({ status: 'failed', reason: 'lock_not_available' });
     expect(bench.observer.counts).toEqual({ job_failed: 1 });
-    // The failure of the second run has not affected the first.
+    // The failure of the second run does not affect the first run.
     expect(await bench.work(first)).toBe('succeeded');
   });
 
@@ -241,7 +242,7 @@ test('a run that exceeds its time limit fails, and releases its lock', async () 
   expect(await bench.work(await bench.accept())).toBe('continued');
 });
 
-test('a page that cannot be read is retried at each redelivery of its message, and finally fails the run', async () => {
+test('a page that cannot be read is retried each time its message is redelivered; finally the run fails', async () => {
   const job: Job = {
     page: async () => {
       throw new RetryableError('books_away', 'not now');
@@ -252,7 +253,7 @@ test('a page that cannot be read is retried at each redelivery of its message, a
   const run = await bench.accept();
   for (let time = 1; time <= 4; time += 1) {
     await expect(bench.work(run)).rejects.toThrow('not now');
-    // Redelivered too early, the message waits until the first worker has certainly ended.
+    // The message was redelivered too early, so it waits until the first worker has certainly ended.
     expect(await bench.work(run)).toBe('waiting');
     expect(bench.sent.pop()?.delaySeconds).toBe(90);
     bench.clock.advance(100_000);
@@ -270,7 +271,7 @@ describe('a message older than the current page of its run', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('sends the next message when redelivered, because its worker may have crashed before sending', async () => {
+  test('sends the next message if it is redelivered, because its worker may have crashed before sending that message', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');

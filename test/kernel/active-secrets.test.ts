@@ -103,7 +103,7 @@ describe("a secret's text", () => {
     ' ',
     'null',
     '4242424242',
-  ])('fails if it is %j, with an error that names the secret and does not quote it', async (held) => {
+  ])('fails if it is %j; the error names the secret and does not quote its text', async (held) => {
     manager.holds(held);
 
     const error = await rejection(secrets.active(ID));
@@ -122,7 +122,7 @@ describe("a secret's text", () => {
     expect(await rejection(secrets.active(ID))).toMatchObject({ code: 'secret_malformed' });
   });
 
-  test('deactivates the old secrets if it becomes malformed, and is read again by the next caller', async () => {
+  test('deactivates the old secrets if it becomes malformed; the next caller then reads it again', async () => {
     await secrets.active(ID);
     clock.advance(MINUTE);
     manager.holds('{"current":');
@@ -148,7 +148,7 @@ describe('Secrets Manager', () => {
     expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
   });
 
-  test('is called as rarely as its reader allows, but immediately for an unknown signature', async () => {
+  test('is called as rarely as its reader permits, but at once if a signature is unknown', async () => {
     const patient = new ActiveSecrets(client, clock, 12 * MINUTE);
     for (let passed = 0; passed < HOUR; passed += MINUTE) {
       await patient.active(ID);
@@ -186,7 +186,7 @@ describe('Secrets Manager', () => {
     expect(manager.asked).toEqual([ID]);
   });
 
-  test('is called at most once every ten seconds while it fails', async () => {
+  test('is called at most every ten seconds while its calls fail', async () => {
     await secrets.active(ID);
     clock.advance(MINUTE);
     manager.asked = [];
@@ -218,7 +218,7 @@ describe('an outage of Secrets Manager', () => {
     [400, 'ResourceNotFoundException'],
     [400, 'ThrottlingException'],
   ])(
-    'a secret that was never read causes a retryable error with %i %s until Secrets Manager recovers',
+    'results in a retryable error for a secret that was never read, with %i %s, until Secrets Manager recovers',
     async (status, type) => {
       manager.fails(status, type);
 
@@ -231,7 +231,7 @@ describe('an outage of Secrets Manager', () => {
     },
   );
 
-  test('known secrets are used until they are 15 minutes old, both by `active` and by `renewed`', async () => {
+  test('leaves known secrets in use until they are 15 minutes old, for both `active` and `renewed`', async () => {
     await secrets.active(ID);
     manager.fails();
 
@@ -245,7 +245,7 @@ describe('an outage of Secrets Manager', () => {
     expect(await rejection(secrets.renewed(ID))).toMatchObject({ code: 'secrets_unavailable' });
   });
 
-  test('a truncated response leaks nothing of the secret into the error', async () => {
+  test('with a truncated response causes an error that contains nothing of the secret', async () => {
     manager.answer = () => ({ status: 200, body: 'confidential {"SecretString":"confidential' });
 
     const error = await rejection(secrets.active(ID));
@@ -254,7 +254,7 @@ describe('an outage of Secrets Manager', () => {
     expect(everything(error)).not.toContain('confid');
   });
 
-  test('all callers that wait for one response get the same error, and the next caller reads again', async () => {
+  test('gives the same error to all callers that wait for one response; the next caller reads again', async () => {
     manager.fails();
     const errors = await Promise.all([rejection(secrets.active(ID)), rejection(secrets.active(ID))]);
 
@@ -279,7 +279,7 @@ describe('a callback', () => {
     return result.kind === 'valid' ? 'valid' : result.reason;
   };
 
-  test('is accepted under both secrets in the overlap, and under the old secret for at most a minute more', async () => {
+  test('is accepted with both secrets during the overlap, and with the old secret for at most another minute', async () => {
     manager.holds('{"old":"first","new":"second"}');
     expect([await verdict('first'), await verdict('second'), await verdict('third')]).toEqual([
       'valid',
@@ -293,7 +293,7 @@ describe('a callback', () => {
     expect([await verdict('first'), await verdict('second')]).toEqual(['mismatch', 'valid']);
   });
 
-  test('is accepted immediately under an added secret, although the old secrets are cached', async () => {
+  test('is accepted at once with a secret that was added, even though the old secrets are cached', async () => {
     expect(await verdict('first')).toBe('valid');
     clock.advance(10 * SECOND);
     manager.holds('{"old":"first","new":"second"}');
@@ -313,7 +313,7 @@ describe('a callback', () => {
     expect(await verdict('second')).toBe('valid');
   });
 
-  test('is refused under a removed secret as soon as a forged callback has caused a further read', async () => {
+  test('is refused with a removed secret as soon as a forged callback has caused the secrets to be read again', async () => {
     expect(await verdict('first')).toBe('valid');
     manager.holds('{"new":"second"}');
     clock.advance(10 * SECOND);
@@ -332,7 +332,7 @@ describe('a callback', () => {
     expect(manager.asked).toHaveLength(1);
   });
 
-  test('is verified at the time of its arrival, however long reading the secrets took', async () => {
+  test('is verified at the time when it arrived, however long the read of the secrets took', async () => {
     const arrived = signedBy('first', 300);
     manager.answer = () => {
       clock.advance(5 * SECOND);

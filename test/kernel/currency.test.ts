@@ -10,12 +10,12 @@ import {
 import { fc } from '../support/properties.ts';
 
 describe('currencies', () => {
-  test.each(['EUR', 'USD', 'JPY', 'KWD', 'CHF', 'VED'])('%s is known', (code) => {
+  test.each(['EUR', 'USD', 'JPY', 'KWD', 'CHF', 'VED'])('include %s', (code) => {
     expect(isCurrency(code)).toBe(true);
   });
 
   test.each(['eur', 'EURO', 'EU', '', 'XXX', 'XAU', 'XTS', 'DEM', 'toString', '978', 'ЕUR'])(
-    '%j is unknown',
+    'do not include %j',
     (code) => {
       expect(isCurrency(code)).toBe(false);
       expect(largestAmountMinor(code)).toBeUndefined();
@@ -72,7 +72,7 @@ describe('an amount typed by a person', () => {
     expect(parseAmount(text, currency)).toBeUndefined();
   });
 
-  test('is parsed back to the same value from its displayed form, in all currencies', () => {
+  test('is parsed back from its displayed form to the same value, in every currency', () => {
     const amount = fc.oneof(fc.maxSafeNat(), fc.nat({ max: 99_999 }));
     fc.assert(
       fc.property(fc.constantFrom(...CURRENCIES), amount, (currency, minor) => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { defined } from '../../lambdas/kernel/defined.ts';
 
-test('defined leaves out fields that are undefined, and no other fields', () => {
+test('defined omits exactly the fields that are undefined', () => {
   const fields = { none: undefined, empty: '', zero: 0, no: false, nothing: null };
   const kept = defined(fields);
   expect(kept).toEqual({ empty: '', zero: 0, no: false, nothing: null });

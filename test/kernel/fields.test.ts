@@ -16,7 +16,7 @@ describe('everyField', () => {
     expect(everyField<Money>({ amountMinor: 1, note: 'two' })).toEqual({ amountMinor: 1, note: 'two' });
   });
 
-  test('does not compile if any field, even an optional one, is missing, or if a required field is undefined', () => {
+  test('does not compile if a required or optional field is missing, or if a required field is undefined', () => {
     // @ts-expect-error an optional field is missing
     everyField<Money>({ amountMinor: 1 });
     // @ts-expect-error a required field is missing
@@ -37,7 +37,7 @@ describe('an API object', () => {
     expect(JSON.stringify(render({ amountMinor: 1 }))).toBe('{"object":"money","amount":1}');
   });
 
-  test('does not compile unless it shows every field of its type, even an optional one', () => {
+  test('compiles only if it shows every field of its type, including optional fields', () => {
     // @ts-expect-error an optional field is not shown
     apiObject<Money>()({ object: shown([], () => 'money'), amount });
     // @ts-expect-error a required field is not shown

@@ -13,7 +13,7 @@ function fingerprintOfText(text: string) {
 const compare = (left: string, right: string) => compareFingerprints(fingerprintOfText(left), fingerprintOfText(right));
 
 describe('the fingerprint of a request', () => {
-  test('is permanently defined by its version: the hash of the RFC 8785 canonical form', () => {
+  test('never changes for the same version: it is the hash of the RFC 8785 canonical form', () => {
     const { version, sha256 } = fingerprintOfText('{"source":"tok_ok","amount":1000,"currency":"EUR"}');
 
     expect(version).toBe(1);

@@ -34,7 +34,7 @@ const idOf = (changes: Parameters<typeof scope>[0] = {}) => derivePaymentId(syst
 
 describe('a derived payment id', () => {
   test('never changes for the same request', () => {
-    // A golden value: if the derivation changed, keys used before the change would charge again.
+    // This expected value is fixed. If the derivation changed, a retry with an earlier key would charge again.
     expect(idOf()).toBe(idOf());
     expect(idOf()).toBe('pay_o3m55k7e6cb7nt4rxrbysucle6a5cigg');
   });
@@ -51,7 +51,7 @@ describe('a derived payment id', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('differs when text is moved between path and key', () => {
+  test('is different if text moves between path and key', () => {
     expect(idOf({ path: '/a', key: 'b' })).not.toBe(idOf({ path: '/a"', key: 'b' }));
     expect(idOf({ path: '/a","b', key: 'c' })).not.toBe(idOf({ path: '/a', key: 'b","c' }));
   });
@@ -135,7 +135,7 @@ const RECORDED = {
   webhookOperation: made.webhookOperation(DIGEST, scope()),
 } satisfies Partial<Record<Maker, OperationId>>;
 
-/** Operations recorded elsewhere, each with the other row or external service that records it. */
+/** Operations that are recorded elsewhere. The text names the row or external service that records the operation. */
 const REMEMBERED_ELSEWHERE = {
   orderStepOperation: 'the party that executes the step',
   relayOperation: 'the Stream; an event may be published again',
@@ -150,16 +150,17 @@ const REMEMBERED_ELSEWHERE = {
   changeIdOf: 'a change id derived by one of the functions above',
   storedOperationId: 'not derived, only read from a row',
 } satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;
-// A function that is in neither table does not compile.
+// This does not compile if a function is missing in both tables.
 void REMEMBERED_ELSEWHERE;
 
-test('every folder with an ids.ts is in the table of operations', () => {
+test('the table of operations contains every folder that has an ids.ts', () => {
   const files = globSync('lambdas/*/ids.ts').map((file) => file.split('/')[1]);
   expect(new Set(Object.keys(ROOMS))).toEqual(new Set(files));
 });
 
 describe('an operation with a record in the Idempotency table', () => {
-  // Policies grant access to records by these prefixes; no deployed function could write a record with another prefix.
+  // Policies grant access to records by these prefixes. With another prefix, no deployed function could write the
+  // record.
   test.each(Object.entries(RECORDED))('has a prefix that policies can grant: %s', (_name, id) => {
     expect(Object.values(OperationPrefix).filter((prefix) => id.startsWith(prefix))).toHaveLength(1);
   });

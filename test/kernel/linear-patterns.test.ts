@@ -7,9 +7,9 @@ const LONG = 32 * 1024;
 const SHORT = 1024;
 /** Time that a linear search of a short text does not exceed, in milliseconds. */
 const SUSPECT_MS = 0.15;
-/** Time that a search of a few dozen characters exceeds only if it is exponential, in milliseconds. */
+/** Time in milliseconds that a search of a few dozen characters takes only if the search is exponential. */
 const ENDLESS_MS = 5;
-/** Time that is always allowed for a long text, in milliseconds. A quadratic search takes about a second. */
+/** Time in milliseconds that a search of a long text may always take. A quadratic search takes about a second. */
 const FLOOR_MS = 20;
 const PLAIN = 'Two shirts and a hat for order 6735. ';
 
@@ -61,8 +61,8 @@ function forAll({ source, flags }: RegExp): RegExp {
 }
 
 /**
- * Measures the CPU time of one search for all matches, in milliseconds. Repeats a measurement above the limit to
- * exclude noise.
+ * Measures the CPU time that one search for all matches takes, in milliseconds. If the result exceeds the limit,
+ * measures again to exclude noise.
  */
 function leastMs(pattern: RegExp, text: string, limitMs: number): number {
   let least = Number.POSITIVE_INFINITY;

@@ -14,7 +14,7 @@ const batchOf = (...agesMs: readonly number[]) => ({
 const count = (event: unknown): void =>
   countLongWaits({ clock: { nowMs: () => NOW_MS }, instruments: systemInstruments }, event);
 
-test('messages that have waited for half an hour are counted for one alarm across all functions', () => {
+test('messages that have waited for half an hour are counted in one metric for all functions, which has an alarm', () => {
   count(batchOf(0, 30 * MINUTE_MS, 6 * 60 * MINUTE_MS, 29 * MINUTE_MS));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ service: 'alarms', messages_wait: 2 }]);
 });
@@ -29,7 +29,7 @@ test.each([
   expect(lines).toEqual([]);
 });
 
-test('every wrapped function counts late messages before handling them, in case they crash it', async () => {
+test('every wrapped function counts late messages before it processes them, because they may crash it', async () => {
   const work = { unit: 'a message', record: 'none' };
   const handler = await idempotently(work, async () => async (event: unknown): Promise<unknown> => {
     expect(lines).toHaveLength(1);

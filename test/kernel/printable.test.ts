@@ -19,7 +19,7 @@ describe('a text from a processor, a vendor or a receiver', () => {
     const { code, message } = sanitizedFailure({ code: `declined${FORGING}`, message: `Card${FORGING}declined` });
     expect([isPlain(code), isPlain(message)]).toEqual([true, true]);
     expect(message).toMatch(/^Card .*declined$/);
-    // The text can be cut inside a surrogate pair.
+    // Truncation can split a surrogate pair.
     expect(isPlain(sanitizedFailure({ code: 'x', message: '😀'.repeat(200) }).message)).toBe(true);
   });
 

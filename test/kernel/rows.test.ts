@@ -15,7 +15,7 @@ const sources = ['lambdas', 'lib'].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 
-/** Returns `<file>:<line>` of each line of code that spells out a prefix. */
+/** Returns each line of code that contains a literal prefix, as `<file>:<line>`. */
 function spelledOut(file: string): readonly string[] {
   return readFileSync(join(ROOT, file), 'utf8')
     .split('\n')
@@ -23,7 +23,7 @@ function spelledOut(file: string): readonly string[] {
 }
 
 describe('the prefixes of rows', () => {
-  test('are defined in one file, which the stores and the policies use', () => {
+  test('are defined in a single file, which is used by the stores and the policies', () => {
     expect(sources).toContain(ROWS);
     expect(sources.filter((file) => file !== ROWS).flatMap(spelledOut)).toEqual([]);
     expect(spelledOut(ROWS).length).toBeGreaterThan(20);

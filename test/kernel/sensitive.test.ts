@@ -102,7 +102,8 @@ function withCheckDigit(digits: string): string {
 }
 
 /**
- * Reports whether the finder ignores a number because it is obsolete or outside the ranges that its network publishes.
+ * Returns whether the finder ignores such a number, because it is obsolete or outside the ranges that the network
+ * publishes.
  */
 function isLeftOut(network: string, prefix: string, length: number): boolean {
   return (
@@ -114,7 +115,9 @@ function isLeftOut(network: string, prefix: string, length: number): boolean {
   );
 }
 
-/** Returns the last two digits of a USPS parcel number; the second is its check digit (Publication 199, MOD 10). */
+/**
+ * Returns the last two digits of a USPS parcel number. The second of them is the check digit (Publication 199, MOD 10).
+ */
 function uspsEnd(before: string, last: string): string {
   const digits = `${before}${last.slice(0, 1)}0`;
   const sum = Array.from(digits).reduce((total, digit, index) => total + Number(digit) * (index % 2 === 0 ? 3 : 1), 0);
@@ -143,12 +146,12 @@ const numberOfNetwork = fc
   .filter(({ network, prefix, number }) => !isLeftOut(network, prefix, number.length));
 
 describe('card numbers', () => {
-  test.each(CARD_NUMBERS)('are found in every spelling: %s', (_name, number) => {
+  test.each(CARD_NUMBERS)('are found however they are spelled: %s', (_name, number) => {
     const missed = SPELLINGS.filter(([, spell]) => findSensitive(spell(number)) !== 'card_number');
     expect(missed.map(([form, spell]) => `${form}: ${spell(number)}`)).toEqual([]);
   });
 
-  test('are found in every spelling, for every known network, range and length', () => {
+  test('are found however they are spelled, for every known network, range and length', () => {
     fc.assert(
       fc.property(numberOfNetwork, fc.constantFrom(...SPELLINGS), ({ number }, [, spell]) => {
         expect(findSensitive(spell(number))).toBe('card_number');
@@ -211,7 +214,10 @@ const digits = (count: number) => fc.stringMatching(new RegExp(`^\\d{${count}}$`
 const date = fc
   .date({ min: new Date('2020-01-01'), max: new Date('2039-12-31'), noInvalidDate: true })
   .map((day) => day.toISOString().slice(0, 10));
-/** Generates 13-digit article numbers with a check digit, from country prefixes that card numbers share. */
+/**
+ * Generates 13-digit article numbers with a valid check digit. Their country prefixes are also prefixes of card
+ * numbers.
+ */
 const ean = fc
   .tuple(fc.constantFrom('40', '45', '50', '54', '59', '69', '76', '84', '30', '37'), digits(10))
   .map(([prefix, rest]) => {
@@ -308,7 +314,7 @@ describe('redaction', () => {
     );
   });
 
-  test('removes card numbers in every spelling', () => {
+  test('removes card numbers however they are spelled', () => {
     const left = SPELLINGS.filter(
       ([, spell]) => findSensitive(redactSensitive(spell('4242424242424242'))) !== undefined,
     );
@@ -344,7 +350,7 @@ describe('disguised sensitive text', () => {
     ['double circled digits', Array.from(NUMBER, (digit) => String.fromCodePoint(0x24f4 + Number(digit))).join('')],
     ['a house number before it and a year after it', `box 9310 ${NUMBER} 27`],
     ['a word before it and its expiry date after it, in groups', `pin 9311 ${grouped(NUMBER, 4, ' ')} 12/27`],
-  ])('a card number with %s is found', (_form, text) => {
+  ])('is found if it is a card number with %s', (_form, text) => {
     expect(findSensitive(text)).toBe('card_number');
   });
 

@@ -34,7 +34,7 @@ function maySendTo(role: string | undefined, queueArn: unknown): boolean {
     .some(({ Resource }) => JSON.stringify(Resource).includes(JSON.stringify(queueArn)));
 }
 
-test('a function that may send to its own source queue disables Lambda’s loop detection, which stops a loop after 16 calls', () => {
+test('loop detection, with which Lambda stops a loop after 16 calls, is disabled for each function that may send to its own source queue', () => {
   const mappings = Object.values(service.findResources('AWS::Lambda::EventSourceMapping')) as Mapping[];
   const enqueueingThemselves = mappings
     .filter(({ Properties: { EventSourceArn, FunctionName } }) =>
@@ -58,6 +58,6 @@ test('a function that may send to its own source queue disables Lambda’s loop 
   expect(allowedToLoop).toHaveLength(endless.length + 1);
 });
 
-test('the sandbox disables loop detection, because its delayed tasks are messages to itself', () => {
+test('loop detection is disabled for the sandbox, because its delayed tasks are messages to itself', () => {
   present(stacks.sandbox).hasResourceProperties('AWS::Lambda::Function', { RecursiveLoop: 'Allow' });
 });

@@ -96,7 +96,7 @@ describe('the archive bucket', () => {
   });
 });
 
-/** Matches actions that remove a version, bypass its lock, or change the bucket's protection. */
+/** Matches actions that remove a version, bypass its lock, or change how the bucket is protected. */
 const REMOVING = /^s3:(\*|Delete|Bypass|PutObjectRetention|PutObjectLegalHold|PutBucket|PutLifecycle|Put\*|.*Replicat)/;
 
 test.each([
@@ -124,7 +124,7 @@ test.each([
 );
 
 describe('the archiver', () => {
-  test('reads every record of the Stream, bisects failed batches, and retries a record for at least 20 hours', () => {
+  test('reads every record of the Stream, bisects a batch that failed, and retries a record for at least 20 hours', () => {
     const mappings = Object.values(present(archived.service).findResources('AWS::Lambda::EventSourceMapping')) as {
       readonly Properties: Readonly<Record<string, unknown>>;
     }[];
@@ -167,7 +167,7 @@ describe('the archiver', () => {
     ]);
   });
 
-  test('does not exist without the setting, and no bucket is created for an archive in another account', async () => {
+  test('does not exist without the setting; an archive in another account creates no bucket in this one', async () => {
     const { archive, service } = await synthesize();
     expect(archive).toBeUndefined();
     expect(JSON.stringify(present(service).toJSON())).not.toContain('ARCHIVE_BUCKET');
@@ -178,7 +178,7 @@ describe('the archiver', () => {
 });
 
 describe('the auditor', () => {
-  test('runs every hour, and raises an alarm when no manifest was written for three hours', () => {
+  test('runs every hour; an alarm is raised if it has written no manifest for three hours', () => {
     const service = present(archived.service);
     service.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'cron(5 * * * ? *)',
@@ -193,7 +193,7 @@ describe('the auditor', () => {
     });
   });
 
-  test('has an alarm for its findings, and for an archiver that does not run despite traffic', () => {
+  test('has an alarm for its findings, and one for an archiver that does not run although there is traffic', () => {
     for (const MetricName of ['archive_differs', 'archive_stopped'])
       present(archived.service).hasResourceProperties('AWS::CloudWatch::Alarm', {
         MetricName,
@@ -210,7 +210,7 @@ describe('the auditor', () => {
     expect(new Set(changing.filter((action) => !/^(logs|xray):/.test(action)))).toEqual(new Set(['s3:PutObject']));
   });
 
-  test('signs with the configured key, and may use that key for nothing else', async () => {
+  test('may use the configured key only to sign', async () => {
     const key = 'arn:aws:kms:eu-central-1:444455556666:key/51c4';
     const { service } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveSigningKeyArn': key });
     const statements = statementsByOwner(present(service)).get('ArchiveAuditorFunction') ?? [];

@@ -13,7 +13,7 @@ const service = present(stacks.service);
 const elsewhere = (context: Record<string, unknown> = {}) =>
   synthesize({ 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example', ...context });
 
-/** Returns the text of CALLBACK_SOURCES, with a placeholder for each value that only a deployment knows. */
+/** Returns the text of CALLBACK_SOURCES. Each value that only a deployment knows is replaced by a placeholder. */
 function callbackSources(template: typeof service): string {
   const found = Object.entries(template.findResources('AWS::Lambda::Function')).find(([id]) =>
     id.startsWith('CallbacksFunction'),
@@ -53,7 +53,7 @@ describe('the signing secret of callbacks', () => {
     });
   });
 
-  test('is retained or deleted together with the data', async () => {
+  test('is retained or deleted in the same way as the data', async () => {
     data.allResources('AWS::SecretsManager::Secret', {
       DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
@@ -64,7 +64,7 @@ describe('the signing secret of callbacks', () => {
 });
 
 describe('an alarm on callbacks', () => {
-  test.each(Object.keys(ALARMS) as AlarmMetric[])('is raised at the first %s, but not by missing data', (metric) => {
+  test.each(Object.keys(ALARMS) as AlarmMetric[])('is raised at the first %s, but not if data is missing', (metric) => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Namespace: 'Payonce',
       MetricName: metric,

@@ -13,7 +13,7 @@ const other = { docs: 3, handle: 4 };
 `;
 
 describe('the parts of an endpoint that a bundle does not need', () => {
-  test('are the docs of declarations and schemas, in functions that serve requests', () => {
+  test('are, for functions that serve requests, the docs of declarations and schemas', () => {
     expect(withoutPart(SOURCE, 'docs').replaceAll(/\s+/g, ' ')).toBe(
       [
         '',
@@ -26,7 +26,7 @@ describe('the parts of an endpoint that a bundle does not need', () => {
     );
   });
 
-  test('are the handlers of declarations, in the function that serves the API documents', () => {
+  test('are, for the function that serves the API documents, the handlers of declarations', () => {
     const left = withoutPart(SOURCE, 'handle');
     expect(left).not.toContain('found(');
     expect(left).toContain("docs: { summary: 'List things' }");

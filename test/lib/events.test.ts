@@ -56,7 +56,7 @@ describe('the relay', () => {
     });
   });
 
-  test('parks encrypted records, over TLS only, for the maximum SQS retention', () => {
+  test('parks records in an encrypted queue, over TLS only, for the maximum retention of SQS', () => {
     service.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true });
     service.hasResourceProperties('AWS::SQS::QueuePolicy', {
       Queues: [{ Ref: Match.stringLikeRegexp('Parked') }],
@@ -93,7 +93,7 @@ describe('the relay', () => {
     ['event_publish_failed', 1],
     ['event_age', 60_000],
     ['IteratorAge', 60_000],
-  ])('raises an alarm on %s that names its runbook entry', (metric, threshold) => {
+  ])('raises an alarm on %s, and the alarm names its runbook entry', (metric, threshold) => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: metric,
       Threshold: threshold,
@@ -103,7 +103,7 @@ describe('the relay', () => {
   });
 
   test.each(['event_publish_failed', 'event_age', 'IteratorAge'])(
-    'raises an alarm on %s even if some minutes between the retries have no data',
+    'raises an alarm on %s even if there is no data in some minutes between retries',
     (MetricName) => {
       const patience = { EvaluationPeriods: 15, DatapointsToAlarm: 3, Period: 60 };
       service.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName, ...patience });
@@ -129,7 +129,7 @@ describe('a consumer', () => {
   ];
   const template = Template.fromStack(stack);
 
-  test('receives its declared events through its own queue', () => {
+  test('receives the events that it declares, through its own queue', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
       EventPattern: { source: ['payonce'], 'detail-type': ['payment.completed.v1'] },
       Targets: [
@@ -147,7 +147,7 @@ describe('a consumer', () => {
     expect(() => new EventConsumer(stack, 'Slow', { bus, consumer: slow, events: [] })).toThrow('31 s');
   });
 
-  test('reports failures per message and has limited concurrency', () => {
+  test('reports which messages failed, and has a limited concurrency', () => {
     template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -188,11 +188,11 @@ describe('the rules of the consumers', () => {
   test.each([
     ['ViewsEvents', ALL_EVENTS],
     ['WebhooksEvents', PUBLIC_EVENTS],
-  ])('%s selects exactly its event types, for all payments', (name, events) => {
+  ])('include %s, which selects exactly its event types, for all payments', (name, events) => {
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': [...events] }]);
   });
 
-  // Each rule matches only payments with this metadata, which most payments lack.
+  // Each of these rules matches only payments that have the metadata. Most payments do not have it.
   test.each([
     ['ReceiptEvents', 'receipt_email', ['payment.completed.v1']],
     [
@@ -200,12 +200,12 @@ describe('the rules of the consumers', () => {
       'affiliate',
       ['payment.completed.v1', 'refund.completed.v1', 'refund.failed.v1', 'dispute.closed.v1'],
     ],
-  ])('%s selects exactly its event types, for payments with metadata.%s', (name, metadata, events) => {
+  ])('include %s, which selects exactly its event types, for payments with metadata.%s', (name, metadata, events) => {
     const detail = { payment: { metadata: { [metadata]: [{ exists: true }] } } };
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': events, detail }]);
   });
 
-  test('CommissionEvents selects exactly the events of orders that name an affiliate', () => {
+  test('include CommissionEvents, which selects exactly the events of orders that name an affiliate', () => {
     expect(patternOf('FollowUpsCommissionEventsOrderRule')).toEqual([
       {
         source: ['payonce'],
@@ -215,7 +215,7 @@ describe('the rules of the consumers', () => {
     ]);
   });
 
-  test('no other rule exists on the bus', () => {
+  test('are the only rules on the bus', () => {
     expect(bus).toHaveLength(5);
   });
 });

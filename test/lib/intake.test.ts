@@ -68,7 +68,7 @@ describe('the setting paymentRequests', () => {
     expect(() => settingOf(given)).toThrow(message);
   });
 
-  test('refuses brokers on the internet without a secret, and a network without its security group', () => {
+  test('refuses brokers on the internet if there is no secret, and a network if there is no security group', () => {
     expect(() => kafkaOf({ brokers: ['b1.example:9092'] })).toThrow('kafka.secret must be given');
     expect(() => kafkaOf({ brokers: ['b1:9092'], subnets: ['subnet-1'] })).toThrow(
       'kafka must have both subnets and securityGroup',
@@ -82,7 +82,7 @@ describe('payment requests by event', () => {
     expect(JSON.stringify(without.toJSON())).not.toContain('PAYMENT_REQUESTS');
   });
 
-  test('reach the queue only from the mapped source and account', () => {
+  test('reach the queue only if their source and account are mapped', () => {
     const rules = Object.values(service.findResources('AWS::Events::Rule')).map(
       ({ Properties }) => (Properties as { EventPattern: Record<string, unknown> }).EventPattern,
     );
@@ -141,7 +141,7 @@ describe('payment requests by event', () => {
       FunctionResponseTypes: Match.absent(),
       MaximumRetryAttempts: Match.absent(),
     });
-    // A mapping that polls an empty topic reports 0; a mapping that cannot reach a broker reports no data.
+    // For an empty topic, a mapping reports 0. If it cannot reach a broker, it reports no data.
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'PolledEventCount',
       Dimensions: [{ Name: 'EventSourceMappingUUID', Value: Match.anyValue() }],
@@ -188,7 +188,7 @@ describe('payment requests by event', () => {
 });
 
 describe('the setting natsBridge', () => {
-  test('creates a queue for all events, and a policy that gives the bridge access only to its queues', async () => {
+  test('creates a queue that receives all events, and a policy with which the bridge can access only its own queues', async () => {
     const [[, policy] = []] = Object.entries(service.findResources('AWS::IAM::ManagedPolicy'));
     const { Statement: statements } = (policy as { Properties: { PolicyDocument: { Statement: unknown[] } } })
       .Properties.PolicyDocument;

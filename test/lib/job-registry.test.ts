@@ -13,7 +13,7 @@ const good: JobEntry = {
   scopes: [JOBS_RUN],
   worker: 'upkeep',
 };
-/** Builds an entry with changes that the compiler does not check. */
+/** Returns an entry with changes. The compiler does not check them. */
 const wrong = (changes: Readonly<Record<string, unknown>>): JobEntry => ({ ...good, ...changes });
 
 describe('the job registry', () => {

@@ -75,7 +75,7 @@ describe('the stacks of a deployment with job targets', () => {
     };
   };
 
-  test('have a schedule that enqueues each job with its scheduled time, and a secret for each target', () => {
+  test('have a schedule for each job, which enqueues it with its scheduled time, and a secret for each target', () => {
     const { service, data } = stacks();
     service.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: JOB.schedule,
@@ -92,8 +92,8 @@ describe('the stacks of a deployment with job targets', () => {
       const Description = Match.stringLikeRegexp(`target ${target}`);
       data.hasResourceProperties('AWS::SecretsManager::Secret', { Description });
     }
-    // The caller may send messages and read the targets' secrets. It cannot read the credential of Payonce's own
-    // routes.
+    // The caller may send messages and read the targets' secrets. It cannot read the credential with which Payonce's
+    // own routes are called.
     const callers = service?.findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: Match.objectLike({ JOB_TARGETS: Match.anyValue() }) } },
     });

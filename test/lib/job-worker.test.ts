@@ -24,7 +24,7 @@ const { queue } = new JobWorker(stack, 'PaymentJobs', { worker });
 const template = Template.fromStack(stack);
 
 describe('a job worker', () => {
-  test('receives one message per invocation, with several concurrent invocations', () => {
+  test('receives one message per invocation, and is invoked several times concurrently', () => {
     template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 1,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -32,7 +32,7 @@ describe('a job worker', () => {
     });
   });
 
-  test('may invoke itself through its own messages, because Lambda’s loop detection is disabled for it', () => {
+  test('may send itself messages again and again, because Lambda’s loop detection is disabled for it', () => {
     template.hasResourceProperties('AWS::Lambda::Function', {
       RecursiveLoop: 'Allow',
       Role: { 'Fn::GetAtt': [Match.stringLikeRegexp('^WorkerRole'), 'Arn'] },
@@ -65,7 +65,7 @@ describe('a job worker', () => {
     ]);
   });
 
-  test('has a dead-letter queue with two weeks of retention and an alarm, and passes its URL to its function', () => {
+  test('has a dead-letter queue that keeps messages for two weeks and has an alarm, and gives the queue’s URL to its function', () => {
     template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
     template.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {

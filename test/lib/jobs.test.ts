@@ -21,8 +21,8 @@ const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', imp
 };
 
 /**
- * Synthesizes a stack with only the jobs.
- * @throws on any finding of cdk-nag
+ * Synthesizes a stack that contains only the jobs.
+ * @throws if cdk-nag reports a finding
  */
 function synthesized(): Template {
   const app = testApp(flags);
@@ -72,7 +72,7 @@ const scheduleOf = (id: string) =>
   schedules.find(({ Properties }) => (JSON.parse(Properties.Target.Input) as JobFiring).job === id);
 
 describe('the schedules', () => {
-  test('correspond one-to-one to the declared jobs, and pass the job id and the scheduled time', () => {
+  test('are one for each declared job, and pass its job id and the scheduled time', () => {
     expect(schedules).toHaveLength(JOBS.length);
     for (const { id, schedule } of JOBS) {
       const { ScheduleExpression, ScheduleExpressionTimezone, Target } = scheduleOf(id)?.Properties ?? {};
@@ -81,7 +81,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('retry an undelivered firing until the next firing, for at most an hour, and then dead-letter it', () => {
+  test('retry a firing that is not delivered until the next firing, but at most for an hour, and then dead-letter it', () => {
     const policy = (id: string) => scheduleOf(id)?.Properties.Target.RetryPolicy;
     expect(policy('resolve')).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 20 });
     expect(policy('republish-events')).toEqual({ MaximumEventAgeInSeconds: 300, MaximumRetryAttempts: 20 });
@@ -91,7 +91,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('let Lambda retry a failed invocation and then dead-letter it like an undelivered firing', () => {
+  test('let Lambda retry an invocation that failed; after that, it is dead-lettered like a firing that was not delivered', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 2,
       MaximumEventAgeInSeconds: 3600,
@@ -101,7 +101,7 @@ describe('the schedules', () => {
     });
   });
 
-  test('raise an alarm on the first dead-lettered firing', () => {
+  test('raise an alarm when the first firing is dead-lettered', () => {
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Threshold: 1,
       ComparisonOperator: 'GreaterThanOrEqualToThreshold',
@@ -178,7 +178,7 @@ describe('the job roles', () => {
       ],
     ],
     ['Jobs', ['lambda:InvokeFunction on JobsExecutor', 'sqs:SendMessage on JobsMissed']],
-  ])('the role of %s has exactly the permissions that it needs', (owner, own) => {
+  ])('give %s exactly the permissions that it needs', (owner, own) => {
     expect(
       (roles.get(owner) ?? [])
         .filter(({ Effect }) => Effect === 'Allow')

@@ -41,7 +41,7 @@ const FUNCTIONS = [
   'webhooks',
 ];
 
-/** Lists the Payonce sources in the chunks of a bundle, sorted, as paths from the project's root. */
+/** Returns the paths of the Payonce sources in a bundle's chunks, sorted and relative to the project's root. */
 function ownSources(folder: string, isAsked: (file: string) => boolean = () => true): readonly string[] {
   const found = readdirSync(folder)
     .filter((file) => file.endsWith('.mjs') && isAsked(file))
@@ -90,7 +90,7 @@ describe('the bundles', () => {
     for (const directory of directories) rmSync(directory, { recursive: true, force: true });
   });
 
-  test('have one folder per function, with the function’s module and only the files that the function reads', () => {
+  test('have one folder per function, which contains its module and only those files that the function reads', () => {
     expect(readdirSync(first).sort()).toEqual(FUNCTIONS);
     expect(readdirSync(join(first, 'webhooks')).sort()).toEqual(['index.mjs', 'index.mjs.map']);
     for (const file of readdirSync(join(first, 'payments')))
@@ -120,7 +120,7 @@ describe('the bundles', () => {
     }
   });
 
-  test('contain no credential provider other than the environment', () => {
+  test('contain only one credential provider, which reads the environment', () => {
     const maps = readdirSync(join(first, 'payments')).filter((file) => file.endsWith('.map'));
     const sources = maps.map((file) => readFileSync(join(first, 'payments', file), 'utf8')).join('');
     const providers = sources.match(/@(?:aws-sdk|smithy)\/(?:credential-provider|token-provider|nested-client)[^/"]*/g);
@@ -131,7 +131,7 @@ describe('the bundles', () => {
     ['payments', 472_000],
     ['reads', 434_000],
   ])(
-    'the function %s loads at most %d bytes at start, without the API documents and the code of spans',
+    'let the function %s load at most %d bytes at start, without the API documents and the code of spans',
     (name, bytes) => {
       const folder = join(first, name);
 
@@ -142,13 +142,13 @@ describe('the bundles', () => {
     },
   );
 
-  test('the payments function starts with three files, and builds no schema that a first payment does not need', () => {
+  test('let the payments function start with three files, and build no schema that a first payment does not need', () => {
     const { files, schemas } = startOf(join(first, 'payments'), paymentsEnvironment('http://127.0.0.1:1'));
 
     const names = files.map((file) => file.replace(/-[0-9A-Z]{8}/, '')).toSorted();
     expect(names).toEqual(['index.mjs', 'sandbox-client.mjs', 'shared.mjs']);
-    // About 20 of these schemas are for requests other than a first payment. Schemas of rows and answers are built on
-    // first use.
+    // About 20 of these schemas are for other requests than a first payment. Schemas of rows and responses are built
+    // when they are first used.
     expect(schemas).toBeGreaterThan(100);
     expect(schemas).toBeLessThanOrEqual(220);
   });
@@ -173,7 +173,7 @@ describe('the bundles', () => {
       }
     }
     expect(unknown).toEqual([]);
-    // Each of the eight functions with parts reads at least ten exports.
+    // Eight functions have parts, and each of them reads at least ten exports.
     expect(reads).toBeGreaterThan(80);
   });
 
@@ -194,7 +194,7 @@ describe('the bundles', () => {
     expect(original['lineNumber' in origin ? origin.lineNumber - 1 : 0]).toContain(text);
   });
 
-  test('the payments function contains no code for reads, lists, documents or operators', () => {
+  test('contain no code for reads, lists, documents or operators in the payments function', () => {
     const own = ownSources(join(first, 'payments'));
 
     const rooms = new Set(own.map((source) => source.split('/')[1] ?? ''));
@@ -214,13 +214,13 @@ describe('the bundles', () => {
     expect(own.filter((source) => others.test(source))).toEqual([]);
   });
 
-  test('the payments function loads all of its own code at its start, except for processors, secrets and spans', () => {
+  test('let the payments function load all of its own code at its start, except the code of processors, secrets and spans', () => {
     const folder = join(first, 'payments');
     const atStart = new Set(startFiles(folder));
 
     const later = ownSources(folder, (file) => !atStart.has(file));
     expect(later.filter((source) => !/^lambdas\/(?:processors|outbound)\//.test(source))).toEqual([
-      // The next two files load the package for Secrets Manager.
+      // The next two files load the Secrets Manager package.
       'lambdas/kernel/platform/active-secrets.ts',
       'lambdas/kernel/platform/secrets-manager.ts',
       'lambdas/kernel/platform/x-ray.ts',
@@ -258,7 +258,7 @@ describe('the bundles', () => {
     }
   });
 
-  test('contain the JSON schema generator only in the documents function', () => {
+  test('contain the generator of JSON schemas only for the documents function', () => {
     const makes = readdirSync(first).filter((name) =>
       readdirSync(join(first, name)).some(
         (file) => file.endsWith('.mjs') && readFileSync(join(first, name, file), 'utf8').includes('unrepresentable'),

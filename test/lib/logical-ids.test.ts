@@ -4,9 +4,9 @@ import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present } from './templates.ts';
 
 /**
- * Resource types that must keep their logical ids. Otherwise CloudFormation would replace the resources and lose data,
- * messages, logs, addresses or fixed names. A queue has only one policy: deleting the old policy resource last would
- * clear it.
+ * Resource types whose logical ids must not change. Otherwise, CloudFormation would replace the resources and lose
+ * data, messages, logs, addresses or fixed names. A queue has only one policy: the deletion of the old policy resource,
+ * which is last, would clear the policy.
  */
 const KEPT: ReadonlySet<string> = new Set([
   'AWS::ApiGateway::RestApi',
@@ -31,7 +31,7 @@ interface Resource {
   readonly Properties?: Readonly<Record<string, unknown>>;
 }
 
-/** Properties that fix a physical name. Without them, CloudFormation generates the name. */
+/** Properties that set a fixed physical name. Without such a property, CloudFormation generates the name. */
 const NAMES = new Set([
   'Name',
   'DashboardName',
@@ -43,7 +43,10 @@ const NAMES = new Set([
   'TopicName',
 ]);
 
-/** Lists the kept resources as `<type> <logical id>`, followed by the physical name if one is fixed. */
+/**
+ * Lists the resources whose ids must not change, as `<type> <logical id>`, followed by the physical name if it is
+ * fixed.
+ */
 function kept(template: Template | undefined): readonly string[] {
   const { Resources: resources } = present(template).toJSON() as { Resources: Readonly<Record<string, Resource>> };
   return Object.entries(resources)

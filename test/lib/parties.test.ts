@@ -30,7 +30,7 @@ function variablesOf(template: Template, name: string): Readonly<Record<string, 
   return Properties?.Environment?.Variables ?? {};
 }
 
-/** Matches a reference to an output of the data stack. */
+/** Matches a reference to the data stack's output. */
 const ofData = (name: string) => ({
   'Fn::GetStackOutput': expect.objectContaining({
     StackName: 'PayonceData',
@@ -39,7 +39,7 @@ const ofData = (name: string) => ({
 });
 
 describe('the external services of orders', () => {
-  test('are the sandbox if it is deployed, with the sandbox secret and a search delay of 30 seconds', () => {
+  test('are simulated by the sandbox if it is deployed, with its secret and a search delay of 30 seconds', () => {
     const variables = variablesOf(present(withSandbox.service), 'OutboundRedrive');
     expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
@@ -51,7 +51,7 @@ describe('the external services of orders', () => {
     expect(Object.keys(resourcesOf(withSandbox.data)).filter((id) => id.startsWith('PostmarkToken'))).toEqual([]);
   });
 
-  test('are the shop and Postmark if the settings name them, with a token and a signing key that only their callers may read', () => {
+  test('are the shop and Postmark if the settings name them; only their callers may read the token and the signing key', () => {
     const service = present(withShop.service);
     const variables = variablesOf(service, 'OutboundRedrive');
     expect(variables).toMatchObject({
@@ -61,7 +61,7 @@ describe('the external services of orders', () => {
       POSTMARK_TOKEN_SECRET_ID: ofData('PostmarkToken'),
       EMAIL_SENDER: 'orders@shop.example',
     });
-    // Postmark does not document its search delay, so the adapter's default applies.
+    // The adapter's default applies, because Postmark does not document its search delay.
     expect(variables).not.toHaveProperty('POSTMARK_LAG_SECONDS');
     const readersOf = (secret: string) =>
       [...statementsByOwner(service)].flatMap(([owner, statements]) =>
@@ -71,7 +71,7 @@ describe('the external services of orders', () => {
     expect([readersOf('PostmarkToken'), readersOf('ShopSigningKey')]).toEqual([callers, callers]);
   });
 
-  test('are a BigCommerce store and Postmark, each with a token that only their callers may read', () => {
+  test('are a BigCommerce store and Postmark if the settings name them; only their callers may read the tokens', () => {
     const service = present(withBigCommerce.service);
     const variables = variablesOf(service, 'Orders');
     expect(variables).toMatchObject({
@@ -88,7 +88,7 @@ describe('the external services of orders', () => {
     expect(readers).toEqual(['JobsPayments', 'Orders', 'FollowUpsReceiptConsumer', 'OutboundRedrive']);
   });
 
-  test('do not exist unless both are configured: no function, no queue, no alarm, no secret', () => {
+  test('do not exist if one of them is not configured: no function, no queue, no alarm, no secret', () => {
     expect(JSON.stringify(present(without.service).toJSON())).not.toMatch(
       /RedriveFunction|ReceiptConsumer|SHOP_URL|outbound_dead|outbound_gave_up/,
     );
@@ -129,7 +129,7 @@ describe('the dead-letter queue of vendor calls', () => {
 describe('the vendor alarms', () => {
   const service = present(withSandbox.service);
 
-  test.each(['stock', 'referrals', 'postmark'])('report for every caller that %s is unavailable', (vendor) => {
+  test.each(['stock', 'referrals', 'postmark'])('report, over all callers, that %s is unavailable', (vendor) => {
     for (const [MetricName, Threshold] of [
       ['outbound_breaker_opened', 1],
       ['outbound_gave_up', 10],

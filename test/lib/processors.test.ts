@@ -51,7 +51,7 @@ describe('a processor that a deployment selects from the registry', () => {
       .Variables;
   };
 
-  test('gets secrets in the data stack, whose values the operator sets', () => {
+  test('gets secrets in the data stack; the operator sets their values', () => {
     const callbacks = { construct: tillhouse.callbacks.secret, description: 'Signs the callbacks of tillhouse.' };
     for (const { construct, description } of [tillhouse.secrets['key'], callbacks].flatMap((each) => each ?? [])) {
       const found = data.findResources('AWS::SecretsManager::Secret', {
@@ -62,7 +62,7 @@ describe('a processor that a deployment selects from the registry', () => {
   });
 
   test.each(['Payments', 'Callbacks', 'Orders', 'JobsPayments', 'JobsUpkeep'])(
-    'gives %s its settings, the name of its key, and permission to read the key',
+    'gives %s its settings, the name of the secret with its key, and permission to read this secret',
     (owner) => {
       expect(variablesOf(owner)).toMatchObject({
         TILLHOUSE_URL: 'https://tillhouse.example',
@@ -78,7 +78,7 @@ describe('a processor that a deployment selects from the registry', () => {
     },
   );
 
-  test('is a source of callbacks, with a signing secret that only the callbacks function may read', () => {
+  test('is a source of callbacks, and only the callbacks function may read its signing secret', () => {
     const sources = JSON.stringify(variablesOf('Callbacks')['CALLBACK_SOURCES']).replaceAll('\\"', '"');
     expect(sources).toContain('{"name":"tillhouse","mode":"live","scheme":"tillhouse-seal","secretId":"');
     expect(sources).toContain('TillhouseSeal');
@@ -86,7 +86,7 @@ describe('a processor that a deployment selects from the registry', () => {
     expect(readers).toEqual(['Callbacks']);
   });
 
-  test('has an alarm on its unavailability', () => {
+  test('has an alarm for when it is unavailable', () => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'outbound_breaker_opened',
       Dimensions: Match.arrayWith([{ Name: 'vendor', Value: 'tillhouse' }]),
@@ -113,7 +113,7 @@ describe('the settings of a processor', () => {
     expect(() => buildStacks(testApp(context), { processors: REGISTRY })).toThrow(message);
   });
 
-  test('are refused if the registry lacks the processor', () => {
+  test('are refused if the processor is not in the registry', () => {
     expect(() => buildStacks(testApp(CHOSEN))).toThrow('there is no setting payonce:tillhouseUrl');
   });
 });
@@ -125,7 +125,7 @@ const FROZEN = {
   PasswordLength: 32,
 };
 
-test('secrets that processors issue are empty until the operator sets them, and all other secrets are generated', async () => {
+test('secrets that a processor issues are empty until the operator sets them; all other secrets are generated', async () => {
   const { data } = await synthesize({
     'payonce:sandbox': 'false',
     'payonce:stripeAccount': 'acct_1',
@@ -140,7 +140,7 @@ test('secrets that processors issue are empty until the operator sets them, and 
   const empty = secrets.filter(([, { Properties }]) => Properties['GenerateSecretString'] === undefined);
   expect(empty.map(([id]) => id.slice(0, -8)).sort()).toEqual(['PostmarkToken', 'StripeCallbackSecret', 'StripeKey']);
   expect(secrets.length).toBeGreaterThan(empty.length);
-  // With any other generation rule, every deployment would generate new values.
+  // A different generation rule would make the next deployment generate new values.
   for (const [, { Properties }] of secrets)
     expect([undefined, FROZEN]).toContainEqual(Properties['GenerateSecretString']);
 });

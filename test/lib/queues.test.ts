@@ -22,8 +22,8 @@ interface Queue {
 }
 
 /**
- * Time, in seconds, that a message may wait for a throttled function. Lambda returns the message of a throttled
- * invocation to the queue, and each return counts as one receive.
+ * Time that a message may wait while its function is throttled, in seconds. When an invocation is throttled, Lambda
+ * returns the message to the queue, and each return counts as one receive.
  */
 const LONGEST_WAIT_SECONDS = 6 * 60 * 60;
 /**
@@ -74,8 +74,9 @@ test('the tested list contains every queue with a consumer function', () => {
  */
 const TIMES_OF_TIMEOUT = 6;
 /**
- * Queues with a shorter visibility timeout: for pages of job runs (docs/design/decisions/0040-job-runs.md) and for
- * delayed vendor calls (lib/parties.ts). If their message is redelivered early, the consumer finds a lock or a claim.
+ * Queues that may have a shorter visibility timeout: for pages of job runs (docs/design/decisions/0040-job-runs.md) and
+ * for delayed vendor calls (lib/parties.ts). If one of their messages is redelivered early, the consumer finds a lock
+ * or a claim.
  */
 const SOONER = /^(?:PaymentRuns|UpkeepRuns|PartiesDelayed)/;
 
@@ -92,7 +93,7 @@ describe.each(sources)('the queue $id', ({ id, mapping, queue, timeout }) => {
     expect(MessageRetentionPeriod).toBeGreaterThan(2 * LONGEST_WAIT_SECONDS);
   });
 
-  test('has a limited concurrency, and redelivers only the failed messages of a batch', () => {
+  test('has a limited concurrency; only the failed messages of a batch are redelivered', () => {
     expect(mapping.ScalingConfig?.MaximumConcurrency).toBeGreaterThanOrEqual(2);
     expect(mapping.FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
   });
@@ -105,7 +106,7 @@ describe.each(sources)('the queue $id', ({ id, mapping, queue, timeout }) => {
 test.each([
   ['with the sandbox', service],
   ['with everything', everything],
-])('each queue without a consumer can be redriven or declares an alternative: %s', (_which, template) => {
+])('each queue without a consumer function can be redriven or declares what to do instead: %s', (_which, template) => {
   const functions = present(template).findResources('AWS::Lambda::Function') as Record<
     string,
     Made<{ readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> } }>
@@ -128,7 +129,7 @@ test.each([
       ['Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
     ]),
   );
-  // No redrive leads to a queue without a consumer.
+  // A redrive never leads to a queue that has no consumer.
   const taken = ([, to = '']: readonly string[]) => deployed[to]?.isKept === false || to === 'Events-Republisher';
   expect(redriven.filter((target) => !taken(target))).toEqual([]);
 });

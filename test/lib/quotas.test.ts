@@ -11,7 +11,8 @@ const senders = (many: number, of: (index: number) => object) =>
 const account = (index: number): string => String(444_455_550_000 + index);
 
 /**
- * Serializes a policy to a text at least as long as on AWS: each reference has the length of the longest resource name.
+ * Serializes a policy to a text that is at least as long as the policy on AWS: each reference is as long as the longest
+ * resource name.
  */
 function written(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) => {
@@ -40,7 +41,7 @@ function largestOf(template: Template, type: string) {
 describe('the maximum senders on the bus', () => {
   const given = senders(30, (index) => (index < 15 ? { source: `shop-${index}` } : { account: account(index) }));
 
-  test('keep the queue policies within the SQS quotas', async () => {
+  test('do not exceed the SQS quotas with their queue policies', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const { statements, bytes } = largestOf(service, 'AWS::SQS::QueuePolicy');
     // Amazon SQS developer guide, "Amazon SQS policy quotas".
@@ -48,7 +49,7 @@ describe('the maximum senders on the bus', () => {
     expect(bytes).toBeLessThanOrEqual(8_192);
   });
 
-  test('keep the bus policy within its quota if each sender is another account with a statement for its own source', async () => {
+  test('do not exceed the quota of the bus policy if each sender is a different account with a statement for its own source', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const policies = Object.values(service.findResources('AWS::Events::EventBusPolicy')) as {
       readonly Properties: { readonly StatementId: string; readonly Statement: unknown };
@@ -101,7 +102,7 @@ describe('the environment of a function', () => {
         ),
       },
     ],
-  ])('is refused before the deploy if it does not fit, and the error names %s', async (name, context) => {
+  ])('is refused before the deployment if it is too large, and the error names %s', async (name, context) => {
     await expect(synthesize({ 'payonce:sandbox': 'false', ...context })).rejects.toThrow(
       new RegExp(`environment has about \\d+ bytes.*4096.*${name}`, 's'),
     );

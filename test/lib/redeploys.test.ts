@@ -79,7 +79,7 @@ const RESTORED = {
   views: 'PayonceData-Views-1',
   ledgerStream: 'arn:aws:dynamodb:eu-central-1:123456789012:table/PayonceData-Ledger-1/stream/2026-01-01T00:00:00.000',
 };
-/** Deployments with a setting that cannot be combined with some of the others. */
+/** Deployments that each have a setting which cannot be combined with some of the other settings. */
 const alone = await Promise.all(
   [
     { testStripeAccount: 'acct_1', ...ROUTE_TEST('stripe') },
@@ -103,8 +103,8 @@ describe('a deploy that changes any settings', () => {
     expect([...new Set(faults)].filter((fault) => !known.test(fault))).toEqual([]);
   });
 
-  test('keeps the logical id of every stateful resource the same under all settings', async () => {
-    // test/lib/logical-ids.test.ts fixes the ids of these two deployments.
+  test('keeps the same logical id for every stateful resource', async () => {
+    // The ids of these two deployments are fixed by test/lib/logical-ids.test.ts.
     const frozen = await Promise.all([synthesize(), synthesize(EVERYTHING)]);
     const known = new Set(frozen.flatMap(heldBy));
     expect(known.size).toBeGreaterThan(60);

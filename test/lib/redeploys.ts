@@ -13,8 +13,8 @@ interface Output {
 type Stacks = Readonly<Record<keyof typeof StackName, Template | undefined>>;
 
 /**
- * Properties whose change loses data: CloudFormation replaces the resource ("Update requires: Replacement" in the
- * template reference), or generates a new secret.
+ * Properties that lose data when they change: CloudFormation then replaces the resource ("Update requires: Replacement"
+ * in the template reference), or generates a new secret.
  */
 const FINAL: Readonly<Record<string, readonly string[]>> = {
   'AWS::ApiGateway::RestApi': ['Mode', 'CloneFrom'],
@@ -42,8 +42,7 @@ const FINAL: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Lists the faults of a deploy of `after` over `before`. The CDK deploys a referenced stack before the stack that
- * references it.
+ * Lists what is wrong if `after` is deployed over `before`. The CDK deploys a stack before the stacks that refer to it.
  */
 export function faultsOf(before: Stacks, after: Stacks): readonly string[] {
   return (['data', 'sandbox', 'service'] as const).flatMap((stack) => {
@@ -78,14 +77,14 @@ export function heldBy(stacks: Stacks): readonly string[] {
   );
 }
 
-/** Serializes a property without its warm throughput, which changes without a replacement. */
+/** Serializes a property, but omits the warm throughput, because its change replaces nothing. */
 function textOf(value: unknown): string | undefined {
   return JSON.stringify(value, (name, part: unknown) => (name === 'WarmThroughput' ? undefined : part));
 }
 
 /**
- * Lists removed outputs that a stack still reads. If the reading stack were rolled back, it would read the removed
- * output.
+ * Lists outputs that are removed although a stack still reads them. If that stack were rolled back, it would read the
+ * removed output.
  */
 function outputsRemoved(
   stack: keyof typeof StackName,
@@ -98,7 +97,9 @@ function outputsRemoved(
   return outputs(before[stack]?.toJSON()).filter((name) => !kept.has(name) && all.includes(`"OutputName":"${name}"`));
 }
 
-/** Lists removed exports that a stack still imports. CloudFormation refuses to remove such an export. */
+/**
+ * Lists exports that are removed although a stack still imports them. CloudFormation refuses to remove such an export.
+ */
 function exportsRemoved(
   old: Record<string, unknown>,
   next: Record<string, unknown>,

@@ -40,7 +40,7 @@ const onlyRows = (table: string, ...partitions: readonly string[]) =>
   `on ${table} if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
 const rows = (...partitions: readonly string[]) => onlyRows('Registry', ...partitions);
 
-/** Permissions of every function that appends to the Ledger. */
+/** The permissions that every function needs which appends to the Ledger. */
 const APPENDS = [
   'logs:CreateLogStream, logs:PutLogEvents on Logs',
   `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
@@ -61,7 +61,7 @@ const RECORDS_ACTIVITY = [
   'dynamodb:Query on LedgerTable if ForAllValues:StringLike dynamodb:LeadingKeys ACT#*',
 ];
 
-/** Permissions of every function that calls an order's external services. */
+/** The permissions that every function needs which calls the external services of an order. */
 const CALLS_PARTIES = [
   `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
   'sqs:SendMessage on Queue, DeadLetters',
@@ -146,10 +146,10 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
-      // Lists, creates, rolls and revokes keys, and decides on approvals.
+      // Allows the API to list, create, roll and revoke keys, and to decide on approvals.
       `dynamodb:UpdateItem ${rows('KEY#*', 'APPROVALS')}`,
       `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*', 'APPROVALS')}`,
-      // Reads operators' keys, and revokes one if another owner remains.
+      // Allows the API to read operators' keys, and to revoke one if another owner remains.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
       `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*')}`,
@@ -273,13 +273,13 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   ['ViewsProjector', ['dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views']],
 ];
 
-test.each(VIEWERS)('the role of %s has exactly these table permissions', (owner, own) => {
+test.each(VIEWERS)('the role of %s has these permissions for tables, and no others', (owner, own) => {
   const reached = allowed(roles.get(owner)).filter((line) => /dynamodb:|secretsmanager:/.test(line));
   expect(reached).toEqual([...own].sort());
 });
 
 test.each(['JobsApi', 'WebhooksApi', 'ExportsApi'])(
-  'the role of %s may access only the activity log in the Ledger',
+  'the role of %s may access nothing in the Ledger but the activity log',
   (owner) => {
     const reached = allowed(roles.get(owner)).filter((line) => line.includes('LedgerTable'));
     expect(reached).toEqual([...RECORDS_ACTIVITY].sort());
@@ -329,7 +329,7 @@ describe('all other roles', () => {
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
   });
 
-  test('access, in the sandbox stack, only the table, the signing secret and the callers’ secret of the sandbox', () => {
+  test('have, in the sandbox stack, access only to the sandbox’s table, signing secret and callers’ secret', () => {
     const reached = [...sandboxRoles.values()].flat().map(describeStatement);
     expect(reached.filter((line) => /dynamodb:|secretsmanager:/.test(line)).sort()).toEqual([
       'dynamodb:BatchGetItem, dynamodb:ConditionCheckItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem on Books',
@@ -346,7 +346,7 @@ test('only the worker of the purge job may scan a table of the service', () => {
   ]);
 });
 
-/** Table statements that are not limited to certain kinds of rows, each with the reason. */
+/** Statements on tables that are not limited to certain kinds of rows, each with the reason why. */
 const ALL_KINDS: Readonly<Record<string, string>> = {
   'JobsUpkeep Purge': 'A scan takes no key, and it deletes expired records of all kinds.',
   'JobsUpkeep TimeToLive': 'It describes the table and reads no row.',
@@ -415,7 +415,7 @@ describe('access to tables', () => {
     const granted = onTables.flatMap(({ statement }) => keysOf(statement) ?? []);
     expect(granted.length).toBeGreaterThan(50);
     expect(granted.filter((key) => !known.has(key))).toEqual([]);
-    // A prefix without a grant belongs to rows that no function writes.
+    // If no policy grants a prefix, no function writes the rows with this prefix.
     const unused = [...known].filter((key) => /^(?:OP|PAY|ORD|ACT)#/.test(key) && !granted.includes(key));
     expect(unused).toEqual([]);
   });

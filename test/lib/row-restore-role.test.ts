@@ -4,14 +4,14 @@ import { present, statementsByOwner } from './templates.ts';
 
 const stacks = await synthesize();
 
-test('exactly one role of the data stack may restore rows of the Ledger, and no function can assume it', () => {
+test('only one role in the data stack may restore rows of the Ledger, and no function can assume this role', () => {
   const template = present(stacks.data);
   const roles = Object.entries(template.findResources('AWS::IAM::Role')).filter(([id]) => id.startsWith('RowRestore'));
   expect(roles).toHaveLength(1);
   const trust = JSON.stringify(roles);
   expect(trust).toContain(':root');
   expect(trust).not.toContain('"Service"');
-  // Within one account, the assuming role also needs a statement, and no function's role has such a statement.
+  // Within one account, a role needs a statement to assume another role, and no function's role has such a statement.
   for (const stack of [stacks.service, stacks.sandbox])
     expect(JSON.stringify([...statementsByOwner(present(stack)).values()])).not.toContain('sts:AssumeRole');
   const statements = [...statementsByOwner(template)]
@@ -31,7 +31,7 @@ test('exactly one role of the data stack may restore rows of the Ledger, and no 
   expect(JSON.stringify(denied)).toContain('dynamodb:DeleteItem');
 });
 
-test('the auditor role may read the Ledger and its archive, and change nothing', async () => {
+test('the role of the auditor may read the Ledger and its archive, but may not change anything', async () => {
   const key = 'arn:aws:kms:eu-central-1:444455556666:key/0a1b';
   const { data } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveKeyArn': key });
   const template = present(data);

@@ -17,8 +17,8 @@ describe('the rule packs', () => {
   });
 
   /**
-   * Builds the event bus with its archive. The assembly that the suites check has no event archive, because the local
-   * AWS has none.
+   * Builds the event bus with its archive. The suites check an assembly without an event archive, because the local AWS
+   * does not support event archives.
    */
   function archivedBus(context: Record<string, unknown> = {}): App {
     const app = testApp(context);

@@ -42,7 +42,7 @@ describe('settings', () => {
     });
   });
 
-  test('can be text from the command line or values from cdk.json', () => {
+  test('can be given as text on the command line or as values in cdk.json', () => {
     expect(settingsOf({ 'payonce:throttlingRate': '50', 'payonce:retainData': 'false' })).toMatchObject({
       throttlingRate: 50,
       retainData: false,
@@ -183,7 +183,7 @@ describe('settings', () => {
     [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
     [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but payonce:testStripeAccount is missing'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; the settings are payonce:'],
-  ])('reject %j at synth and list the allowed values', (context, message) => {
+  ])('reject %j during the synthesis, and list the allowed values', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);
   });
 });

@@ -22,7 +22,7 @@ const service = present(stacks.service);
 const sandbox = present(stacks.sandbox);
 
 describe('the stacks', () => {
-  test('have no exports, so that no setting can remove an export that another stack imports', () => {
+  test('have no exports: otherwise, a setting could remove an export that another stack imports', () => {
     for (const template of [data, service, sandbox]) {
       const text = JSON.stringify(template.toJSON());
       expect(text).not.toContain('"Export"');
@@ -51,7 +51,7 @@ describe('the tables', () => {
     });
   });
 
-  test('Idempotency expires a record only by the attribute that its completion sets, and has a sparse index of open claims', () => {
+  test('include Idempotency, whose records expire only if their completion sets an expiry, with a sparse index of open claims', () => {
     data.hasResourceProperties('AWS::DynamoDB::Table', {
       KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
       TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
@@ -69,7 +69,7 @@ describe('the tables', () => {
     });
   });
 
-  test('Ledger streams old and new images, and has no TTL', () => {
+  test('include Ledger, which streams old and new images and has no TTL', () => {
     data.hasResourceProperties('AWS::DynamoDB::Table', {
       StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
       TimeToLiveSpecification: Match.absent(),
@@ -84,7 +84,7 @@ describe('the tables', () => {
     expect(protectedBy(false)).toBe(false);
   });
 
-  test('have a configurable warm write throughput, which also applies to their indexes', async () => {
+  test('have a warm write throughput that can be configured and also applies to their indexes', async () => {
     data.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
     const tables = Object.values(
       present((await synthesize({ 'payonce:warmWriteUnits': '8000' })).data).findResources('AWS::DynamoDB::Table'),
@@ -188,7 +188,7 @@ describe('the API', () => {
     ['MISSING_AUTHENTICATION_TOKEN', '404', 'not_found'],
     ['DEFAULT_4XX', '400', 'invalid_request'],
     ['DEFAULT_5XX', '500', 'internal_error'],
-  ])('returns %s as a problem document with the same status in header and body', (type, status, code) => {
+  ])('returns %s as a problem document that has the same status as the response', (type, status, code) => {
     service.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
       ResponseType: type,
       StatusCode: status,
@@ -219,7 +219,7 @@ describe('the API', () => {
       expect(each.map(({ Properties }) => Properties.HttpMethod)).toContain('ANY');
   });
 
-  test('routes paths to functions by prefix, and the most specific prefix wins', () => {
+  test('routes paths to functions by prefix; the most specific prefix takes precedence', () => {
     expect(routesOf(service)).toEqual({
       '/': 'Reads',
       'POST /': 'Payments',
@@ -280,7 +280,7 @@ describe('the API', () => {
     });
   });
 
-  test('supports a custom domain that outlives the service, and remains available at its default AWS address', async () => {
+  test('supports a custom domain that remains when the service is deleted, and stays available at the address that AWS assigns', async () => {
     data.resourceCountIs('AWS::ApiGateway::DomainName', 0);
     service.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
     const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
@@ -307,7 +307,7 @@ describe('the API', () => {
     });
   });
 
-  test('gives the console its configured identity provider', async () => {
+  test('gives the configured identity provider to the console', async () => {
     const configured = await synthesize({
       'payonce:operatorIssuer': 'https://id.example',
       'payonce:operatorAudience': 'payonce',
@@ -326,7 +326,7 @@ describe('the API', () => {
 
   test('enables logging in a new account, and retains the account’s log role when the stack is deleted', async () => {
     data.hasResource('AWS::ApiGateway::Account', { DeletionPolicy: 'Retain' });
-    // The data stack is deployed first, and is the only stack with this resource.
+    // Only the data stack, which is deployed first, contains this resource.
     for (const template of [service, sandbox]) template.resourceCountIs('AWS::ApiGateway::Account', 0);
     const existing = present((await synthesize({ 'payonce:accountLogRole': 'false' })).data);
     existing.resourceCountIs('AWS::ApiGateway::Account', 0);
@@ -336,7 +336,7 @@ describe('the API', () => {
     service.resourceCountIs('AWS::WAFv2::WebACL', 0);
     const walled = present((await synthesize({ 'payonce:firewall': 'true' })).service);
     walled.hasResourceProperties('AWS::WAFv2::WebACL', {
-      // Equals the request size limit, so the firewall inspects every accepted body in full.
+      // This limit equals the size limit of requests, so the firewall inspects every accepted body completely.
       AssociationConfig: { RequestBody: { API_GATEWAY: { DefaultSizeInspectionLimit: 'KB_32' } } },
       Rules: Match.arrayWith([
         // Processors' events may be larger than merchants' requests.
@@ -414,7 +414,7 @@ describe('every function', () => {
   test.each([
     ['service', service],
     ['sandbox', sandbox],
-  ])('runs Node 24 on arm64 in the %s, with a log group that expires', (_name, template) => {
+  ])('runs on Node 24 and arm64 in the %s, and has a log group that expires', (_name, template) => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
@@ -423,7 +423,7 @@ describe('every function', () => {
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
   });
 
-  test('has a timeout shorter than the lease if it executes payments', () => {
+  test('that executes payments has a timeout that is shorter than the lease', () => {
     service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
   });
 

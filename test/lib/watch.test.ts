@@ -63,7 +63,7 @@ describe('alarms', () => {
     const text = JSON.stringify(present(service).toJSON());
     const target = (id: string): RegExp =>
       new RegExp(`"(?:deadLetterTargetArn|Arn|TargetArn|Destination)":\\{"Fn::GetAtt":\\["${id}","Arn"\\]\\}`);
-    // Excludes queues that have their own dead-letter queue, because their redrive policies contain the same property.
+    // Queues that have a dead-letter queue are excluded, because their redrive policies contain the same property.
     const withDeadLetters = new Set(
       Object.keys(
         present(service).findResources('AWS::SQS::Queue', { Properties: { RedrivePolicy: Match.anyValue() } }),
@@ -142,7 +142,7 @@ describe('alarms', () => {
     expect(ids.filter((id) => !body.includes(`["${id}","Arn"]`))).toEqual([]);
   });
 
-  test('stay on dashboards within the free limit of 50 metrics, even with all options enabled', () => {
+  test('are shown on dashboards that stay within the free limit of 50 metrics, even with all options enabled', () => {
     const dashboards = Object.values(present(mailed).findResources('AWS::CloudWatch::Dashboard')) as {
       readonly Properties: { readonly DashboardBody: { readonly 'Fn::Join': readonly [string, readonly unknown[]] } };
     }[];
@@ -157,8 +157,8 @@ describe('alarms', () => {
 });
 
 /**
- * Faults with the metric and the literal dimensions of their alarm. Dimensions that refer to other resources are
- * omitted.
+ * Faults, each with the metric of its alarm and the literal dimensions of this metric. Dimensions that refer to other
+ * resources are omitted.
  */
 const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Readonly<Record<string, string>>])[] = [
   ['money arrives too late or twice, at any function', 'late_success', { service: 'alarms' }],
@@ -224,7 +224,7 @@ describe('fault alarms', () => {
     expect(alarms.filter((alarm) => !FAULTS.some((fault) => isOf(alarm, fault)))).toEqual([]);
   });
 
-  test('evaluate job metrics over 5 minutes, or over 15 minutes for failures of frequent jobs', () => {
+  test('use periods of 5 minutes for job metrics, or of 15 minutes for failures of frequent jobs', () => {
     const periods = alarms
       .filter(({ MetricName = '' }) => MetricName.startsWith('job_'))
       .map(({ MetricName, Dimensions, EvaluationPeriods, Period }) => [
@@ -244,7 +244,7 @@ describe('fault alarms', () => {
 });
 
 describe('the alarm on overdue jobs', () => {
-  test('treats missing data as a breach, unlike all other alarms', () => {
+  test('treats missing data as a breach, which no other alarm does', () => {
     const odd = alarms.filter((alarm) => (alarm as { TreatMissingData?: string }).TreatMissingData !== 'notBreaching');
     expect(new Set(odd.map(({ MetricName }) => MetricName))).toEqual(new Set(['jobs_overdue']));
   });
@@ -256,7 +256,7 @@ describe('alarm notifications', () => {
     present(service).resourceCountIs('AWS::SNS::Topic', 0);
   });
 
-  test('reach an e-mail address through an encrypted topic to which only alarms of this account may publish', () => {
+  test('reach an e-mail address through an encrypted topic; only alarms of this account may publish to it', () => {
     const template = present(mailed);
     const topic = { Ref: Match.stringLikeRegexp('^WatchTopic') };
     const mailedAlarms = alarmsOf(template);
@@ -276,7 +276,7 @@ describe('alarm notifications', () => {
         ]),
       }),
     });
-    // Deleting the stack leaves no resource that costs money.
+    // When the stack is deleted, no resource that costs money remains.
     template.hasResource('AWS::KMS::Key', { DeletionPolicy: 'Delete' });
     // The AWS managed key would not let alarms publish.
     template.hasResourceProperties('AWS::KMS::Key', {

@@ -30,14 +30,17 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Expects three successes: a payment, a job run, and a payment that only a callback completes. */
+/** Expects success of a payment, of a job run, and of a payment that only a callback completes. */
 async function expectWork(aws: LocalAws): Promise<void> {
   await expectSucceeded(aws, 'tok_ok', [201, 202]);
   expect(await runJob(aws, 'resolve')).toMatchObject({ status: 'succeeded' });
   await expectSucceeded(aws, 'tok_async', [202]);
 }
 
-/** Expects a refund of a payment from an earlier start to succeed, because both starts use the same processor. */
+/**
+ * Expects that a payment from an earlier start can be refunded. This is possible only if both starts use the same
+ * processor.
+ */
 async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
   const refunded = await new ApiClient(aws, aws.apiKey).send('POST', `/v1/payments/${String(payment)}/refunds`, {
     headers: { 'idempotency-key': crypto.randomUUID(), 'content-type': 'application/json' },
@@ -57,7 +60,7 @@ async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly
   });
 }
 
-test('a stack restarted on a different port pays, runs jobs, processes callbacks, and refunds old payments', async () => {
+test('a stack that is restarted on a different port makes payments, runs jobs, processes callbacks, and refunds old payments', async () => {
   await start();
   const before = details();
   await expectWork(before);

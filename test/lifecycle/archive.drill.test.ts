@@ -30,7 +30,7 @@ const target = {
   credentials: CREDENTIALS,
 };
 let directory: string;
-// Runs in a hook, so that a skipped test creates no directory.
+// The directory is created in a hook, so that a skipped test creates none.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-drill-'));
 });
@@ -57,8 +57,8 @@ async function stopArchiver(): Promise<void> {
 }
 
 /**
- * Drills the runbook for the loss of a Ledger without a backup while payments run: only the archive of the Ledger
- * remains. Two deploys take minutes, so only `npm run prove` runs this test.
+ * Follows the runbook for the loss of a Ledger that has no backup, while payments continue: only the Ledger's archive
+ * remains. The two deploys take minutes, so this test runs only in `npm run prove`.
  */
 whole(test, { slice: test.skip })(
   'rebuilds a lost Ledger from the archive and verifies it; the processor’s books show the missing rest',
@@ -85,8 +85,8 @@ whole(test, { slice: test.skip })(
         async () => (await archive.chain(`PAY#${String(json['id'])}`, undefined)).rows.length >= 2 || undefined,
       );
 
-    // The idempotency records must be older than the Ledger rebuilt from the archive. The local AWS can restore only
-    // the current rows.
+    // The idempotency records must be older than the Ledger that is rebuilt. They are restored first, because the local
+    // AWS can restore only the current rows.
     const to = String(Math.floor(Date.now() / 1000));
     const others = await command('tables', 'restore', '--only', 'idempotency,registry', '--to', to);
     // Makes the archive lag behind when the table is lost.
@@ -133,7 +133,7 @@ whole(test, { slice: test.skip })(
 
     const system = { ...local, ...after };
     await runJob(system, 'resolve');
-    // A run compares full minutes only, and the lost charges may belong to the current minute.
+    // A run compares only full minutes, and the lost charges may be in the current minute.
     await until(async () => minute(Date.now()) > minute(lostAtMs) || undefined);
     await runJob(system, 'reconcile-recent');
     const { Items = [] } = await documentClient(dynamoDbClient()).send(
@@ -143,7 +143,7 @@ whole(test, { slice: test.skip })(
     expect(mismatches).toContain(String(forgotten.json['id']));
     for (const agreed of [kept, held]) expect(mismatches).not.toContain(agreed.json['id']);
 
-    // Clients retry their requests. Each receives its payment, which was charged once.
+    // When clients retry their requests, each receives its own payment, which was charged only once.
     for (const key of ['forgotten', ...asked]) {
       const { json } = await api.payUntilSucceeded({ key });
       expect(await charges(json['id'])).toHaveLength(1);

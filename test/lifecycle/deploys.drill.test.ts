@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'under-way';
 const PAYERS = 3;
-/** Settings of the second deploy. They change functions, the API's stage, alarms, logs and routes. */
+/** Settings that the second deploy changes. They affect functions, the API's stage, alarms, logs and routes. */
 const CHANGED = {
   'payonce:memoryMb': '640',
   'payonce:tenantRate': '90',
@@ -46,8 +46,8 @@ const NEXT_CODE = [
 ];
 
 /**
- * Code changes that make a deploy fail. The deploy updates all functions, then waits for a signal that never arrives,
- * and CloudFormation rolls the service back.
+ * Code changes with which a deploy fails. The deploy updates all functions and then waits for a signal that never
+ * arrives, so CloudFormation rolls the service back.
  */
 const REFUSED = [
   { file: 'bin/app.ts', before: 'import { App }', after: 'import { App, CfnWaitCondition, CfnWaitConditionHandle }' },
@@ -69,7 +69,7 @@ for (const each of service.node.findAll()) if (each instanceof CfnFunction) refu
 const { awsEndpoint: endpoint, region } = localAws();
 const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 let directory: string;
-// Runs in a hook, so that a skipped test creates no directory.
+// The directory is created in a hook, so that a skipped test creates none.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-deploys-'));
 });
@@ -98,21 +98,21 @@ async function deployWith(
 }
 
 /**
- * Pause between one payer's payments, in milliseconds. The pause limits the number of payments, because checking a
- * payment after the deploys takes longer than creating it.
+ * Pause between two payments of one payer, in milliseconds. It limits the number of payments, because the check of a
+ * payment after the deploys takes longer than the payment.
  */
 const BETWEEN_PAYMENTS_MS = 2_000;
 /** Maximum retries per request of a payer, one per second. */
 const MAX_RETRIES = 120;
 /**
- * Responses after which a retry succeeds. On a deploy, the emulator kills a function's processes (502), whereas AWS
- * lets them finish.
+ * Responses after which a retry can succeed. During a deploy, the emulator kills the processes of a function (502). AWS
+ * lets them finish instead.
  */
 const HEALED = /^50[23] |^409 idempotency_key_in_progress$/;
 
 /**
- * Creates payments, reads them back, retries each request with the same key until it is answered, and records the
- * responses.
+ * Creates payments and reads them back. Retries each request with the same key until it has a final response, and
+ * records the responses.
  */
 class Payers {
   readonly paid = new Map<string, ApiAnswer>();
@@ -177,7 +177,7 @@ async function statusOfService(): Promise<string | undefined> {
   return (await stacks.send(new DescribeStacksCommand({ StackName }))).Stacks?.[0]?.StackStatus;
 }
 
-/** Four deploys from the command line take minutes, so only `npm run prove` runs this test. */
+/** The four deploys from the command line take minutes, so this test runs only in `npm run prove`. */
 whole(test, { slice: test.skip })(
   'a rolled-back deploy and two code changes cause only retryable answers, and one charge per payment',
   async () => {
@@ -221,7 +221,7 @@ whole(test, { slice: test.skip })(
   },
 );
 
-/** Returns the ids of all payments in the list, which an event consumer maintains. */
+/** Returns the ids of all payments in the list. The list is maintained by an event consumer. */
 async function listed(api: ApiClient): Promise<ReadonlySet<unknown>> {
   const ids = new Set<unknown>();
   for (let path: string | undefined = '/v1/payments?limit=100'; path !== undefined; ) {

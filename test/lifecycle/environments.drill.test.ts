@@ -28,7 +28,7 @@ const stacks = new CloudFormationClient(target);
 const s3 = new S3Client({ ...target, forcePathStyle: true });
 const sqs = new SQSClient(target);
 const patience = { client: stacks, maxWaitTime: 600, minDelay: 1, maxDelay: 1 };
-/** Templates with empty functions, because the test checks only names. */
+/** Templates whose functions have no code, because the test checks only names. */
 const templates = await synthesize({ ...PAYONCE.context, 'payonce:environment': ENVIRONMENT });
 
 async function deployAll(): Promise<void> {
@@ -69,7 +69,7 @@ const everything = async () => ({
   queues: await resourcesOf('service', 'AWS::SQS::Queue'),
 });
 
-test('a second environment can be deployed, destroyed and redeployed next to the first', async () => {
+test('a second environment can be deployed, destroyed and deployed again while the first exists', async () => {
   await deployAll();
   const made = await everything();
   expect(made.tables).toHaveLength(4);
@@ -82,8 +82,8 @@ test('a second environment can be deployed, destroyed and redeployed next to the
 
   await deployAll();
   const again = await everything();
-  // CloudFormation generates all names except the bus name. AWS adds random text to these names, but the emulator
-  // always adds the same text.
+  // CloudFormation generates all names except the name of the bus. On AWS, these names contain random text; the
+  // emulator always uses the same text.
   expect(made.buses).toHaveLength(1);
   expect(again.buses).not.toEqual(made.buses);
   await destroyAll();
@@ -103,7 +103,7 @@ describe('payonce doctor', () => {
     readonly probes?: readonly { readonly id: string; readonly result: string; readonly seen: string }[];
   }
 
-  test('checks the log role of the account before the first deploy', async () => {
+  test('checks the account’s log role before the first deployment', async () => {
     const { code, output } = await doctor('--environment', 'nowhere', 'doctor');
     expect(output).toMatchObject({ deployed: false, data: [{ check: 'log_role' }] });
     expect(code).toBe(1);
@@ -136,11 +136,11 @@ describe('payonce doctor', () => {
     expect(after.data.filter(({ about }) => about === id)).toEqual([]);
   });
 
-  test('probes a deployment, and reports a probe as failed if its result is unexpected', async () => {
+  test('probes a deployment, and reports each probe with an unexpected result as failed', async () => {
     const { output } = await doctor('doctor', '--probe', '--url', aws.apiUrl, '--key', aws.apiKey);
     expect(output.deployed).toBe(true);
     expect(output.probes?.map(({ id }) => id)).toEqual(PROBES.map(({ id }) => id));
-    // The emulator's CloudFormation ignores two of the probed settings, and the probes detect that.
+    // The probes detect that the emulator's CloudFormation ignores two settings.
     expect(output.probes?.filter(({ result }) => result !== 'passed')).toEqual([
       { id: 'recursive-loops', result: 'failed', seen: 'Terminate,Terminate,Terminate' },
       { id: 'point-in-time-recovery', result: 'failed', seen: 'DISABLED,DISABLED,DISABLED,DISABLED' },

@@ -79,7 +79,7 @@ async function pay(
   return { status: answer.status, replayed: answer.headers.get('idempotency-replayed') };
 }
 
-/** Returns the number of payments in the list view. */
+/** Returns how many payments the list contains. */
 async function listed({ apiUrl, apiKey }: LocalAws): Promise<number> {
   const answer = await fetch(`${apiUrl}/v1/payments`, { headers: { authorization: `Bearer ${apiKey}` } });
   return ((await answer.json()) as { readonly data: readonly unknown[] }).data.length;
@@ -96,9 +96,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The tests share a directory: each start finds the state of the previous start. */
+/** All tests use the same directory, so each start finds the state that the previous start left behind. */
 describe('the local AWS', () => {
-  test('leaves nothing running when killed during a deploy', async () => {
+  test('leaves no process running if it is killed during a deploy', async () => {
     const foreground = startInForeground('--deploy');
     await foreground.untilOutput('Deploy the stacks');
     expect(survivors()).not.toEqual([]);
@@ -106,7 +106,7 @@ describe('the local AWS', () => {
     expect(await untilGone()).toEqual([]);
   });
 
-  test('leaves no process and no obstacle to the next start when killed', async () => {
+  test('leaves no process running and does not obstruct the next start if it is killed', async () => {
     const foreground = startInForeground();
     await foreground.untilOutput('logs of the functions follow');
     const { apiKey } = details();
@@ -115,7 +115,7 @@ describe('the local AWS', () => {
     // On a busy machine, two calls to the processor may time out; the outcome is then known later.
     expect([201, 202]).toContain(paid.status);
     expect(paid.replayed).toBeNull();
-    // Matches a log line with its time and function name.
+    // Waits for a log line with a time and the name of the function.
     await foreground.untilOutput(/\d\d:\d\d:\d\d\.\d{3} {2}Payments {5}/);
     foreground.child.kill('SIGKILL');
     expect(await untilGone()).toEqual([]);
@@ -128,7 +128,7 @@ describe('the local AWS', () => {
     expect(await pay(details())).toEqual({ ...paid, replayed: 'true' });
   });
 
-  test('detects that it is running, stops, and restarts with its keys and payments', async () => {
+  test('detects that it already runs, stops, and restarts with the same keys and payments', async () => {
     await start();
     const aws = details();
     const { status } = await pay(aws);
@@ -147,7 +147,7 @@ describe('the local AWS', () => {
     await foreground.untilOutput('logs of the functions follow');
     expect(details().apiKey).toBe(aws.apiKey);
     expect(await pay(details())).toEqual({ status, replayed: 'true' });
-    // After the restart, the relay reads the stream again, and its events update the list.
+    // After the restart, the relay reads the Stream again, and the list is updated from the relay's events.
     const before = await listed(aws);
     expect((await pay(aws, 'after-the-restart')).replayed).toBeNull();
     expect((await pay(aws, 'after-the-restart')).status).toBeLessThan(300);
@@ -158,7 +158,7 @@ describe('the local AWS', () => {
     expect(existsSync(join(directory, 'local.json'))).toBe(false);
   });
 
-  test('treats an unreadable state file as not running', async () => {
+  test('is treated as not running if its state file cannot be read', async () => {
     writeFileSync(join(directory, 'local.json'), '{"keeperPid": 1');
     expect((await stop()).stdout).toContain('Payonce is not running');
   });

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 const ENVIRONMENT = 'restored';
 const local = localAws();
 let directory: string;
-// Runs in a hook, so that a skipped test creates no directory.
+// The directory is created in a hook, so that a skipped test creates none.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-restore-'));
 });
@@ -45,9 +45,9 @@ async function lose(TableName: string): Promise<void> {
 }
 
 /**
- * Drills the runbook for lost tables. The local AWS can restore only the current rows, so the test restores the tables
- * first, continues the traffic, and then deletes the originals. Two deploys take minutes, so only `npm run prove` runs
- * this test.
+ * Follows the runbook for lost tables. The local AWS can restore only the current rows, so the test first restores the
+ * tables, then continues the traffic, and then deletes the originals. The two deploys take minutes, so this test runs
+ * only in `npm run prove`.
  */
 whole(test, { slice: test.skip })(
   'restores three lost tables so that processor, books and answers agree, and finds a lost payment',
@@ -82,8 +82,8 @@ whole(test, { slice: test.skip })(
     const after = await deployWith(adopted, { tenantId, apiKey, operatorKey });
     expect(after.tables).toMatchObject({ ledger: `${before.tables.ledger}-r${to}`, views: before.tables.views });
     expect(after.apiKey).toBe(before.apiKey);
-    // The archive has rows that the restored Ledger lacks, and newer rows reuse the keys of lost rows. No chain is
-    // broken.
+    // The archive contains rows that are missing in the restored Ledger, and newer rows have the keys of lost rows. No
+    // chain is broken.
     const verified = await payonce(local, 'verify', '--environment', ENVIRONMENT, '--json');
     // Drops the findings sentence from standard error, which follows the document.
     const document = verified.said.slice(0, verified.said.lastIndexOf('}') + 1);
@@ -104,7 +104,7 @@ whole(test, { slice: test.skip })(
     expect(await charges(retried.json['id'])).toHaveLength(1);
     expect((await api.send('GET', `/v1/payments/${String(forgotten.json['id'])}`)).status).toBe(404);
     const refunded = await api.send('POST', refunds, refund);
-    // If a resolver run has already recorded the refund from the processor's books, the key of the refund is used.
+    // The refund's key is already used if a run of the resolver has recorded the refund from the processor's books.
     if (refunded.status !== 201) expect(refunded.json).toMatchObject({ code: 'idempotency_key_expired' });
     const [charge] = await charges(kept.json['id']);
     expect(charge).toMatchObject({ amount_refunded: 400 });
@@ -114,7 +114,7 @@ whole(test, { slice: test.skip })(
     await api.payUntilSucceeded({ key: 'new' });
 
     await runJob({ ...local, ...after }, 'resolve');
-    // A run compares full minutes only, and the forgotten charge may belong to the current minute.
+    // A run compares only full minutes, and the forgotten charge may be in the current minute.
     await until(async () => (minute(Date.now()) > minute(forgottenByMs) ? true : undefined));
     await runJob({ ...local, ...after }, 'reconcile-recent');
     const { Items = [] } = await documentClient(dynamoDbClient()).send(
@@ -124,7 +124,7 @@ whole(test, { slice: test.skip })(
     expect(JSON.stringify(mismatches)).toContain(String(forgotten.json['id']));
     for (const agreed of [kept, held, retried]) expect(JSON.stringify(mismatches)).not.toContain(agreed.json['id']);
 
-    // The merchant retries the request, as the runbook instructs.
+    // The merchant retries the request, as described in the runbook.
     expect((await api.payUntilAnswered({ key: 'forgotten' })).json['id']).toBe(forgotten.json['id']);
     expect(await charges(forgotten.json['id'])).toHaveLength(1);
   },

@@ -41,7 +41,7 @@ async function expectPayment(aws: LocalAws): Promise<void> {
 }
 
 test('a start that finds an unusable snapshot deploys and creates a new snapshot, which the next start uses', async () => {
-  // This snapshot is complete according to its manifest, but has no stacks.
+  // According to its manifest, this snapshot is complete, but it has no stacks.
   const empty = join(directory, 'empty');
   mkdirSync(empty);
   writeFileSync(join(empty, 'payonce-deploy.json'), JSON.stringify({ key, stacks: {} }));
@@ -66,7 +66,7 @@ test('a start that finds an unusable snapshot deploys and creates a new snapshot
   expect(readdirSync(folder)).toEqual([key]);
 });
 
-test('a snapshot whose stacks differ from its stamp is not used', async () => {
+test('a snapshot is not used if its stacks differ from those in its stamp', async () => {
   const state = join(directory, 'changed');
   cpSync(join(folder, key, 'files'), state, { recursive: true });
   writeFileSync(join(state, 'payonce-deploy.json'), JSON.stringify({ key, stacks: { PayonceData: 'another deploy' } }));

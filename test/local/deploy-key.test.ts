@@ -98,7 +98,7 @@ describe('the deploy key', () => {
     expect(deployKey(project, 'v24.0.1')).not.toBe(deployKey(project, 'v24.0.0'));
   });
 
-  test.each(NO_INPUTS)('ignores changes to %s', (path) => {
+  test.each(NO_INPUTS)('does not change if %s changes', (path) => {
     const before = deployKey(project);
     writeFileSync(join(project, path), 'b');
     expect(deployKey(project)).toBe(before);
@@ -113,7 +113,7 @@ describe('the deploy key', () => {
   );
 });
 
-test('every module of the stacks, the functions, the console and the local AWS is an input of the deploy key', async () => {
+test('the deploy key includes every module of the stacks, the functions, the console and the local AWS', async () => {
   const functions = globSync('*.ts', { cwd: join(PROJECT, 'lambdas', 'functions') }).map(
     (file) => `lambdas/functions/${file}`,
   );

@@ -14,7 +14,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('two emulators that concurrently request the same port get different ports', async () => {
+test('two emulators get different ports if they request the same port concurrently', async () => {
   const python = await ensurePython();
   const port = await freePort(0);
   const start = async (name: string): Promise<void> => {
@@ -28,7 +28,7 @@ test('two emulators that concurrently request the same port get different ports'
   for (const { access } of started) expect(await isHealthy(access.awsEndpoint)).toBe(true);
 });
 
-test('an emulator makes its state and its log readable by its user only', async () => {
+test('an emulator’s state and log can be read only by its own user', async () => {
   for (const emulator of started) await emulator.save();
   const directory = join(folder, 'first');
   const names = readdirSync(join(directory, 'state')).map((name) => join('state', name));

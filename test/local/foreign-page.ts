@@ -35,7 +35,10 @@ export class ForeignPage {
   }
 }
 
-/** Posts a form, which needs no preflight. @returns the status of the response, which only the browser sees */
+/**
+ * Posts a form, for which browsers send no preflight. @returns the status of the response, which is not visible to the
+ * page's scripts
+ */
 export async function postForm(page: Page, url: string, body: string): Promise<number> {
   return statusOf(
     page,
@@ -72,7 +75,7 @@ async function statusOf(
   return until(async () => found[0]);
 }
 
-/** Returns the text of a response, or `unreadable` if the browser denies it to the page's scripts. */
+/** Returns the text of a response, or `unreadable` if the browser hides the text from the page's scripts. */
 export async function read(page: Page, url: string, headers: Record<string, string> = {}): Promise<string> {
   const call = `fetch(${JSON.stringify(url)}, { headers: ${JSON.stringify(headers)} })`;
   return page.evaluate<string>(`${call}.then((response) => response.text(), () => 'unreadable')`);

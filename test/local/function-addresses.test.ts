@@ -18,7 +18,7 @@ console.log(await answer.text());
 `;
 
 test.each(['a text', 'a URL', 'a request'])(
-  'fetch with %s sends REST API URLs to the emulator, and leaves all other URLs unchanged',
+  'fetch with %s sends requests for REST API URLs to the emulator, and does not change other URLs',
   async (how) => {
     const server = createServer((request, response) => {
       void text(request).then((body) => response.end(`${request.method} ${request.url} ${body}`));
@@ -47,7 +47,7 @@ const call = callOnce({ method: 'POST', url, headers: {}, body: 'sent', timeoutM
 console.log(await call.catch(({ code }) => code));
 `;
 
-test('a function call times out at its limit, even after garbage collection', async () => {
+test('a call to a function times out at its limit, even after a garbage collection', async () => {
   // Closes the connection long after the time limit.
   const server = createServer((request) => void setTimeout(() => request.socket.destroy(), 5_000).unref());
   server.listen(0, '127.0.0.1');

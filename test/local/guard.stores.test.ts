@@ -71,7 +71,7 @@ describe('the local AWS', () => {
       { headers: { ...KEY, host: `127.0.0.1:${port}@evil.example` } },
       /the header Host/,
     ],
-  ])('refuses %s before a service receives it', async (_what, asked, reason) => {
+  ])('refuses %s before it reaches a service', async (_what, asked, reason) => {
     expect(await ask(asked)).toMatchObject({ status: 403, body: expect.stringMatching(reason) });
   });
 
@@ -95,7 +95,7 @@ describe('the local AWS', () => {
     });
     const [, key = ''] = /<AccessKeyId>(\w+)</.exec(body) ?? [];
     const headers = { authorization: credential(key) };
-    // The key passes the guard. The service then refuses the request by its own policies.
+    // The guard accepts the key. The service then refuses the request because of its own policies.
     expect((await ask({ headers })).body).toContain('MissingAuthenticationToken');
     for (const path of ['/_ministack/sqs/messages', '/_payonce/save', '/_localstack/health'])
       expect([path, await ask({ path, headers })]).toMatchObject([

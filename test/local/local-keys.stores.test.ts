@@ -13,7 +13,7 @@ beforeAll(async () => {
   administration = new TenantAdministration(documentClient(dynamoDbClient()), tables, 'test');
 });
 
-test('a start keeps the keys of the previous run, but replaces rolled, revoked and missing keys', async () => {
+test('a start reuses the keys of the previous run, except rolled, revoked and missing keys, which it replaces', async () => {
   const first = await tenantWithKeys(emulatedAws(), tables, undefined);
   expect(await tenantWithKeys(emulatedAws(), tables, first)).toEqual(first);
 

@@ -7,7 +7,7 @@ import { Lab } from '../../demo/lab/lab.ts';
 import { labServer } from '../../demo/lab/server.ts';
 import { listenerOf } from '../../examples/listener.ts';
 
-/** The Node listeners of the repository. The emulator's listener is tested in guard.stores.test.ts. */
+/** The listeners of the repository that run in Node. The emulator's listener is tested in guard.stores.test.ts. */
 export const LISTENERS: readonly [name: string, start: () => Promise<Server>, path: string][] = [
   ['the lab', serveLab, '/lab'],
   [

@@ -16,12 +16,12 @@ describe('Python', () => {
     return answer === undefined ? Promise.reject(new Error('ENOENT')) : Promise.resolve(answer);
   };
 
-  test('is the first candidate with a supported version', async () => {
+  test('is the first candidate whose version is supported', async () => {
     expect(await findPython(machineWith({ python3: 'Python 3.9.2\n', python: 'Python 3.12.1\n' }))).toEqual(['python']);
     expect(await findPython(machineWith({ 'py -3': 'Python 3.10.0' }))).toEqual(['py', '-3']);
   });
 
-  test('is reported with a one-line remedy if it is missing or too old', async () => {
+  test('is reported in one line with a remedy if it is missing or too old', async () => {
     await expect(findPython(machineWith({}))).rejects.toThrow(
       'The local AWS needs Python 3.10 or newer, but none was found: install it from python.org.',
     );
@@ -67,7 +67,7 @@ describe('a failing program of the project', () => {
 });
 
 describe('the port', () => {
-  test('is the preferred port if that port is free, and another port otherwise', async () => {
+  test('is the preferred port if this port is free, otherwise another one', async () => {
     const taken = createServer();
     const port = await new Promise<number>((resolve) => {
       taken.listen(0, '127.0.0.1', () => {
@@ -114,7 +114,7 @@ describe('a client of the emulator', () => {
 });
 
 describe('the printed curl line', () => {
-  test('creates a payment when copied unchanged', () => {
+  test('creates a payment if it is copied without changes', () => {
     const line = curlLine({ apiUrl: 'http://localhost:4566/live', apiKey: 'sk_test_x' });
     expect(line).toBe(
       "curl -i -X POST 'http://localhost:4566/live/v1/payments' -H 'Authorization: Bearer sk_test_x' " +

@@ -21,7 +21,7 @@ async function loadedOnPort9000(state: unknown): Promise<unknown> {
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
 
-test('URLs in a saved state get the port of the run, and other data is unchanged', async () => {
+test('when a saved state is loaded, its URLs get the port of the run, and other data stays unchanged', async () => {
   const state = {
     [QUEUE]: { url: QUEUE, messages: [{ body: QUEUE }] },
     environment: { CALLBACKS: API, TARGET: 'http://127.0.0.1:8787', ENDPOINT: 'http://localhost:4566' },

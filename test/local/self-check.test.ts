@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { selfCheck } from '../../local/self-check.ts';
 
 const RUN = 'resolve:2026-11-28T09:41:09Z';
-/** Status and body of the response to each request. */
+/** The status and body with which each request is answered. */
 let answers: Readonly<Record<string, readonly [status: number, body: object]>> = {};
 let server: Server;
 
@@ -29,7 +29,7 @@ const WELL: typeof answers = {
   [`GET /v1/admin/jobs/resolve/runs/${RUN}`]: [200, { id: RUN, status: 'succeeded' }],
 };
 
-test('a start with a working payment, callback and job run reports no problem', async () => {
+test('a start reports no problem if a payment, a callback and a job run succeed', async () => {
   answers = WELL;
   expect(await check()).toEqual([]);
 });

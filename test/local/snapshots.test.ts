@@ -56,7 +56,7 @@ describe('a snapshot', () => {
     expect(existsSync(target)).toBe(false);
   });
 
-  test('is readable by this user only, because it contains secrets of the stacks', () => {
+  test('can be read only by this user, because it contains secrets of the stacks', () => {
     snapshots.keep('key', state);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
@@ -82,7 +82,7 @@ describe('a snapshot', () => {
     ['the manifest is of a different key', () => changeManifest({ key: 'other' })],
     ['the manifest is of a different format', () => changeManifest({ format: 0 })],
     ['the manifest lists no files', () => changeManifest({ files: {} })],
-  ])('is deleted and created again when %s', (_damage, cause) => {
+  ])('is deleted, and can be stored again, if %s', (_damage, cause) => {
     snapshots.keep('key', state);
     cause();
     expect(snapshots.restore('key', target)).toBe(false);
@@ -92,7 +92,7 @@ describe('a snapshot', () => {
     expect(snapshots.restore('key', target)).toBe(true);
   });
 
-  test('is ignored, and later deleted, if a killed process left it half-written', () => {
+  test('is ignored, and is deleted later, if a killed process left it partly written', () => {
     const left = join(folder, `partial-${NO_PROCESS}-0000`);
     mkdirSync(join(left, 'files'), { recursive: true });
     const underWay = join(folder, `partial-${process.pid}-0000`);

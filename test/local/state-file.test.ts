@@ -52,8 +52,8 @@ afterEach(async () => {
 });
 
 /**
- * Starts a process whose command line contains `name`.
- * @returns its process id
+ * Starts a process that has `name` in its command line.
+ * @returns the id of the process
  */
 function processNamed(name: string): number {
   child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)', name], { detached: true });
@@ -69,7 +69,7 @@ describe('the state file of a local AWS', () => {
     expect(state.keys()).toEqual({ tenantId: 'ten_a', apiKey: 'sk_test_a', operatorKey: 'ok_b' });
   });
 
-  test('is readable by this user only, even when it replaces a file that others can read', () => {
+  test('can be read only by this user, even if it replaces a file that others can read', () => {
     writeFileSync(join(directory, 'local.json'), '{}', { mode: 0o644 });
     state.write(RUNNING);
     for (const name of ['local.json', 'keys.json']) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
@@ -90,7 +90,7 @@ describe('the state file of a local AWS', () => {
     expect([await state.running(0), state.isKept()]).toEqual([undefined, true]);
   });
 
-  test('makes payonce --local report an unresponsive stack without suggesting a second start', async () => {
+  test('makes payonce --local report that the stack does not respond, without suggesting a second start', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
     const began = Date.now();
     let looks = 0;
@@ -148,7 +148,7 @@ describe('a start', () => {
   });
 });
 
-test('a start that cannot create its directory reports the failure, and does not retry forever', async () => {
+test('a start whose directory cannot be created reports this, and does not retry forever', async () => {
   const launch = join(import.meta.dirname, '..', '..', 'local', 'launch.mjs');
   const ended = await promisify(execFile)(
     process.execPath,

@@ -25,7 +25,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 let clock: SimulatedClock;
 let store: Stores;
 let processor: SandboxInProcess;
-/** Durations of the waiting request's pauses, in milliseconds. */
+/** Durations of the pauses that the waiting request makes, in milliseconds. */
 let pauses: number[];
 /** Called while the waiting request sleeps. */
 let whileWaiting: () => Promise<void>;
@@ -67,7 +67,7 @@ const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}, ask
 };
 
 /**
- * Starts a first request, which claims the key and waits for the processor.
+ * Starts the first request. It claims the key and waits for the processor.
  * @returns a function that lets the processor respond
  */
 async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePaymentOutcome> }> {
@@ -107,7 +107,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.sends(OPERATION)).toBe(1);
   });
 
-  test('is answered, exactly at the end of its wait time, that the first request is in progress', async () => {
+  test('is answered exactly when its wait ends, and learns that the first request is in progress', async () => {
     const first = await firstAtProcessor();
 
     const outcome = await waiting(8);
@@ -118,7 +118,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('takes over when the lease of the first request expires during the wait, and charges once', async () => {
+  test('takes over if the lease of the first request expires during the wait, and the payer is charged once', async () => {
     const first = await firstAtProcessor();
     clock.advance(20_000);
 
@@ -154,7 +154,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('waits only if it specifies a maximum wait time', async () => {
+  test('waits only if it states how long it can wait', async () => {
     const first = await firstAtProcessor();
 
     expect((await waiting(0)).kind).toBe('in_progress');
@@ -177,7 +177,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('receives a response within 20 seconds, even if it takes over at the end of its wait', async () => {
+  test('receives a response within 20 seconds even if it takes over when its wait ends', async () => {
     const first = await firstAtProcessor();
     clock.advance(17_500);
     const asked = clock.nowMs();

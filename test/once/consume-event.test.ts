@@ -37,7 +37,7 @@ class Harness {
   }
 }
 
-/** Creates a consumer that writes a different row each time, so that rows count the effects. */
+/** Creates a consumer that writes a new row each time, so that the number of rows is the number of effects. */
 function counting(handler: string, changes: Partial<Consumer<PaymentEvent>> = {}) {
   let written = 0;
   const handle = inOwnTables<PaymentEvent>(async () => {
@@ -56,7 +56,7 @@ describe('an event', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('takes effect at each of its consumers, regardless of its result at other consumers', async () => {
+  test('takes effect at each of its consumers, whatever happens at the others', async () => {
     const harness = new Harness();
     const failing = outside<PaymentEvent>(async () => {
       throw new Error('the vendor is down');
@@ -67,7 +67,7 @@ describe('an event', () => {
     expect(harness.stores.allRows()).toEqual([{ handler: 'commission' }, { handler: 'entries' }]);
   });
 
-  test('is remembered longer than the combined redelivery time of queue, archive and dead-letter queue', async () => {
+  test('is remembered for longer than queue, archive and dead-letter queue together can redeliver it', async () => {
     const harness = new Harness();
     const consumer = counting('entries');
     await harness.consume(consumer);
@@ -80,7 +80,7 @@ describe('a business key', () => {
   const key = ({ payment }: PaymentEvent) => `commission:${payment.id}`;
   const authorized = { ...EVENT, event: { ...EVENT.event, id: 'evt_another' } };
 
-  test('lets two events cause one effect, and still prevents a second effect a year later', async () => {
+  test('makes two events have a single effect, and prevents a second effect even a year later', async () => {
     const harness = new Harness();
     const consumer = counting('commission', { key });
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
@@ -90,7 +90,7 @@ describe('a business key', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('prevents a second effect even beyond the retention of an event id, when an event without a business key is refused', async () => {
+  test('prevents a second effect even when event ids are no longer kept, and an event without a business key is then refused', async () => {
     const harness = new Harness();
     const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
     const consumer = counting('commission');
@@ -167,7 +167,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect([asked, harness.stores.allRows().length]).toEqual([1, 1]);
   });
 
-  test('is recomputed if at least one of two failed conditions requires it', async () => {
+  test('is computed again if two conditions fail and at least one of them requires it', async () => {
     const harness = new Harness();
     const other = { ...head(5), row: { ...HEAD, sort: 'other' } };
     const before = inOwnTables<PaymentEvent>(async () => [head(5), other]);
@@ -187,7 +187,7 @@ describe('an effect in Payonce’s own tables', () => {
     let asked = 0;
     const handle = inOwnTables<PaymentEvent>(async () => {
       asked += 1;
-      // The first read takes place before the rival's write.
+      // On the first attempt, the rows are read before the rival's write.
       return [head(asked === 1 ? 5 : 6)];
     });
     expect(await harness.consume({ handler: 'after', handle })).toEqual({ kind: 'done' });
@@ -195,7 +195,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.stores.row(HEAD)).toEqual({ sequence: 6 });
   });
 
-  test('fails with contention after eight rivals, and records nothing', async () => {
+  test('fails with contention, and records nothing, after eight rivals were faster', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOwnTables<PaymentEvent>(async () => [head(5)]) });
     const handle = inOwnTables<PaymentEvent>(async () => [head(1)]);
@@ -203,7 +203,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.stores.consumptions()).toHaveLength(1);
   });
 
-  test('may be empty, but throws if it exceeds the size of a transaction', async () => {
+  test('may be empty, but must not exceed the size of a transaction', async () => {
     const harness = new Harness();
     expect(await harness.consume({ handler: 'none', handle: inOwnTables<PaymentEvent>(async () => []) })).toEqual({
       kind: 'done',
@@ -223,7 +223,7 @@ describe('an effect outside Payonce', () => {
     return { calls, consumer: { handler: 'letters', handle } };
   };
 
-  test('is retried with the same key by the next delivery after a failure', async () => {
+  test('is retried with the same key at the next delivery if it failed', async () => {
     const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       if (attempt === 1) throw new Error('the vendor is down');
@@ -236,7 +236,7 @@ describe('an effect outside Payonce', () => {
     expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
   });
 
-  test('excludes other deliveries while it is in progress, and admits them after its owner crashed', async () => {
+  test('excludes other deliveries while it is in progress, but not after its owner has crashed', async () => {
     const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       // The first owner never resumes.
@@ -267,7 +267,7 @@ describe('an effect outside Payonce', () => {
     expect(harness.stores.consumptions()).toMatchObject([{ status: 'completed', record: { owner: 'owner-2' } }]);
   });
 
-  test('keeps its record permanently if it never succeeds', async () => {
+  test('has a permanent record if it never succeeds', async () => {
     const harness = new Harness();
     const { consumer } = recording(async () => {
       throw new Error('never');

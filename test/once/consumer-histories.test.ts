@@ -25,8 +25,8 @@ const MAX_DELIVERIES = 5;
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
 /**
- * Delivers an event with injected faults, redelivers it until it is acknowledged, and then once more. A rival delivers
- * it before call `rivalAt`.
+ * Delivers an event with injected faults, redelivers it until it is acknowledged, and delivers it once more after that.
+ * A rival delivers the event before call `rivalAt`.
  */
 async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt?: number): Promise<HistoryRun> {
   const world = new ConsumerWorld();

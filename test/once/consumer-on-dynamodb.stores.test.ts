@@ -31,12 +31,12 @@ beforeAll(async () => {
   tables = await createTables('consumer-histories');
 });
 
-/** Number of concurrent histories. They share no item. */
+/** Number of histories that run concurrently. They share no items. */
 const AT_ONCE = 8;
 
 /**
- * Returns DynamoDB-backed records for the processes of one history, which run one after another with faults at every
- * SDK call. The processes share one client, because creating a client takes longer than using it.
+ * Returns records on DynamoDB for the processes of one history. The processes run one after another, and any SDK call
+ * can have a fault. They share one client, because creating a client takes longer than using it.
  */
 function faultyRecords(): (actor: Actor) => DynamoDbConsumerRecords {
   const { awsEndpoint: endpoint } = emulatedAws();
@@ -77,8 +77,8 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
     acknowledged = (await deliver(how, name, plan, event, world)).acknowledged || acknowledged;
   };
   /**
-   * Counts the effects and records violations. Effects are permanent, so counting is needed only when an effect must
-   * exist, and at the end.
+   * Counts the effects, and records a violation if there are too many. Effects are permanent, so it is enough to count
+   * them when an effect must exist, and at the end.
    */
   const count = async (): Promise<void> => {
     const { rows, calls } = await world.effects(event);

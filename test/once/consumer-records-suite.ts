@@ -20,7 +20,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const ANNA = ownerToken('owner-a');
 const BERT = ownerToken('owner-b');
 
-/** Tests the contract of consumer-record stores, against in-memory DynamoDB and the DynamoDB API. */
+/** Defines the tests that a store of consumer records must pass. They run with DynamoDB in memory and over its API. */
 export function describeConsumerRecords(name: string, make: () => Promise<ConsumerRecordsUnderTest>): void {
   let made = 0;
   let records: ConsumerRecordsUnderTest['records'];
@@ -80,7 +80,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await row(home)).toMatchObject({ n: winner });
     });
 
-    test('write nothing when a condition fails, and return the index of the failed write', async () => {
+    test('write nothing if a condition fails, and return the index of the write that failed', async () => {
       await records.recordOnce(record(), [put(5)]);
       const away: RowKey = { ...home, sort: 'away' };
       const writes: readonly ConsumerWrite[] = [
@@ -150,12 +150,12 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
     });
 
-    test('return the existing record to a rival', async () => {
+    test('are returned to a rival whose claim is refused', async () => {
       await records.claim(pending());
       expect(await records.claim(pending({ owner: BERT }))).toEqual({ kind: 'refused', found: pending() });
     });
 
-    test('are taken over only from the owner that was read', async () => {
+    test('are taken over only if they still have the owner that was read', async () => {
       await records.claim(pending());
       const takeover = pending({ owner: BERT, attempt: 2 });
       expect(await records.claim(takeover, pending())).toEqual({ kind: 'claimed' });
@@ -163,7 +163,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(late, pending())).toEqual({ kind: 'refused', found: takeover });
     });
 
-    test('are completed only by their owner, which stores the same record as an effect in our tables', async () => {
+    test('are completed only by their owner, and then equal the record of an effect in our tables', async () => {
       await records.claim(pending());
       expect(await records.complete(record({ owner: BERT }))).toBe(false);
       expect(await records.complete(record())).toBe(true);
@@ -174,7 +174,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       });
     });
 
-    test('admit the next consumer after a failure', async () => {
+    test('admit the next consumer after the first has failed', async () => {
       await records.claim(pending());
       await records.fail(pending());
       const found = pending({ status: 'failed' });
@@ -182,7 +182,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(pending({ owner: BERT, attempt: 2 }), found)).toEqual({ kind: 'claimed' });
     });
 
-    test('can neither fail nor complete a claim that another owner holds', async () => {
+    test('cannot be failed or completed by an owner that was taken over', async () => {
       await records.claim(pending());
       const takeover = pending({ owner: BERT, attempt: 2 });
       await records.claim(takeover, pending());

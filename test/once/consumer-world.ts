@@ -28,13 +28,14 @@ export interface StoredRecords {
 /** Consumes an event in one process, as the engine does or in a faulty way that the histories must detect. */
 export type Consume = (actor: Actor, event: PaymentEvent, world: ConsumerWorld) => Promise<Consumed>;
 
-/** Visibility timeout of an unacknowledged message, longer than a lease, in milliseconds. */
+/** Visibility timeout of a message that is not acknowledged, in milliseconds. It is longer than a lease. */
 const VISIBILITY_MS = 180_000;
 
 /** Simulates consumers, their records, and an external system that counts its calls. */
 export class ConsumerWorld extends World {
   /**
-   * Effects in the external system, keyed by idempotency key. A repeated call with a known key causes no second effect.
+   * Effects in the external system, keyed by idempotency key. A call with a key that is already known has no second
+   * effect.
    */
   readonly outside = new Map<string, string>();
   readonly #stored: StoredRecords | undefined;
@@ -45,7 +46,7 @@ export class ConsumerWorld extends World {
     this.#stored = stored;
   }
 
-  /** Returns a different row each time, so that only the record prevents a second write. */
+  /** Returns a different row at each call, so that only the record can prevent a second write. */
   entry({ event }: PaymentEvent): ConsumerWrite {
     this.#written += 1;
     const row = { table: 'views', partition: `TEST#${event.id}`, sort: `E#${this.#written}` } as const;
@@ -64,7 +65,7 @@ export class ConsumerWorld extends World {
     return { records, runner: idempotentRunner, clock, entropy, digest: systemDigest };
   }
 
-  /** Counts the effects of the event, in our tables and in the external system. */
+  /** Counts the event's effects, both in our tables and in the external system. */
   async effects({ event }: PaymentEvent): Promise<{ readonly rows: number; readonly calls: number }> {
     const calls = [...this.outside.values()].filter((id) => id === event.id).length;
     const memory = () => this.store.allRows().filter((row) => row['event'] === event.id).length;
@@ -72,13 +73,13 @@ export class ConsumerWorld extends World {
   }
 }
 
-/** Consumes with an effect in our tables, such as the ledger's entries. */
+/** Consumes an event whose effect is in our tables, such as entries of the ledger. */
 export const tableEffect: Consume = (actor, event, world) => {
   const handle = inOwnTables<PaymentEvent>(async (each) => [world.entry(each)]);
   return consumeEvent(world.consumeTools(actor), { handler: 'entries', handle }, event);
 };
 
-/** Consumes with an effect in an external system, such as an e-mail. */
+/** Consumes an event whose effect is in an external system, such as an e-mail. */
 export const outsideEffect: Consume = (actor, event, world) => {
   const handle = outside<PaymentEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
   const consumer: Consumer<PaymentEvent> = { handler: 'letters', handle };
@@ -96,7 +97,7 @@ export const naiveInTables: Consume = async (actor, event, world) => {
   return { kind: 'done' };
 };
 
-/** Faulty variant that calls the external system with a new key each time. */
+/** A faulty variant: each call to the external system has a new key. */
 export const naiveOutside: Consume = async (actor, event, world) => {
   const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
@@ -131,7 +132,7 @@ export async function deliver(
     const { kind } = await how(actor, event, world);
     if (!actor.crashed && kind !== 'busy') return { acknowledged: true };
   } catch {
-    // After an error, the message is not acknowledged.
+    // The delivery failed, so the message is not acknowledged.
   }
   world.clock.advance(VISIBILITY_MS);
   return { acknowledged: false };

@@ -128,7 +128,7 @@ beforeEach(() => {
 });
 
 describe('a stale claim', () => {
-  test('is taken over with a new lease, and the send window does not restart', async () => {
+  test('is taken over with a new lease, but its send window does not start again', async () => {
     await world.crash();
     const claimedAtMs = world.clock.nowMs();
     world.clock.advance(LEASE);
@@ -141,7 +141,7 @@ describe('a stale claim', () => {
     expect(world.notes).toEqual({ takenOver: true, fenced: false });
   });
 
-  test('is left to a rival that takes over first', async () => {
+  test('is left to a rival if the rival takes it over first', async () => {
     await world.crash();
     world.clock.advance(LEASE);
     const store = {
@@ -168,7 +168,7 @@ describe('a stale claim', () => {
     expect(world.notes.fenced).toBe(true);
   });
 
-  test('is reported as in progress if a later owner took it over, even after the lease of that owner expired', async () => {
+  test('is reported as in progress if a later owner took it over, even if that owner’s lease has expired', async () => {
     const stale = world.rival(0);
     const outcome = await world.run({ commit: async () => ({ kind: 'fenced', record: stale }) });
     expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: stale.leaseExpiresAtMs });
@@ -186,7 +186,7 @@ test('a claim lists its five most recent earlier owners', () => {
 });
 
 describe('a claim whose record is lost', () => {
-  test('stores no refusal if the record is lost during the work, because a rival may have sent a call since the loss', async () => {
+  test('results in no stored refusal if the record is lost during the work, because a rival may have sent a call since then', async () => {
     const commits: string[] = [];
     const refused = (isRefusal: boolean) =>
       world.run({
@@ -222,7 +222,7 @@ describe('a claim whose record is lost', () => {
     expect(world.notes.takenOver).toBe(true);
   });
 
-  test('is left to a rival that reclaimed it first', async () => {
+  test('is left to a rival if the rival claims it again first', async () => {
     await world.crash();
     world.record = undefined;
     const outcome = await world.run({
@@ -245,7 +245,7 @@ describe('a claim whose record is lost', () => {
     expect([outcome.kind, world.record, world.calls]).toEqual([kind, undefined, []]);
   });
 
-  test('ends in contention when lost twice, but records the facts of the call', async () => {
+  test('ends in contention if the record is lost twice, but the facts of the call are recorded', async () => {
     const expected: string[] = [];
     const commit: Toy['commit'] = async (_record, expects) => {
       expected.push(expects);
@@ -257,7 +257,7 @@ describe('a claim whose record is lost', () => {
 });
 
 describe('the commit', () => {
-  test('is decided again after each of up to seven rival writes, without a second call', async () => {
+  test('is decided again after each write by a rival, up to seven times, without a second call', async () => {
     let rivals = 7;
     const commit: Toy['commit'] = async (record) => {
       if (rivals > 0) {
@@ -320,7 +320,7 @@ describe('a stored response', () => {
     expect(world.reads).toBe(0);
   });
 
-  test('is retained for the number of hours that is configured for its scope', async () => {
+  test('is kept for the number of hours that its scope is configured to have', async () => {
     const random = { ...countingEntropy(), fraction: () => 0.5 };
     await world.run({}, { entropy: random, retention: { payments: 24, events: 700 } });
     const { expiresAtSeconds } = world.record as CompletedRecord;
@@ -340,7 +340,7 @@ describe('a stored response', () => {
 describe('an open breaker', () => {
   const ready = () => Promise.resolve();
 
-  test('prevents a new operation from starting', async () => {
+  test('prevents the start of a new operation', async () => {
     await expect(world.run({ breaker: open })).rejects.toBe(unready);
     expect(world.record).toBeUndefined();
   });
@@ -365,7 +365,7 @@ describe('an open breaker', () => {
     expect(await world.run({ breaker }, { replays })).toMatchObject({ kind: 'replay' });
   });
 
-  test('throws errors of its check unchanged', async () => {
+  test('does not change an error that its check throws', async () => {
     await world.run();
     const broken = new TypeError('a bug');
     const breaker = { check: () => Promise.reject(broken) };
@@ -434,7 +434,7 @@ describe('a consumer’s call to an external system', () => {
     expect([outcome, calls]).toEqual([{ kind }, []]);
   });
 
-  test('throws the error of the vendor if the failure cannot be recorded', async () => {
+  test('throws the vendor’s error even if the failure cannot be recorded', async () => {
     const error = new Error('the vendor is down');
     const fail = () => Promise.reject(new Error('the store is unavailable'));
     await expect(complete({ fail }, () => Promise.reject(error))).rejects.toBe(error);

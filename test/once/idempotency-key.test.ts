@@ -52,7 +52,7 @@ describe('the Idempotency-Key header', () => {
     ['a\u0000b', 'its character 2 is U+0000'],
     [`${LONGEST}k`, 'it has 129'],
   ])(
-    'is refused with a reason that states the allowed characters, and the first forbidden character or the length: %j',
+    'is refused with the allowed characters as the reason, plus the first forbidden character or the length: %j',
     (value, which) => {
       const reason = `a key is 1 to 128 visible ASCII characters, ! to ~ without spaces, and ${which}`;
       expect(parseIdempotencyKey([value])).toEqual({ kind: 'invalid', reason });
@@ -79,7 +79,7 @@ describe('the Idempotency-Key header', () => {
     );
   });
 
-  test('is not repeated in the error about an invalid key', () => {
+  test('is not repeated in the error if its key is invalid', () => {
     const parsed = parseIdempotencyKey(['my secret order']);
 
     expect(JSON.stringify(parsed)).not.toContain('secret');

@@ -56,7 +56,7 @@ describe('a fault', () => {
     expect(fault.name).not.toMatch(/^Idempotency/);
   });
 
-  test('is thrown once, and the runner retries no step', async () => {
+  test('is thrown once: the runner does not retry any step', async () => {
     for (const step of ['claim', 'execute', 'commit'] as const) {
       for (const fault of FAULTS) {
         let runs = 0;
@@ -86,7 +86,7 @@ describe('a fault', () => {
   });
 });
 
-test('an outcome is returned, never thrown: refused, replayed or done', async () => {
+test('the outcomes refused, replayed and done are returned, not thrown', async () => {
   const answer = { status: 201, headers: {}, body: '{}' };
   const refused = steps({ claim: async () => ({ kind: 'refused', outcome: 'in progress' }) });
   const completed = steps({ claim: async () => ({ kind: 'completed', outcome: 'replayed', answer }) });
@@ -127,7 +127,7 @@ describe('the variable POWERTOOLS_IDEMPOTENCY_DISABLED', () => {
     expect(runs).toBe(2);
   });
 
-  test('prevents building a function, regardless of its value', () => {
+  test('prevents a function from being built, whatever its value is', () => {
     for (const value of ['true', '1', 'false', '']) {
       process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = value;
       const build = () => idempotently({ unit: 'a request', record: 'its record' }, () => 'a handler');
@@ -135,7 +135,7 @@ describe('the variable POWERTOOLS_IDEMPOTENCY_DISABLED', () => {
     }
   });
 
-  test('does not let a payment charge without a claim', async () => {
+  test('does not allow a payment to be charged without a claim', async () => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
     const request = paymentRequest('runner-disabled');
     const world = engineWorld(tables, new FaultPlan());

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 
-/** Fakes only `Date`. Timers and the rest stay real, because the SDK needs them. */
+/** Replaces only `Date` by a fake. Timers and everything else stay real, because the SDK needs them. */
 export function fakeDate(): void {
   jest.useFakeTimers({
     doNotFake: [

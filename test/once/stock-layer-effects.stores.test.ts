@@ -29,8 +29,8 @@ afterEach(() => {
 const faultAt = (point: number, kind: FaultKind): FaultPlan => new FaultPlan([{ point, kind }]);
 
 /**
- * Pauses the first attempt before its charge until the attempt's lease has expired and a rival has completed the
- * payment.
+ * Pauses the first attempt before its charge. The pause lasts until the attempt's lease has expired and a rival has
+ * completed the payment.
  */
 async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge: number) {
   let rivalSaw: Awaited<ReturnType<PaymentWorld['attempt']>> | undefined;
@@ -62,7 +62,7 @@ describe('a crash after an effect, before its result is saved', () => {
     expect(await world.violations(request)).toContain('I2: 2 sets of postings');
   });
 
-  test('cannot occur in Payonce, which writes effect and result in one transaction; the retry completes the payment', async () => {
+  test('cannot occur in Payonce, where effect and result are written in one transaction; a retry completes the payment', async () => {
     const world = engineWorld(tables, faultAt(ENGINE_CALLS.commit, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
@@ -92,7 +92,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
     expect(await world.violations(request)).toEqual([]);
   });
 
-  test('in the stock layer, deletes the record of the winner when the owner fails, and the key charges twice', async () => {
+  test('deletes the winner’s record in the stock layer if the owner fails; the key then charges twice', async () => {
     const plan = faultAt(STOCK_CALLS.charge, 'throttle');
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
@@ -102,7 +102,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
     expect(world.taken(request)).toBe(2);
   });
 
-  test('in Payonce, releases nothing when the owner fails', async () => {
+  test('releases nothing in Payonce if the owner fails', async () => {
     const plan = faultAt(ENGINE_CALLS.charge, 'throttle');
     const world = engineWorld(tables, plan);
     const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);

@@ -17,7 +17,9 @@ beforeAll(async () => {
 afterAll(() => {
   jest.useRealTimers();
 });
-/** Races with a rival before each call of the engine's first attempt: claim, charge, commit. */
+/**
+ * The races: a rival runs before one of the calls of the engine's first attempt, which are claim, charge and commit.
+ */
 const RACES = everyRace(3);
 
 function stock(options: Pick<StockWorldOptions, 'processorKey' | 'remainingTimeMs'> = {}) {

@@ -17,7 +17,7 @@ interface HttpEvent {
 }
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-/** The orders that were charged, one entry per charge. */
+/** Names of the charged orders, one entry per charge. */
 let charged: string[] = [];
 beforeAll(async () => {
   tables = await createTables('stock-keys');
@@ -35,7 +35,7 @@ const charge = async (order: string): Promise<string> => {
   return `paid for ${order}`;
 };
 
-/** Wraps a handler in its own stock layer. */
+/** Returns `pay` wrapped in a new stock layer of Powertools. */
 function stockHandler(eventKeyJmesPath: string, pay = async (event: HttpEvent) => charge(event.body.order)) {
   const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => pay(event), {
     persistenceStore: stockLayer(dynamoDbClient(), tables),
@@ -52,7 +52,7 @@ const twice = async (handler: (event: HttpEvent) => Promise<string>, event: Http
 describe('the stock layer with a key from a header', () => {
   const path = 'headers."Idempotency-Key"';
 
-  test('runs once if the header has exactly the name in the JMESPath', async () => {
+  test('runs once if the name of the header equals the name in the JMESPath', async () => {
     await twice(stockHandler(path), { headers: { 'Idempotency-Key': 'k-1' }, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt']);
   });
@@ -92,7 +92,7 @@ describe('the payments API with a key from a header', () => {
     expect(harness.processor.charges(String(first.body['id']))).toHaveLength(1);
   });
 
-  test('refuses a request whose key is absent or empty, so that nothing runs without a key', async () => {
+  test('refuses a request without a key or with an empty key, and runs nothing', async () => {
     const harness = onDynamoDb();
     const replies = await Promise.all(
       [{}, { 'idempotency-key': '' }, { 'idempotency-key': ' ' }, { 'idempotency-key': '""' }].map((headers) =>
@@ -106,14 +106,14 @@ describe('the payments API with a key from a header', () => {
 });
 
 describe('two payers whose keys have empty or equal parts', () => {
-  test('share one response of the stock layer if all parts are empty, so that one payment is missing', async () => {
+  test('receive the same response from the stock layer if all parts are empty, and the second payment is never made', async () => {
     const handler = stockHandler('[headers.tenant, headers.key]');
     await handler({ headers: {}, body: { order: 'shirt' } });
     expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
     expect(charged).toEqual(['shirt']);
   });
 
-  test('share nothing in Payonce, which requires a key and scopes it to its tenant', async () => {
+  test('share nothing in Payonce, which requires a key and scopes each key to a tenant', async () => {
     const harness = onDynamoDb();
     const theirs = { Authorization: 'Bearer sk_test_zyxwvutsrqponmlkjihgfe' };
     harness.registerKey('sk_test_zyxwvutsrqponmlkjihgfe', { tenantId: tenantId('ten_other') });
@@ -135,19 +135,19 @@ describe('a handler that changes its event', () => {
     return charge(event.body.order);
   };
 
-  test('saves its response under a different key with the stock layer, so that a retry charges again', async () => {
+  test('makes the stock layer save the response under a different key, so a retry charges again', async () => {
     const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => withDefault(event), {
       persistenceStore: stockLayer(dynamoDbClient(), tables),
       config: new IdempotencyConfig({ eventKeyJmesPath: 'body' }),
     });
     const event = { headers: {}, body: { order: 'mutated' } };
-    // With no remaining time, the lease has expired when the retry arrives.
+    // The first call has no remaining time, so its lease has expired when the retry arrives.
     await handler(structuredClone(event), lambdaContext(-1));
     await handler(structuredClone(event), lambdaContext(-1));
     expect(charged).toEqual(['mutated', 'mutated']);
   });
 
-  test('is harmless in Payonce, which derives the key first and passes only the key to the wrapper', async () => {
+  test('is harmless in Payonce, which derives the key before the handler runs and passes only the key to the wrapper', async () => {
     const books = new Map<OperationId, string>();
     const event: HttpEvent = { headers: {}, body: { order: 'mutated' } };
     const operationId = storedOperationId('op-mutated');
@@ -197,7 +197,7 @@ describe('two operations with different settings', () => {
   });
 });
 
-/** Returns minimal steps for an operation. They store responses by operation id, but record no claim. */
+/** Returns minimal steps for an operation, which store responses by operation id but record no claims. */
 function bookkeeping(
   operationId: OperationId,
   books: Map<OperationId, string>,

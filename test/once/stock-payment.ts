@@ -15,16 +15,19 @@ import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { Seen } from '../payments/payment-story.ts';
 
-/** The engine's retention of a payment's response (seven days), in seconds. */
+/** Time for which the engine keeps a payment's response: seven days, in seconds. */
 const RETENTION_SECONDS = 7 * 24 * 60 * 60;
 
 export interface StockTools {
   readonly client: DynamoDBClient;
   readonly tables: StoreTables;
   readonly processor: Pick<Processor, 'charge'>;
-  /** Remaining invocation time that Lambda reports, which is also the lease of the stock layer, in milliseconds. */
+  /** Remaining invocation time that Lambda reports, in milliseconds. The stock layer uses this time as its lease. */
   readonly remainingTimeMs: number;
-  /** @default `fresh`: a new processor key for every attempt, a common mistake */
+  /**
+   * Whether each attempt uses a new processor key.
+   * @default `fresh`: a new processor key for every attempt, a common mistake
+   */
   readonly processorKey?: 'fresh' | 'same';
 }
 

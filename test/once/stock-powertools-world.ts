@@ -14,7 +14,10 @@ export interface StockWorldOptions {
   readonly tables: StoreTables;
   /** Sets `Date`, which the stock layer reads directly, to the time of the simulated clock. */
   readonly setDate: (nowMs: number) => void;
-  /** @default the maximum time of the function */
+  /**
+   * Remaining invocation time, in milliseconds.
+   * @default the maximum time of the function
+   */
   readonly remainingTimeMs?: number;
   readonly processorKey?: StockTools['processorKey'];
 }

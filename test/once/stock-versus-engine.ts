@@ -8,7 +8,7 @@ import type { FaultPlan } from '../support/fault-plan.ts';
 import { storesOn } from '../support/local-aws.ts';
 import { StockPowertoolsWorld, type StockWorldOptions } from './stock-powertools-world.ts';
 
-/** Call numbers of a first attempt without faults, for use in fault plans. */
+/** Numbers of the calls that a first attempt makes without faults. Fault plans refer to calls by these numbers. */
 export const STOCK_CALLS = { claim: 1, charge: 2, post: 3, save: 4 } as const;
 export const ENGINE_CALLS = { claim: 1, charge: 2, commit: 3 } as const;
 
@@ -21,7 +21,7 @@ export function stockWorld(
   return new StockPowertoolsWorld({ plan, tables, setDate: (nowMs) => jest.setSystemTime(nowMs), ...options });
 }
 
-/** Creates the same simulation with the engine. Faults occur in its SDK calls. */
+/** Creates the simulation of `stockWorld` with the engine instead. Faults occur in the engine's SDK calls. */
 export function engineWorld(tables: LocalAws['tables'], plan: FaultPlan): PaymentWorld {
   return new PaymentWorld({ plan, ...storesOn(tables) });
 }

@@ -42,7 +42,7 @@ afterAll(() => {
 
 beforeEach(() => {
   datagrams.splice(0);
-  // Restores the variable even if the previous test failed before it restored the variable.
+  // The previous test may have failed before it restored this variable.
   process.env[DAEMON] = `127.0.0.1:${daemon.address().port}`;
   process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=1;Lineage=1:2`;
 });
@@ -67,7 +67,7 @@ describe('the spans', () => {
   const tools = { ...pacing, store, views, processor: typicalProcessor(), runner, replays, digest: systemDigest };
   const request = typicalPayment('traced');
 
-  test('are claim, call and commit, with the payment id, in the segment of the execution', async () => {
+  test('are named claim, call and commit, contain the payment id, and belong to the segment of the execution', async () => {
     expect(await createPayment(tools, request)).toMatchObject({ kind: 'first' });
     const spans = await received(3);
     expect(spans.map(({ name }) => name)).toEqual(['claim', 'call', 'commit']);
@@ -81,7 +81,7 @@ describe('the spans', () => {
     expect(new Set(spans.map(({ id }) => id)).size).toBe(3);
   });
 
-  test('include the spans of a consumer of payment events', async () => {
+  test('are also sent for a consumer of payment events', async () => {
     const chain = await store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
     const [event] = eventsOf(systemDigest, chain);
     if (event === undefined) throw new Error('the payment has no event');
@@ -89,7 +89,7 @@ describe('the spans', () => {
     expect((await received(3)).map(({ name }) => name)).toEqual(['claim', 'call', 'commit']);
   });
 
-  test('mark a failing step as a fault, while the claim is released and the caller receives the error', async () => {
+  test('mark a failing step as a fault; the claim is released, and the caller receives the error', async () => {
     const released: number[] = [];
     const steps = {
       claim: async () => ({ kind: 'claimed', held: 1 }) as const,

@@ -87,7 +87,7 @@ describe('an annotation', () => {
     expect((await api.annotate(`pay_${'a'.repeat(32)}`, 'a-1')).status).toBe(404);
   });
 
-  test('does not affect later changes of the payment, which end as they would without annotations', async () => {
+  test('does not affect later changes of the payment, which have the same results as without annotations', async () => {
     const run = async (annotated: boolean): Promise<unknown> => {
       api = new Api();
       let made = 0;

@@ -21,7 +21,7 @@ const CARL = person('Carl Example');
 
 type Verdict = typeof approve;
 
-/** Actions of a rival, immediately before a call of the first verdict. */
+/** Actions that a rival performs immediately before a call of the first verdict. */
 const RIVALS: Readonly<Record<string, Rival>> = {
   'the approval of another person': (history) => history.give('rival', approve, CARL),
   'the rejection of another person': (history) => history.give('rival', reject, CARL),

@@ -38,7 +38,7 @@ const added = (amount: number) => ({
 });
 
 describe('a correction above the limit', () => {
-  test('waits for approval, shows its effect in the response, and posts nothing', async () => {
+  test('waits for approval, previews its effect in the response, and posts nothing', async () => {
     const asked = await ask();
     expect([asked.status, asked.body]).toEqual([
       202,
@@ -145,12 +145,15 @@ describe('a correction above the limit', () => {
     ['two spaces', 'Ada  Example'],
     ['an invisible character', 'Ada\u200b Example'],
     ['a soft hyphen', 'Ada Exam\u00adple'],
-  ])('cannot be approved with a second key of the requester, whose name is typed with %s', async (_how, operator) => {
-    api.registerOperator('ok_adaadaadaadaadaadaada0001', { operator, role: 'owner' });
-    const id = idOf(await ask());
-    const reply = await api.approve(id, as('ok_adaadaadaadaadaadaada0001'));
-    expect(reply.body).toMatchObject({ status: 403, code: 'own_approval' });
-  });
+  ])(
+    'cannot be approved with another API key of the requester, on which the name is typed with %s',
+    async (_how, operator) => {
+      api.registerOperator('ok_adaadaadaadaadaadaada0001', { operator, role: 'owner' });
+      const id = idOf(await ask());
+      const reply = await api.approve(id, as('ok_adaadaadaadaadaadaada0001'));
+      expect(reply.body).toMatchObject({ status: 403, code: 'own_approval' });
+    },
+  );
 
   test('has no effect after it was rejected', async () => {
     const id = idOf(await ask());
@@ -178,7 +181,7 @@ describe('a correction above the limit', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('is checked again when it is approved', async () => {
+  test('is decided again on approval, because the payment may have changed', async () => {
     const first = idOf(await ask('c-1'));
     const second = idOf(await ask('c-2'));
     await api.approve(first, BEN);
@@ -192,7 +195,7 @@ describe('a correction above the limit', () => {
     expect((await api.reject(outdated, BEN)).status).toBe(200);
   });
 
-  test('can no longer be approved after its reason was erased with the payment, and shows no reason', async () => {
+  test('cannot be approved and shows no reason after its payment and reason were erased', async () => {
     const asked = await ask();
     const shown = { reason: null, details_erased: true };
     const { store, clock } = api;
@@ -230,7 +233,7 @@ describe('the approval limit', () => {
     [{ '*': 5000 }, 201],
     [{ USD: 5000 }, 202],
     [{ EUR: 1500, '*': 0 }, 201],
-  ])('causes, when set to %j, status %s for a correction of 15.00 EUR', async (aboveMinor, status) => {
+  ])('set to %j leads to status %s for a correction of 15.00 EUR', async (aboveMinor, status) => {
     const other = api.with({ approvals: { ...APPROVALS, aboveMinor } });
     expect((await other.correct('c', { payment, reverses: 2 })).status).toBe(status);
   });
@@ -241,7 +244,7 @@ describe('the approval limit', () => {
     [{ EUR: 5000 }, 202, 900],
     [{ EUR: 0, USD: 900 }, 201, undefined],
   ])(
-    'uses the currency of the postings: when set to %j, a 9.00 USD correction of a EUR payment returns %s',
+    'applies in the currency of the postings: with %j, a 9.00 USD correction of a EUR payment returns %s',
     async (aboveMinor, status, amount) => {
       const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
       await api.world.record(payment, { ...stray, amountMinor: 900 });
@@ -259,7 +262,7 @@ describe('the approval limit', () => {
     },
   );
 
-  test('applies to the sum of all corrections in each currency', async () => {
+  test('applies in each currency to the sum of all corrections', async () => {
     const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
     await api.world.record(payment, { ...stray, amountMinor: 900 });
     const other = api.with({ approvals: { ...APPROVALS, aboveMinor: { EUR: 1000, USD: 1000 } } });
@@ -268,7 +271,7 @@ describe('the approval limit', () => {
     expect((await other.correct('c-3', added(1))).body).toMatchObject({ amount: 1001, currency: 'EUR' });
   });
 
-  test('applies to decisions even without postings, and an approved decision leads to a check of the processor’s books', async () => {
+  test('applies to decisions even without postings, and the approval of a decision starts a check of the processor’s books', async () => {
     const reviewed = await ChangedPayment.of({ source: 'tok_async', amount: 1500 });
     await reviewed.inside.correct(reviewed.chargeId, { status: 'succeeded', amount_captured: 600 });
     await reviewed.learn();
@@ -298,7 +301,7 @@ describe('the approval limit', () => {
   });
 });
 
-test('the row of the approval refuses a second verdict, even if the record of the first is lost', async () => {
+test('the row of an approval refuses a second verdict even if the record of the first verdict is lost', async () => {
   const approval = await api.store.readApproval(idOf(await ask()));
   invariant(approval !== undefined, 'the approval does not exist');
   const outcomes = [];

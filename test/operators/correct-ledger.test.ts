@@ -116,7 +116,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('also replays the correction of a rival that writes between the two reads', async () => {
+  test('replays the correction of a rival even if the rival writes between the two reads', async () => {
     const { store } = harness;
     let rival: Promise<CorrectLedgerOutcome> | undefined;
     const overtaken: ApprovingStore = {
@@ -135,7 +135,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('replays the correction to a retry when the result of the write was unknown', async () => {
+  test('replays the correction for a retry if the first request did not receive the result of its write', async () => {
     const { store } = harness;
     const silent: ApprovingStore = {
       ...storeWithRival(async () => undefined),
@@ -150,7 +150,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('causes a payload mismatch with a different body, and changes nothing', async () => {
+  test('is refused as a payload mismatch with a different body, and changes nothing', async () => {
     await run('a');
 
     expect(await run('a', { change: { kind: 'reverse', sequence: 3 } })).toEqual({ kind: 'payload_mismatch' });
@@ -177,7 +177,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('may succeed after a refusal', async () => {
+  test('can be used successfully after a refused correction', async () => {
     expect(await run('a', { change: { kind: 'reverse', sequence: 3 } })).toEqual({ kind: 'nothing_to_reverse' });
     await run('b');
 
@@ -204,7 +204,7 @@ describe('the activity log', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
   });
 
-  test('contains the correction once, and the correction is decided again if a concurrent write is first', async () => {
+  test('contains a correction once, even if the correction is decided again because a concurrent write was first', async () => {
     const other = await harness.paid('k-2');
     const change = { kind: 'post' as const, legs: [] };
     const rival = () => run('rival', { payment: other, change });
@@ -218,14 +218,14 @@ describe('the activity log', () => {
 });
 
 describe('two idempotency keys', () => {
-  test('create one correction if they concurrently reverse the same set, and the other request receives the correction id', async () => {
+  test('create one correction if they concurrently reverse the same set; the other request receives the id of that correction', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);
     expect(await types()).toHaveLength(3);
   });
 
-  test('cause a new decision if the other key reverses the same set immediately before the write', async () => {
+  test('cause the later request to be decided again if the other reverses the same set immediately before the write', async () => {
     const late = await run(
       'b',
       {},
@@ -257,7 +257,7 @@ describe('two idempotency keys', () => {
     expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
   });
 
-  test('get a retryable error after eight rounds of contention, and nothing is written', async () => {
+  test('return a retryable error after eight rounds of contention, and write nothing', async () => {
     let rivals = 0;
     const change = { kind: 'post' as const, legs: [] };
     const crowded = storeWithRival(() => {

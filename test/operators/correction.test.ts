@@ -87,7 +87,7 @@ describe('a correction', () => {
     expect(newestOf(chain).subject).not.toHaveProperty('reverses');
   });
 
-  test('returns its postings', () => {
+  test('has a 201 response that contains its postings', () => {
     const answer = correctionAnswer(newestOf(corrected(taken(), 'cor_1', reverse(2))));
 
     expect(answer).toMatchObject({ status: 201, headers: { 'content-type': 'application/json' } });
@@ -116,7 +116,7 @@ describe('a correction', () => {
     expect(decisionOn(taken(), 'cor_1', reverse(sequence))).toEqual({ kind: 'nothing_to_reverse' });
   });
 
-  test('cannot reverse a set twice, and names the correction that reversed it', () => {
+  test('cannot reverse a set twice; the refusal names the correction that reversed the set', () => {
     const once = corrected(taken(), 'cor_1', reverse(2));
 
     expect(decisionOn(once, 'cor_2', reverse(2))).toEqual({ kind: 'already_reversed', correctionId: 'cor_1' });
@@ -136,7 +136,7 @@ describe('a correction', () => {
     [post(['fees', 'debit', 10], ['corrections', 'credit', 7]), 3],
     [post(['fees', 'debit', 10], ['corrections', 'credit', 11]), -1],
     [post(['fees', 'credit', 5], ['corrections', 'credit', 5]), -10],
-  ])('is refused with the difference if it is unbalanced: %j', (change, byMinor) => {
+  ])('is refused if it is unbalanced, and the refusal states the difference: %j', (change, byMinor) => {
     expect(decisionOn(taken(), 'cor_1', change)).toEqual({ kind: 'unbalanced', byMinor });
   });
 

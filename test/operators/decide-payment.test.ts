@@ -60,7 +60,7 @@ describe('an operator’s decision', () => {
     });
   });
 
-  test('is refused if retried after the retention or loss of its record, because the chain contains the decision', async () => {
+  test('is refused if it is retried after its record expired or was lost, because the chain contains the decision', async () => {
     await decide('a');
     const before = await harness.chain(request);
     harness.clock.advance(34 * 24 * 60 * 60 * 1000);
@@ -70,7 +70,7 @@ describe('an operator’s decision', () => {
     expect(await harness.chain(request)).toEqual(before);
   });
 
-  test('must name the captured amount of a success, and posts that amount instead of the requested amount', async () => {
+  test('must state the captured amount if the payment succeeded, and posts that amount instead of the requested amount', async () => {
     expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
     expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
     const { newest } = await harness.chain(request);
@@ -83,7 +83,7 @@ describe('an operator’s decision', () => {
     expect(await harness.deliver(callback('evt_2', harness.chargeOf(request)))).toMatchObject({ contradictions: [] });
   });
 
-  test('posts the requested amount after an undecidable outcome, unless it names a different amount', async () => {
+  test('posts the requested amount of a payment with an undecidable outcome, unless the decision names a different amount', async () => {
     const { payment } = (await harness.chain(request)).state;
     const undecidable = { ...payment, failure: { code: 'outcome_undecidable', message: 'no' } };
     const state = stateAfter([{ type: 'payment.review_required', payment: undecidable }]);
@@ -107,7 +107,7 @@ describe('an operator’s decision', () => {
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['first', 'not_in_review']);
   });
 
-  test('causes a payload mismatch with a different body under the same key', async () => {
+  test('is refused as a payload mismatch if the same key is reused with a different body', async () => {
     await decide('a');
     expect(await decide('a', { reason: 'Another' })).toEqual({ kind: 'payload_mismatch' });
   });
@@ -117,7 +117,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
   const DAY = 86_400_000;
   const unanswered = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
 
-  /** Makes a change at a processor that does not answer and has no look-up. */
+  /** Makes a change at a processor that neither responds nor supports look-ups. */
   async function undecided(kind: 'capture' | 'cancel' | 'refund'): Promise<OperationId> {
     const payment = paymentRequest(`blind-${kind}`, { capture: kind === 'refund' ? 'automatic' : 'manual' });
     await harness.pay(payment);
@@ -143,7 +143,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     return chain?.newest;
   };
 
-  test('is requested by the resolver after the send window, and accepted a day later', async () => {
+  test('is requested by the resolver after the send window, and can be made a day later', async () => {
     const operationId = await undecided('refund');
     const processor = { ...harness.processor, abilities: BLIND, change: unanswered };
     const resolve = () => resolveInquiries({ ...harness.tools, processor });
@@ -187,7 +187,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     expect(await settle(operationId, 'failed', 'c')).toEqual({ kind: 'change_ended' });
   });
 
-  test('must name a change of its payment', async () => {
+  test('is refused if it names a change that does not belong to its payment', async () => {
     const operationId = await undecided('refund');
     harness.clock.advance(DAY);
     expect(await decide('a', { change: operationId })).toEqual({ kind: 'change_not_found' });

@@ -64,7 +64,7 @@ describe('a decision that a payment succeeded', () => {
     await isRefused(payment, asked, { code: 'charge_unknown_at_processor' });
   });
 
-  test('is accepted if it names another charge of the payment, which the processor captured', async () => {
+  test('is accepted if it names another charge of the payment that the processor captured', async () => {
     const payment = await paymentInReview();
     const named = { paymentId: payment.id, operationId: storedOperationId('by-hand') };
     const { chargeId } = await payment.inside.charge({ ...named, amountMinor: 1000 });
@@ -102,7 +102,7 @@ const REFUND: Change = ['refunds', { amount: 400 }, 'automatic'];
 const CAPTURE: Change = ['capture', { amount: 400 }, 'manual'];
 const CANCEL: Change = ['cancel', {}, 'manual'];
 
-/** Makes a change whose request was lost on its way to the processor. The resolver cannot settle it. */
+/** Makes a change whose request was lost on its way to the processor, so the resolver cannot settle the change. */
 async function undecided([step, body, capture]: Change) {
   const payment = await ChangedPayment.of({ capture });
   const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
@@ -211,13 +211,13 @@ describe('books that cannot be read', () => {
     },
   );
 
-  test('are a condition of every override', async () => {
+  test('permit an override; otherwise every override is refused', async () => {
     const payment = await paymentInReview();
     const asked = { outcome: 'succeeded', amount: 600, override: true };
     await isRefused(payment, asked, { status: 409, code: 'override_not_allowed', param: 'override' });
   });
 
-  test('allow deciding a change with an override, and the timeline shows the override once', async () => {
+  test('permit a decision about a change with an override, which the timeline shows once', async () => {
     const { payment, change } = await undecided(REFUND);
     const asked = { outcome: 'failed', change };
     await isRefused(payment, asked, { code: 'processor_books_unreadable' }, away(payment));

@@ -33,7 +33,7 @@ describe('DynamoDB upkeep', () => {
     tables = await createTables('upkeep');
   });
 
-  test('reports time to live as on for tables deployed with it, and as off for other tables', async () => {
+  test('reports time to live as enabled for tables that are deployed with it, and as disabled for other tables', async () => {
     const deployed = emulatedAws().tables;
     const asked = {
       idempotency: deployed.idempotency,
@@ -47,7 +47,7 @@ describe('DynamoDB upkeep', () => {
     ]);
   });
 
-  test('lists as owner every tenant that ever had an API key, once for each mode, page by page', async () => {
+  test('lists every tenant that ever had an API key as an owner, once per mode, page by page', async () => {
     const administration = new TenantAdministration(client(), tables, 'test');
     const tenants = [await administration.createTenant('A'), await administration.createTenant('B')];
     const made = tenants.flatMap((tenant) =>

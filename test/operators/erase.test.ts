@@ -98,7 +98,7 @@ function open() {
     );
   };
   const processed = new ProjectedEvents(views);
-  /** Publishes the outcomes of a payment with their current details, and projects them. */
+  /** Publishes the outcomes of a payment with its current details, and projects the published events. */
   const publish = async (paymentId: PaymentId): Promise<readonly PaymentEvent[]> => {
     const chain = await readChain(store, paymentId);
     invariant(chain !== undefined, 'the payment to publish does not exist');
@@ -144,7 +144,7 @@ function open() {
 describe('a payment', () => {
   const request = paymentRequest('p', notes);
 
-  test('can be erased, which removes its text from all tables but keeps its chain whole and its amounts', async () => {
+  test('can be erased, which removes its text from all tables but keeps its amounts and its complete chain', async () => {
     const { store, processed, tools, erase, everything, publish } = world;
     const first = await createPayment(tools, { ...request, capture: 'manual' });
     await changePayment(tools, change(request, 'c', { kind: 'capture' }));
@@ -213,7 +213,7 @@ describe('a payment', () => {
       expect(bodyOf(first ?? {})).toContain(TEXT);
       expect(bodyOf(again ?? {})).toBe(bodyOf(first ?? {}));
     }
-    // Only the details rows have the text.
+    // Only the details rows contain the text.
     const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLES.registry }));
     const holders = Items.filter((item) => JSON.stringify(item).includes(TEXT)).map(({ pk }) => String(pk));
     expect(holders).toEqual(Array(3).fill(`DETAILS#${request.paymentId}`));
@@ -241,7 +241,7 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
-  test('after its erasure and the expiry of its stored responses, leaves nothing that confirms a guess of its text', async () => {
+  test('leaves nothing that confirms a guess of its text after it was erased and its stored responses expired', async () => {
     const { tools, clock, database, everything } = world;
     await createPayment(tools, request);
     const reason = `Returned by ${TEXT}`;
@@ -249,7 +249,7 @@ describe('a payment', () => {
     await changePayment(tools, refund);
     await world.publish(request.paymentId);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
-    // The chain has the amount and the token, so an attacker would have to guess only the text.
+    // The chain contains the amount and the token, so an attacker needs to guess only the text.
     const guesses = [request.fingerprint, refund.fingerprint].map(({ sha256 }) => hex(sha256));
     const { Items: ledger } = await world.client.send(new ScanCommand({ TableName: TABLES.ledger }));
     const inLedger = JSON.stringify(ledger, (_key, each: unknown) => (each instanceof Uint8Array ? hex(each) : each));
@@ -304,7 +304,7 @@ describe('a payment', () => {
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
   });
 
-  // Facts before and after the erasure, and the expected results of the event consumers.
+  // For each case: facts before and after the erasure, and the expected results of the event consumers.
   test.each<[string, readonly Fact[], readonly Fact[], { readonly receipts: number; readonly commission: unknown }]>([
     ['nothing', [], [], { receipts: 0, commission: ['released', 100] }],
     [
@@ -333,7 +333,7 @@ describe('a payment', () => {
       { receipts: 0, commission: ['released', 100] },
     ],
   ])(
-    'has correct effects at its consumers when erased in the middle of its history: %s',
+    'has the correct effects at the event consumers if it is erased in the middle of its history: %s',
     async (_what, before, after, expected) => {
       const { tools, records, clock, client, store } = world;
       const metadata = { affiliate: 'aff_7', order: 'o1', receipt_email: 'ada.lovelace@example.com' };
@@ -409,7 +409,7 @@ test('an order is not erased before the response with its address is stored', as
   expect(await everything()).toContain('ada.lovelace');
 });
 
-test('a settled order can be erased, which removes its addresses from all tables but keeps its chain whole', async () => {
+test('a settled order can be erased, which removes its addresses from all tables but keeps its complete chain', async () => {
   const { store, orders, tools, erase, everything } = world;
   const request = orderRequest('tea', { email: 'ada.lovelace@example.com', referrer: 'charles.babbage' });
   await createOrder(tools, request);

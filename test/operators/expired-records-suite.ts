@@ -40,7 +40,7 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
   }
 
   describe(`${name}: expired records`, () => {
-    test('are completed and past their expiry, never open or without an expiry', async () => {
+    test('are completed records past their expiry, never open records or records without an expiry', async () => {
       await subject.put({ key: 'OP#a', status: 'COMPLETED', expiresAtSeconds: BEFORE - 1 });
       await subject.put({ key: 'OP#bb', status: 'COMPLETED', expiresAtSeconds: BEFORE });
       await subject.put({ key: 'OP#ccc', status: 'COMPLETED', expiresAtSeconds: BEFORE + 1 });

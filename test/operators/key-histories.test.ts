@@ -115,7 +115,7 @@ class History {
 
 type Rival = (history: History, kind: Kind) => Promise<unknown>;
 
-/** Runs a request with a rival, retries the request, and runs one without faults. */
+/** Runs a request with a rival, retries the request, and runs another request without faults. */
 async function runHistory(
   kind: Kind,
   faults: readonly PlannedFault[],

@@ -111,7 +111,7 @@ describe('an idempotency key is not found', () => {
   });
 
   test.each(['wh_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'mkr_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'pay_1', 'biz_a', '..'])(
-    'an id without an inspectable record is not found: %s',
+    'by an id without an inspectable record: %s',
     async (id) => {
       expect((await api.get(`/v1/admin/idempotency_keys/${id}`)).status).toBe(404);
     },
@@ -129,7 +129,7 @@ describe('an idempotency key is not found', () => {
     ['operator', { path: '/v1/admin/corrections', key: 'k' }],
     ['operator', { ...DESK_TENANT, path: '/v1/payments', key: 'k', operator: 'Ada' }],
     ['mode', { path: '/v1/admin/corrections', key: 'k', operator: 'Ada', mode: 'test' }],
-  ])('an invalid request is refused with the parameter name %s', async (param, asked) => {
+  ])('by an invalid request, which is refused with the parameter name %s', async (param, asked) => {
     const reply = await inspect(asked);
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
   });

@@ -53,7 +53,7 @@ describe('a correction over HTTP', () => {
     expect(balances.map(({ balance }) => balance)).toEqual([0, 0]);
   });
 
-  test('as a dry run, shows its postings and balances, but writes nothing and consumes no key', async () => {
+  test('shows its postings and balances in a dry run, but writes nothing and leaves the key unused', async () => {
     const key = { headers: { 'Idempotency-Key': '' } };
     for (const asked of [{}, key]) {
       const shown = await harness.correct('c-1', { payment, reverses: 2, dry_run: true }, asked);
@@ -116,7 +116,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('stores nothing that confirms a guess of its reason, and returns 422 if the reason text differs', async () => {
+  test('stores nothing that confirms a guess of its reason, and returns 422 if a retry has a different reason text', async () => {
     const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
     const { body: made } = await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
@@ -145,7 +145,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
-  test('is refused with its payment id when retried years later, and is still found by its own id', async () => {
+  test('is refused with the payment id if it is retried years later, and can still be read by its own id', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(4_000 * 24 * 3_600_000);
     harness.store.database.deleteExpired(harness.clock.nowMs());
@@ -255,7 +255,7 @@ describe('a correction over HTTP', () => {
 });
 
 describe('the example of a correction in docs/guides/books.md', () => {
-  /** Matches a `curl` call with a JSON body, as that page writes it. */
+  /** Matches a `curl` call with a JSON body, in the form that docs/guides/books.md uses. */
   const CURL = /^curl -X POST "\$API(\/v1\/admin\/corrections)" ((?:-H (?:"[^"]*"|'[^']*') ?)+)\\\n {2}-d '([^']+)'/gm;
 
   test('creates a difference, shows its reversal in a dry run, and reverses it', async () => {

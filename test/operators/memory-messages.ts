@@ -19,8 +19,8 @@ export class MemoryMessages implements MessageQueues {
     'Webhooks-Tasks-Queue': { url: 'tasks', isKept: false },
   };
   /**
-   * Called with the id of each message that is put back, after it is sent and before it is deleted. Tests throw in it
-   * to simulate a crash.
+   * Called with the id of each message that is put back, after it is sent and before it is deleted. Tests throw in this
+   * function to simulate a crash.
    */
   onSent: (id: string) => void = () => undefined;
   readonly #clock: Pick<Clock, 'nowMs'>;

@@ -17,7 +17,7 @@ test('the tenants of the deployment are listed in pages', async () => {
   expect([first.body['has_more'], rest.body['has_more']]).toEqual([true, false]);
 });
 
-test('each queue shows its count and the age of its oldest entry, and lists its payments in pages', async () => {
+test('each queue shows its number of entries and the age of its oldest entry, and lists its payments in pages', async () => {
   const api = new Api();
   const held: string[] = [];
   for (let count = 0; count < 9; count += 1) held.push(await api.paid(`k-${count}`, { capture: 'manual' }));
@@ -49,7 +49,7 @@ test('each queue shows its count and the age of its oldest entry, and lists its 
   expect((await api.get('/v1/admin/queues/none')).status).toBe(404);
 });
 
-test('claims of crashed owners are listed in pages, with their payment, after their lease expires', async () => {
+test('claims whose owner crashed are listed with their payments, in pages, after the lease expires', async () => {
   const api = new Api();
   for (let count = 0; count < 5; count += 1) await api.world.claimThenDie(paymentRequest(`k-${count}`), false);
   const shown = async (query = '') => dataOf(await api.get(`/v1/admin/queues/claims${query}`));
@@ -71,7 +71,7 @@ test('claims of crashed owners are listed in pages, with their payment, after th
   expect(await shown(tampered('claims 31 999999999999999 OP#pay_a'))).toEqual([]);
 });
 
-test('message queues show their count, and list only messages that no function receives', async () => {
+test('message queues show their number of messages, and list the messages only if no function receives from the queue', async () => {
   const peeked: string[] = [];
   const api = new Api({
     messages: {

@@ -47,7 +47,7 @@ describe('the payment search', () => {
     expect(await idsOf({ reference: 'order-7', mode: 'live' })).toEqual([]);
   });
 
-  test('returns pages', async () => {
+  test('returns its results in pages', async () => {
     for (const key of ['a', 'b', 'c']) await api.paid(key);
     const first = await search({ ...today(), currency: 'EUR', limit: '2' });
     const rest = await idsOf({
@@ -65,7 +65,7 @@ describe('the payment search', () => {
     expect([dataOf(found), found.body['has_more'], reads]).toEqual([[], false, 0]);
   });
 
-  test('matches payments by currency although older code wrote their rows without one, in pages with few reads', async () => {
+  test('finds payments by currency even if older code stored their rows without a currency, and reads few payments per page', async () => {
     const yen = [await api.paid('a', { currency: 'JPY' }), await api.paid('b', { currency: 'JPY' })];
     for (let count = 0; count < 30; count += 1) await api.paid(`k-${count}`);
     await withoutCurrencies();
@@ -73,7 +73,7 @@ describe('the payment search', () => {
     let after: Readonly<Record<string, string>> = {};
     for (let page = 0; page < 10; page += 1) {
       const { found: shown, reads } = await countedSearch({ ...today(), currency: 'JPY', ...after });
-      // Reads of ten payments and three more, each with its first transition.
+      // Thirteen payments (ten, and three more) are read, each with its first transition.
       expect(reads).toBeLessThanOrEqual(26);
       found.push(...dataOf(shown).map(({ id }) => id));
       if (shown.body['has_more'] !== true) break;
@@ -83,7 +83,7 @@ describe('the payment search', () => {
   });
 });
 
-/** Searches, and counts the transitions that it reads. */
+/** Searches for payments, and counts the transitions that the search reads. */
 async function countedSearch(asked: Readonly<Record<string, string>>) {
   let reads = 0;
   const transitions: TransitionReader = {
@@ -99,7 +99,7 @@ async function countedSearch(asked: Readonly<Record<string, string>>) {
   return { found, reads };
 }
 
-/** Removes the currency, which older code did not write, from the rows of the list. */
+/** Removes the currency from the rows of the payment list, because older code did not write the currency. */
 async function withoutCurrencies(): Promise<void> {
   await search(today());
   const rows = api.views.all().filter(({ partition }) => partition.startsWith(ViewsRow.payment));

@@ -80,7 +80,7 @@ test('parked records are sent to the function that redoes their work, and then r
   expect(await Promise.all(['stuck', 'parked'].map((queue) => queues.count(queue)))).toEqual([1, 0]);
 });
 
-test('dead letters are put back unchanged, once per request, and newer dead letters stay', async () => {
+test('dead letters are put back into their queue unchanged, once per request, and newer dead letters are not moved', async () => {
   const to = await made();
   const from = await made();
   const deployed = { letters: { url: from, isKept: true, redriveTo: 'tasks' }, tasks: { url: to, isKept: false } };

@@ -53,7 +53,7 @@ describe('the timeline of a payment', () => {
     expect(times).toEqual(times.toSorted());
   });
 
-  test('shows that an owner released its claim, which then has no lease', async () => {
+  test('shows that an owner released its claim, and shows no lease afterwards', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, false);
     const operation = chargeOperation(request.paymentId);
@@ -64,7 +64,7 @@ describe('the timeline of a payment', () => {
     expect((await api.get(`/v1/admin/idempotency_keys/${operation}`)).body).toMatchObject({ lease_until: null });
   });
 
-  test('shows a send without a response, the look-up after it, and a refund under its own claim', async () => {
+  test('shows a send without a response, the look-up after it, and a refund with a separate claim', async () => {
     const payment = await api.paid('k', { source: 'tok_timeout_charged' });
     await api.change(`${payment}/refunds`, 'r', { amount: 100, reason: 'Returned' });
     const entries = await timelineOf(payment);

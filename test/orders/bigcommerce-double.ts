@@ -14,8 +14,8 @@ const adjustment = z.strictObject({
 });
 
 /**
- * Simulates a store without idempotency keys. It applies each inventory adjustment completely or not at all. It applies
- * every change of an order.
+ * Simulates a store without idempotency keys. Each inventory adjustment is applied completely or not at all. Every
+ * request that changes an order takes effect, including repeated requests.
  */
 export class BigCommerceDouble extends TroubledServer {
   /** The inventory adjustments, oldest first. */

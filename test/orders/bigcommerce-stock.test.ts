@@ -77,7 +77,7 @@ describe('the inventory of a BigCommerce store', () => {
     stock.release({ reservationId, orderId: ORDER, items: ITEMS }, { timeoutMs: 20_000 });
   const tea = () => server.stock.get('sku_tea');
 
-  test('is reserved once per order, with the order id in the reason of the adjustment, even if requested repeatedly', async () => {
+  test('is reserved once per order even if requested repeatedly, and the reason of the adjustment contains the order id', async () => {
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(server.adjustments).toEqual([
@@ -107,7 +107,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect(server.adjustments).toMatchObject([{ items: [{ sku: 'sku_tea', quantity: -3 }] }]);
   });
 
-  test('refuses an order that exceeds it', async () => {
+  test('refuses an order for more than the available quantity', async () => {
     const failure = { code: 'bigcommerce_422', message: 'The inventory would be negative.' };
     expect(await reserve(connect(), { items: [{ sku: 'sku_mug', quantity: 2 }] })).toEqual({
       kind: 'refused',
@@ -116,7 +116,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect([server.adjustments, deadLetters]).toEqual([[], []]);
   });
 
-  test('is not reserved on 429, and the request is retried after the delay in the header', async () => {
+  test('is not reserved by a request that returns 429, which is retried after the delay in the response header', async () => {
     server.writeTroubles.push({ kind: 'rate_limited', headers: { 'x-rate-limit-time-reset-ms': '4500' } });
     const begunAtMs = clock.nowMs();
     expect(await reserve()).toMatchObject({ kind: 'reserved' });
@@ -132,7 +132,7 @@ describe('the inventory of a BigCommerce store', () => {
   });
 
   test.each(AMBIGUOUS_FAULTS)(
-    'is requested once if no response arrives, and an operator is asked: %s',
+    'is not requested again if no response arrives; instead, an operator is asked: %s',
     async (trouble) => {
       server.writeTroubles.push(trouble);
       expect(await reserve(connect(claims, trouble))).toEqual(IN_DOUBT);
@@ -176,7 +176,7 @@ describe('the inventory of a BigCommerce store', () => {
       expect([notes(), written(), deadLetters]).toEqual([NOTED, 1, []]);
     });
 
-    test('does not block the reservation if it does not exist, but an operator is asked', async () => {
+    test('does not block the reservation even if the order does not exist, but an operator is asked', async () => {
       expect(await reserve(connect(), { shopOrder: 7 })).toMatchObject({ kind: 'reserved' });
       expect(deadLetters).toMatchObject([
         { operation: 'order.note', about: ORDER, reason: 'stock_refused', mayBeApplied: false },

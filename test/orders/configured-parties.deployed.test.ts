@@ -193,7 +193,8 @@ describe('BigCommerce as the shop', () => {
     const other = { ...order, operationId: storedOperationId(`other_${orderId}`) };
     expect(await stock.reserve(other, LIMIT)).toEqual({ kind: 'reserved', reservationId: 't-2' });
 
-    // A process killed before the response has written the order's note in the store. No other process writes it again.
+    // A process is killed after it wrote the order's note in the store and before it received the response. No other
+    // process writes the note again.
     const noting = { ...other, shopOrder: 118 };
     store.writeTroubles.push('silent_after');
     const writer = spawn(process.execPath, [join('test', 'orders', 'stock-process.ts')], {

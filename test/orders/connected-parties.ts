@@ -17,7 +17,10 @@ interface Around {
   /** Base URL of the sandbox that simulates the external services. */
   readonly url: string;
   readonly deadLetters: MemoryDeadLetterStore;
-  /** @default sends over HTTP */
+  /**
+   * Sends a request.
+   * @default sends over HTTP
+   */
   readonly send?: SendRequest;
 }
 

@@ -120,7 +120,7 @@ describe('an order', () => {
     expect(await harness.order(orderRequest('one', { amountMinor: 3 }))).toEqual({ kind: 'payload_mismatch' });
   });
 
-  test('does not begin while its processor must not be called, and leaves its key unused', async () => {
+  test('does not begin while the circuit breaker of its processor is open, and leaves its key unused', async () => {
     await harness.processor.inside.goDown();
     const request = orderRequest('early');
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
@@ -224,7 +224,7 @@ describe('an order with an unknown outcome', () => {
   });
 });
 
-describe('late failures never undo an order', () => {
+describe('after a late failure, which never undoes the order,', () => {
   test('an e-mail that fails at first is sent once later', async () => {
     const request = orderRequest('mail');
     harness.mailer.trouble = 'down';
@@ -351,7 +351,7 @@ describe('a reversal', () => {
 describe('late effects', () => {
   test('a late charge for a canceled order is refunded and has no other effect', async () => {
     const request = orderRequest('ghost');
-    // Exceeds the number of calls that Payonce sends within the window.
+    // Delays more calls than Payonce sends within the window.
     harness.processor.inside.delayNext(100);
     expect(answerOf(await harness.order(request)).status).toBe(202);
     await harness.resolveFor(46);
@@ -384,8 +384,8 @@ describe('late effects', () => {
   });
 
   /**
-   * Delays a process right before its reservation until its lease has expired and another process has canceled the
-   * order.
+   * Delays a process right before its reservation until the lease of the process has expired and another process has
+   * canceled the order.
    */
   test('a late reservation for a canceled order is released', async () => {
     const request = orderRequest('restocked');
@@ -405,7 +405,7 @@ describe('late effects', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('an order whose record is lost is taken over if it has no response, and its key is refused if it has a response', async () => {
+  test('an order whose record is lost is taken over if it has no response; otherwise its key is refused', async () => {
     const request = orderRequest('lost');
     const { store } = harness;
     const dying: OrderStore = {

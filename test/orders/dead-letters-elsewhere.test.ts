@@ -63,7 +63,7 @@ const REAL_PARTIES: PartiesConfig = {
 
 const SANDBOX: PartiesConfig = { ...REAL_PARTIES, secrets: { sandbox: 'sandbox-access' } };
 
-/** Runs the function for delayed calls and dead letters as a deployment with these external services wires it. */
+/** Runs the function for delayed calls and dead letters, wired as in a deployment with these external services. */
 async function deliver(
   config: PartiesConfig,
   changes: { readonly store?: PaymentStore } = {},
@@ -81,7 +81,7 @@ async function deliver(
     ...changes,
     documents: world.store.database.client,
     sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
-    // The tests call only this method of the client.
+    // The code under test calls only the methods that `manager` has.
     secretsManager: async () => manager as unknown as SecretsManagerClient,
     digest: systemDigest,
     instruments: { ...systemInstruments, metrics: () => silent },

@@ -33,7 +33,7 @@ const many = (count: number, changes: Partial<OrderEmail> = {}) =>
 
 let database: ReturnType<typeof emptyTables>;
 let clock: SimulatedClock;
-/** The ids of the e-mails given to the e-mail service, in order. */
+/** Ids of the e-mails that the e-mail service received, in order. */
 let sent: string[];
 let capped: number;
 
@@ -71,27 +71,27 @@ describe('e-mails of one tenant to one recipient on one day', () => {
     expect([sent.length, capped]).toEqual([MAX, 30]);
   });
 
-  test('count once each, even if retried repeatedly or a day later', async () => {
+  test('are each counted once, even if they are retried repeatedly or a day later', async () => {
     const first = await sendAll(many(50));
     clock.advance(24 * HOUR_MS);
     expect(await sendAll(many(50))).toEqual(first);
     expect(sent).toHaveLength(MAX);
   });
 
-  test('count once even below the limit', async () => {
+  test('are each counted once, even if retried below the limit', async () => {
     for (let attempt = 0; attempt < 3; attempt += 1) await sendAll(many(MAX / 2));
     const kinds = await sendAll(Array.from({ length: MAX }, (_, number) => emailOf(MAX + number)));
     expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MAX / 2);
   });
 
-  test('count once when the process crashes between the count and the send', async () => {
+  test('are each counted once if the process crashes between the count and the send', async () => {
     const down = mailer({ fault: new RetryableError('mailer_down', 'The mailer answered 503.') });
     await Promise.allSettled(many(MAX).map((email) => down.send(email, LIMIT)));
     expect(sent).toEqual([]);
     expect(await sendAll([emailOf(MAX), ...many(MAX)])).toEqual(['capped', ...many(MAX).map(() => 'sent')]);
   });
 
-  test('count once when the store’s response is lost', async () => {
+  test('are each counted once if the response of the store is lost', async () => {
     const losing = database.clientWith(async (_command, answer) => {
       await answer();
       throw Object.assign(new Error('socket hang up'), { $metadata: { attempts: 1 } });
@@ -125,7 +125,7 @@ describe('e-mails of one tenant to one recipient on one day', () => {
     }
   });
 
-  test('are counted in one small row that lacks the address and expires 30 days after the day', async () => {
+  test('are counted in one small row that does not contain the address and expires 30 days after that day', async () => {
     await sendAll(many(50, { to: 'ada.lovelace@example.com' }));
     const [row, ...others] = database.items(TABLES.registry);
     expect(others).toEqual([]);

@@ -15,7 +15,7 @@ import { World } from '../world/world.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
 import { orderRequest } from './order-fixtures.ts';
 
-/** A BigCommerce store's staff decide by an order's staff note whether to ship the order. */
+/** The staff of a BigCommerce store read an order's staff note to decide whether to ship the order. */
 
 let world: World;
 let server: BigCommerceDouble;
@@ -65,8 +65,8 @@ test('an order is not noted as paid if the stock service did not respond in time
 });
 
 /**
- * Returns a stock service. After its reservation and before the order is completed, the merchant refunds the payment in
- * the processor's dashboard.
+ * Returns a stock service that reserves. After the reservation and before the order is completed, the merchant refunds
+ * the payment in the processor's dashboard.
  */
 function refundedAfterReserve(request: CreateOrder): StockKeeper {
   const store = bigCommerce();
@@ -96,7 +96,7 @@ test('an order that is canceled after its note gets a second note about the canc
   expect(server.notes.get(118)).toBe(`${paid}\nPayonce ${request.orderId}: canceled`);
 });
 
-test('the dead letter of a note has no effect after its order was canceled', async () => {
+test('the dead letter of a note has no effect after the order was canceled', async () => {
   const request = orderRequest('refunded', { shopOrder: 7 });
   const stock = refundedAfterReserve(request);
   await world.order(request, { stock });

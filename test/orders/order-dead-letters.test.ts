@@ -49,14 +49,14 @@ function connect(givenUp: 'throw' | 'delay') {
 
 /**
  * Creates an order with an e-mail that fails until an operator acts, and a credit that conflicts with an earlier credit
- * under its key.
+ * under the same key.
  */
 async function brokenOrder(key: string): Promise<CreateOrder> {
   const request = orderRequest(key, { email: 'account@example.com' });
   const { mailer, referrals } = connect('delay');
   const credit = { orderId: request.orderId, referrer: 'ref_friend', currency: 'EUR' };
   const operationId = orderStepOperation(systemDigest, 'credit', request.orderId);
-  // This process has no access to the claims.
+  // The process that gives this credit has no access to the claims.
   const { referrals: other } = connectParties({ clock: harness.clock, url: server.url, deadLetters }, 'throw');
   await other.credit({ ...credit, operationId, amountMinor: 1 }, { timeoutMs: 5_000 });
   await harness.order(request, { mailer, referrals });
@@ -128,7 +128,7 @@ async function copyOf(operation: string): Promise<void> {
   harness.clock.advance(HIDDEN_MS);
 }
 
-test('redriving a dead letter after the order gave up records its result in the order once', async () => {
+test('redriving a dead letter of an order that gave up records the result in the order once', async () => {
   const request = await brokenOrder('given_up');
   await copyOf('email.send');
   const reports = await redrive();
@@ -179,7 +179,7 @@ test('a redrive that crashes between sending and recording is retried, and its r
   expect(await sent(request)).toHaveLength(1);
 });
 
-test('a dead letter waits while its order’s money is disputed, and takes effect when the money is back', async () => {
+test('a dead letter waits while the money of its order is disputed, and takes effect after the money is returned', async () => {
   const request = await brokenOrder('disputed');
   const [charge] = harness.processor.charges(paymentOfOrder(systemDigest, request.orderId));
   const dispute = await harness.processor.inside.dispute(String(charge?.chargeId), 2_000);

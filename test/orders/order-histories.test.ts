@@ -15,11 +15,11 @@ import {
 } from './order-story.ts';
 import { engine, type Mutant, naiveSaga, paidOrderSubject, unansweredOrderSubject } from './order-subjects.ts';
 
-/** `npm test` runs one of every `SINGLES` histories with a single fault. */
+/** `npm test` runs one in `SINGLES` of the histories with a single fault. */
 const SINGLES = 37;
-/** `npm test` runs one of every `PAIRS` histories with a fault and a rival, or with two faults. */
+/** `npm test` runs one in `PAIRS` of the histories with a fault and a rival, or with two faults. */
 const PAIRS = 307;
-/** `npm test` runs one of every `RACES` races of a rival. */
+/** `npm test` runs one in `RACES` of the races of a rival. */
 const RACES = 5;
 
 const KEPT = orderRequest('kept');

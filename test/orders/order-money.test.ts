@@ -162,7 +162,7 @@ describe('an order refunded or disputed while the stock service does not respond
     await expectNothingGiven(request);
   });
 
-  test('delivers the goods after a partial refund, which counts as a discount', async () => {
+  test('delivers the goods after a partial refund, which is treated as a discount', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('discount');
     await harness.processor.inside.refund(chargeId, 1_999);
     await sendCallback('refunded');
@@ -300,7 +300,7 @@ describe('an order whose payment is refunded or disputed after the order was pai
     ['refunded', refunded],
     ['disputed', disputed],
   ])(
-    'sends neither the delayed e-mail nor the pending credit if it is %s after its completion',
+    'sends neither the delayed e-mail nor the pending credit if the payment is %s after the order is completed',
     async (_how, goesBack) => {
       const request = orderRequest('delayed');
       const first = await harness.order(request, { mailer: silentMailer, referrals: silentReferrals });
@@ -336,45 +336,48 @@ describe('an order whose payment is refunded or disputed after the order was pai
     ['before the e-mail', 1, { emails: 0, credits: 0 }],
     ['before the credit', 2, { emails: 1, credits: 0 }],
     ['before the completion', 3, { emails: 1, credits: 1 }],
-  ])('is canceled if its payment is disputed in one request, %s', async (_when, after, { emails, credits }) => {
-    const request = orderRequest('in_between');
-    let effects = 0;
-    /** Disputes the payment after `after` effects. */
-    const counted = async <Outcome>(call: () => Promise<Outcome>): Promise<Outcome> => {
-      const outcome = await call();
-      effects += 1;
-      if (effects === after) await disputed(request);
-      return outcome;
-    };
-    const { stock, referrals } = harness.shop;
-    const { orders } = harness.tools;
-    const outcome = await harness.order(request, {
-      stock: { ...stock, reserve: (...asked) => counted(() => stock.reserve(...asked)) },
-      mailer: { send: (email) => counted(() => harness.mailer.send(email)) },
-      referrals: { credit: (...asked) => counted(() => referrals.credit(...asked)) },
-      orders: {
-        claimOrder: (claim) => orders.claimOrder(claim),
-        commitOrder: (commit) => orders.commitOrder(commit),
-        appendToOrder: async (append) => {
-          const appended = await orders.appendToOrder(append);
-          const isPaid = append.transitions.some(({ type }) => type === 'reservation.pending');
-          if (isPaid && after === 0) await disputed(request);
-          return appended;
+  ])(
+    'is canceled if its payment is disputed while the request for the order runs, %s',
+    async (_when, after, { emails, credits }) => {
+      const request = orderRequest('in_between');
+      let effects = 0;
+      /** Counts the effects, and disputes the payment after effect number `after`. */
+      const counted = async <Outcome>(call: () => Promise<Outcome>): Promise<Outcome> => {
+        const outcome = await call();
+        effects += 1;
+        if (effects === after) await disputed(request);
+        return outcome;
+      };
+      const { stock, referrals } = harness.shop;
+      const { orders } = harness.tools;
+      const outcome = await harness.order(request, {
+        stock: { ...stock, reserve: (...asked) => counted(() => stock.reserve(...asked)) },
+        mailer: { send: (email) => counted(() => harness.mailer.send(email)) },
+        referrals: { credit: (...asked) => counted(() => referrals.credit(...asked)) },
+        orders: {
+          claimOrder: (claim) => orders.claimOrder(claim),
+          commitOrder: (commit) => orders.commitOrder(commit),
+          appendToOrder: async (append) => {
+            const appended = await orders.appendToOrder(append);
+            const isPaid = append.transitions.some(({ type }) => type === 'reservation.pending');
+            if (isPaid && after === 0) await disputed(request);
+            return appended;
+          },
+          listOrderTransitions: (...page) => orders.listOrderTransitions(...page),
+          openOrders: (due) => orders.openOrders(due),
+          postponeOrder: (...next) => orders.postponeOrder(...next),
+          closeOrder: (open) => orders.closeOrder(open),
         },
-        listOrderTransitions: (...page) => orders.listOrderTransitions(...page),
-        openOrders: (due) => orders.openOrders(due),
-        postponeOrder: (...next) => orders.postponeOrder(...next),
-        closeOrder: (open) => orders.closeOrder(open),
-      },
-    });
-    expect(outcome).not.toMatchObject({ answer: { status: 201 } });
-    await harness.resolveFor(20);
-    expect((await harness.read(request)).status).toBe('canceled');
-    expect(await harness.shop.reserved(request.orderId)).toBe(0);
-    expect(harness.mailer.outbox).toHaveLength(emails);
-    expect(await harness.shop.credits(request.orderId)).toBe(credits);
-    expect(await harness.typesOf(request)).not.toContain('order.completed');
-  });
+      });
+      expect(outcome).not.toMatchObject({ answer: { status: 201 } });
+      await harness.resolveFor(20);
+      expect((await harness.read(request)).status).toBe('canceled');
+      expect(await harness.shop.reserved(request.orderId)).toBe(0);
+      expect(harness.mailer.outbox).toHaveLength(emails);
+      expect(await harness.shop.credits(request.orderId)).toBe(credits);
+      expect(await harness.typesOf(request)).not.toContain('order.completed');
+    },
+  );
 
   test('is canceled even if the responses to its e-mail and credit are lost, and no longer shows them as pending', async () => {
     const request = orderRequest('lost_answers');

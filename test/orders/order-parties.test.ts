@@ -77,7 +77,7 @@ describe('the stock service', () => {
     expect(posts()).toBe(1);
   });
 
-  test('a reservation is released once for repeated requests, and is not reserved a second time', async () => {
+  test('a reservation is released only once even if requested repeatedly, and the items are not reserved again', async () => {
     const made = await reserve();
     if (made.kind !== 'reserved') throw new Error(made.kind);
     await parties.stock.release({ reservationId: made.reservationId, items: [] }, LIMIT);
@@ -86,7 +86,7 @@ describe('the stock service', () => {
     expect(await reserve()).toMatchObject({ kind: 'refused', failure: { code: 'reservation_released' } });
   });
 
-  test('a permanently refused release is dead-lettered, and a refused reservation is not', async () => {
+  test('a permanently refused release is dead-lettered; a refused reservation is not dead-lettered', async () => {
     await expect(parties.stock.release({ reservationId: 'rsv_unknown', items: [] }, LIMIT)).rejects.toMatchObject({
       code: 'stock_refused',
     });
@@ -130,7 +130,7 @@ describe('the referral program', () => {
   });
 
   test('treats a key that was used for a different credit as a bug, and dead-letters the credit', async () => {
-    // This process has no access to the claims.
+    // The process that gives this credit has no access to the claims.
     await connect('delay').referrals.credit(credit(), LIMIT);
     expect(await parties.referrals.credit(credit('ref_friend', { amountMinor: 501 }), LIMIT)).toEqual({
       kind: 'given_up',

@@ -82,8 +82,8 @@ function away(): { readonly processor: Processor; readonly books: readonly Proce
   };
 }
 
-describe('an order whose payment an operator has decided', () => {
-  test('is delivered as soon as the processor’s books show its money', async () => {
+describe('an order whose payment was decided by an operator', () => {
+  test('is delivered as soon as the processor’s books contain the money of the payment', async () => {
     const { request, chargeId } = await inReview('paid');
     await correctAmount(chargeId);
     await decide(request, 2_000);
@@ -110,14 +110,14 @@ describe('an order whose payment an operator has decided', () => {
     expect(await given(request)).toEqual(NOTHING);
   });
 
-  test('delivers nothing while the processor’s books contradict the operator', async () => {
+  test('is not delivered while the processor’s books contradict the decision of the operator', async () => {
     const { request } = await inReview('mistaken');
     await decide(request, 2_000, true);
     await harness.resolveFor(5);
     expect(await given(request)).toEqual(NOTHING);
   });
 
-  test('is reversed if less than its amount was paid', async () => {
+  test('is reversed if the operator decided that less than the amount of the order was paid', async () => {
     const { request } = await inReview('less');
     await decide(request, 1_999);
     await harness.resolveFor(5);

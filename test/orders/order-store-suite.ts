@@ -102,7 +102,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await chain()).toHaveLength(3);
     });
 
-    test('commits response, transitions and queue entry together, for the owner only', async () => {
+    test('commits the response, the transitions and the queue entry atomically, and only for the owner', async () => {
       await orders.claimOrder({ record: open(), first });
       const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       const commit = { expects: 'open' as const, transitions, open: entry(3) };
@@ -162,7 +162,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([]);
     });
 
-    test('reopens an order with a transition of its payment, and a worker with an older entry cannot close it', async () => {
+    test('reopens an order together with a transition of its payment, and a worker with an older entry cannot close the reopened order', async () => {
       await orders.claimOrder({ record: open(), first });
       await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
       const nowMs = first.occurredAtMs + 1;

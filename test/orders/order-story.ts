@@ -11,7 +11,7 @@ import {
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import type { World } from '../world/world.ts';
 
-/** Implementation that executes and finishes orders: the engine, or a variant to compare the engine with. */
+/** Executes and finishes orders. Implemented by the engine and by variants that are compared with the engine. */
 export interface OrderSubject {
   readonly harness: World;
   readonly request: CreateOrder;
@@ -19,18 +19,21 @@ export interface OrderSubject {
   readonly ends: 'fulfilled' | 'undone';
   /**
    * Executes the request in one process.
-   * @returns undefined without a final response
+   * @returns the final response, or undefined if there is none
    */
   handle(actor: Actor): Promise<Answer | undefined>;
   finish(actor: Actor): Promise<void>;
-  /** Lists violations of further guarantees. If `quiet`, open work is also a violation. */
+  /** Lists violations of additional guarantees, including open work if `quiet` is true. */
   more(quiet: boolean): Promise<readonly string[]>;
 }
 
 interface Race {
-  /** Number of the first attempt's call before which a rival acts. */
+  /** The rival acts immediately before the first attempt's call with this number. */
   readonly rivalAt?: number;
-  /** @default the resolver */
+  /**
+   * Process that acts as the rival.
+   * @default the resolver
+   */
   readonly rival?: 'client' | 'resolver';
   /** Whether the lease of the first attempt has expired when the rival acts. */
   readonly leaseEnded?: boolean;
@@ -39,9 +42,9 @@ interface Race {
 }
 
 const MINUTE_MS = 60_000;
-/** Duration of two resolver runs that finish the work and one that finds nothing, in minutes. */
+/** Minutes for three resolver runs: two that finish the work and one that finds none. */
 const QUIET_MINUTES = 3;
-/** Time after which a charge is proven never to have begun, in minutes. */
+/** Minutes after which it is proven that a charge never began. */
 const LEFT_MINUTES = 46;
 
 class OrderHistory {
@@ -135,7 +138,7 @@ class OrderHistory {
         found.push('I4: answered that nothing is charged or reserved, but something is');
     }
     if (!quiet) return found;
-    // A client that leaves is not charged after the send window.
+    // A client that never retries is not charged after the send window.
     const mayHaveLeft = this.#race.clientLeaves === true && undone;
     const complete = fulfilled && emails === 1 && credits === 1;
     if (!(ends === 'fulfilled' ? complete || mayHaveLeft : undone)) {
@@ -145,12 +148,12 @@ class OrderHistory {
   }
 }
 
-/** Races without a rival: one with a client that retries, and one with a client that leaves. */
+/** Races without a rival: one with a client that retries, and one with a client that never retries. */
 export const RACES_WITHOUT_RIVAL: readonly Race[] = [{}, { clientLeaves: true }];
 
 /**
- * Returns two races for each of the first `calls` calls. The rival acts before the call: the resolver after the lease
- * expired, which takes over like a client's retry, or a client during the lease.
+ * Returns two races for each of the first `calls` calls. In one, the resolver acts before the call, after the lease
+ * expired, and takes over like a client's retry. In the other, a client acts before the call, during the lease.
  */
 export function racesBeforeEachCall(calls: number): readonly Race[] {
   return beforeEachCall(calls, [

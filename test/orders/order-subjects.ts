@@ -31,7 +31,7 @@ export function engine(
       return outcome.kind === 'first' || outcome.kind === 'replay' ? outcome.answer : undefined;
     },
     finish: async (actor) => {
-      // Other histories inject faults into the processor's books and single effects.
+      // Other histories inject faults into reads of the processor's books and into single effects.
       const { effects, books } = harness.tools;
       await harness.resolve({ ...mutant(harness.toolsOf(actor)), effects, books });
     },
@@ -78,7 +78,8 @@ const MINUTE_MS = 60_000;
 const QUARTER_MS = HOUR_MS / 4;
 
 /**
- * Creates a paid order whose process crashed before it called the stock service. The next drive continues from there.
+ * Creates a paid order whose process crashed before it called the stock service. The next drive continues with that
+ * call.
  */
 export async function paidOrderSubject(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
   const harness = new World();

@@ -247,7 +247,7 @@ describe('a late reservation', () => {
     expect(decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, released, T0)).toBeUndefined();
   });
 
-  test('if it has an id, is released even if a retry of its request was refused', () => {
+  test('is released if it has an id, even if a retry of its request was refused', () => {
     const releasing = (more: object): Order => ({
       ...canceled,
       reservation: { status: 'releasing', sinceMs: T0, ...more },
@@ -317,7 +317,7 @@ describe('a reversal that fails later', () => {
   });
 });
 
-test('a chain reports its first invalid link', () => {
+test('the check of a chain reports the first invalid link', () => {
   const first = firstOrderTransition(systemDigest, newOrder(), details, requestedAt(T0));
   const order = first.order;
   const drafts: OrderDraft[] = [

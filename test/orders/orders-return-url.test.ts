@@ -45,7 +45,7 @@ describe('an order’s return URL', () => {
     expect(charged).toHaveLength(1);
   });
 
-  test('is stored only in details rows, while the chains of the order and its payment contain commitments and verify', async () => {
+  test('is stored only in details rows; the chains of the order and its payment contain commitments and pass verification', async () => {
     const { body } = await order(PAGE);
     const orderId = parseOrderId(String(body['id']));
     if (orderId === undefined) throw new Error('the answer contains no order');
@@ -60,7 +60,7 @@ describe('an order’s return URL', () => {
     expect((await behind.store.readRecord(orderOperation(orderId)))?.status).toBe('COMPLETED');
   });
 
-  test('defaults to the URL of the deployment, which needs no details row for the payment', async () => {
+  test('defaults to the URL of the deployment, for which the payment needs no details row', async () => {
     const { body } = await api.order('k', { source: 'tok_action' });
     expect(body).not.toHaveProperty('return_url');
     expect(charged[0]).not.toHaveProperty('returnUrl');
@@ -74,7 +74,7 @@ describe('an order’s return URL', () => {
     expect(charged).toHaveLength(1);
   });
 
-  test('may point to loopback in test mode, but is refused in live mode without a charge', async () => {
+  test('may point to loopback in test mode; in live mode, a loopback URL is refused and nothing is charged', async () => {
     const url = 'http://localhost:3000/done';
     expect((await order(url)).status).toBe(202);
     api.registerKey(LIVE_KEY, { mode: 'live' });

@@ -71,7 +71,8 @@ async function counted(key: string, { id, payment }: Record<string, unknown>) {
 const SILENT_STOCK = { items: [{ sku: 'sku_timeout', quantity: 1 }] };
 
 /**
- * Crashes the process of an order after its charge. Retries if a slow machine let the process respond before the kill.
+ * Crashes the process of an order after its charge. Retries if the process responded before the kill, which can happen
+ * on a slow machine.
  * @returns the idempotency key of the order
  */
 async function crashAfterCharge(): Promise<string> {

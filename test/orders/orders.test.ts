@@ -103,7 +103,7 @@ describe('POST /v1/orders', () => {
     ]);
   });
 
-  test('with Prefer: wait, waits for another process and replays the response of that process', async () => {
+  test('waits for another process and replays the response of that process if the request has Prefer: wait', async () => {
     const { stock } = api.world.shop;
     const reached = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
@@ -170,7 +170,7 @@ describe('POST /v1/orders', () => {
     expect((await api.order('k', {}, { headers })).status).toBe(403);
   });
 
-  test('returns 503 while the processor is unavailable, and continues with the same key', async () => {
+  test('returns 503 while the processor is unavailable, and accepts a later retry with the same key', async () => {
     await api.world.processor.inside.goDown();
     const refused = await api.order('k');
     expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
@@ -178,7 +178,7 @@ describe('POST /v1/orders', () => {
     expect((await api.order('k')).status).toBe(201);
   });
 
-  test('refuses live mode if the sandbox simulates the shop, and nothing is charged', async () => {
+  test('refuses live mode if the sandbox simulates the shop, and charges nothing', async () => {
     const processor = createSandboxInProcess({ clock: api.world.clock, mode: 'live' });
     const asked = as(LIVE_KEY);
     const real = new Api({ processor });
@@ -192,7 +192,7 @@ describe('POST /v1/orders', () => {
     expect((await real.order('k', {}, asked)).status).toBe(201);
   });
 
-  test('refuses test mode if the shop is real, and nothing is charged', async () => {
+  test('refuses test mode if the shop is real, and charges nothing', async () => {
     const real = new Api({ ordersOf: 'live' });
     expect(await real.order('k')).toMatchObject({ status: 403, body: { code: 'testmode_not_available' } });
     expect(real.world.processor.inside.all).toEqual([]);

@@ -31,7 +31,7 @@ export class TroubledServer implements AsyncDisposable {
   /** Faults for the next writes and reads, first in, first out. */
   readonly writeTroubles: Trouble[] = [];
   readonly readTroubles: Trouble[] = [];
-  /** The fault of all requests while it is set. */
+  /** If set, the fault of every request. */
   outage: Trouble | undefined;
   url = '';
   readonly #server: Server;

@@ -83,7 +83,7 @@ describe('Postmark', () => {
     return { kind: 'sent', vendorId: server.emails[0]?.MessageID };
   };
 
-  test('sends the message id as the Message-ID, which Postmark preserves, and as metadata, which can be searched', async () => {
+  test('receives the message id as Message-ID, which Postmark preserves, and as searchable metadata', async () => {
     expect(await send()).toEqual(sentOnce());
     expect(server.emails).toMatchObject([
       {
@@ -143,7 +143,7 @@ describe('Postmark', () => {
     expect(clock.nowMs() - begunAtMs).toBe(7_000);
   });
 
-  test('a second delivery is answered with the claim’s outcome', async () => {
+  test('a second delivery returns the outcome that is stored in the claim', async () => {
     const first = await send();
     expect(await send()).toEqual(first);
     expect(server.requests).toHaveLength(1);

@@ -22,7 +22,7 @@ const PREFIXES = { capture: 'cap_', void: 'can_', refund: 'ref_' } as const;
 /** Returns a change of the order's charge, under a new key. */
 export function freshChange(order: ChargeOrder, chargeId: string, change: ChargeChange): ChangeOrder {
   const payment = order.paymentId.slice('pay_'.length);
-  // 16 bytes make 26 characters of base32. The last one encodes fewer bits.
+  // 16 bytes are encoded as 26 base32 characters. The last character encodes fewer bits.
   const letters = base32(crypto.getRandomValues(new Uint8Array(16)));
   return {
     operationId: storedOperationId(`${PREFIXES[change.kind]}${payment}${letters}`),

@@ -7,7 +7,10 @@ import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
 import type { ReservationOrder } from '../../lambdas/orders/use/order-parties.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
 
-/* A process that reserves once, with its settings and order from the environment, so that a test can kill it. */
+/*
+ * Runs as a separate process that a test can kill. Reads its settings and an order from the environment, and reserves
+ * once.
+ */
 
 const { CONFIG = '', ORDER = '' } = process.env;
 const platform = systemPlatform();

@@ -51,7 +51,7 @@ describe.each<[string, (thrown: Error) => Promise<unknown>, string]>([
     expect(error).toMatchObject({ code });
   });
 
-  test('may have succeeded or may be retried if an attempt was lost', async () => {
+  test('is ambiguous or retryable if an attempt was lost', async () => {
     const error = await call(lost()).catch((thrown: unknown) => thrown);
     expect(error instanceof RetryableError || error instanceof AmbiguousError).toBe(true);
   });

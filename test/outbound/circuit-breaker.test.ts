@@ -53,7 +53,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), opened]).toEqual([false, 1]);
   });
 
-  test('counts failures since the last success, but not errors unrelated to availability', async () => {
+  test('counts the failures since the last success, and ignores errors unrelated to availability', async () => {
     await fail(4);
     await guard.write(answer);
     await fail(4);
@@ -84,7 +84,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), probes]).toEqual([true, 0]);
   });
 
-  test('neither closes nor prolongs its pause because of a call that was in flight when the breaker opened', async () => {
+  test('neither closes nor prolongs its pause when a call ends that started before the breaker opened', async () => {
     const [good, bad] = [inFlight('write'), inFlight('write')];
     await fail(5);
     clock.advance(9_000);
@@ -116,7 +116,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([sent, probes]).toEqual([20, 1]);
   });
 
-  test('uses the first of concurrent reads as the probe, and sends the others after its success', async () => {
+  test('uses the first of concurrent reads as the probe, and sends the other reads after the probe succeeds', async () => {
     await fail(5);
     clock.advance(10_000);
     const first = inFlight('read');
@@ -135,7 +135,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([sent, probes]).toEqual([3, 0]);
   });
 
-  test('refuses the other concurrent reads when the first fails, and probes again after the pause', async () => {
+  test('refuses the other concurrent reads if the read that serves as the probe fails, and probes again after the pause', async () => {
     await fail(5);
     clock.advance(10_000);
     const first = inFlight('read');

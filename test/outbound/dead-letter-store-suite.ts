@@ -35,7 +35,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
   };
 
   describe(`the ${name} store of dead letters`, () => {
-    test('gives a stored dead letter to one receiver', async () => {
+    test('gives a stored dead letter to only one receiver', async () => {
       await box.put(deadLetterTo('ada@example.com'));
       const [first, second] = await Promise.all([takeAll(), takeAll()]);
       const taken = [...first, ...second];
@@ -43,7 +43,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       expect(taken[0]?.keptSinceMs).toBeGreaterThan(0);
     });
 
-    test('gives at most the requested number, and never more than ten', async () => {
+    test('returns at most the requested number of dead letters, and never more than ten', async () => {
       for (let put = 0; put < 12; put += 1) await box.put(deadLetterTo(`reader${put}@example.com`));
       expect(await box.take(1)).toHaveLength(1);
       expect((await box.take(50)).length).toBeLessThanOrEqual(10);
@@ -77,7 +77,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       expect(await takeAll()).toHaveLength(2);
     });
 
-    test('returns an unreadable message without a dead letter, and keeps it', async () => {
+    test('returns an unreadable message without a dead letter, and does not remove the message', async () => {
       await putUnreadable();
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');

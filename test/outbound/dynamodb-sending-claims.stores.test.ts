@@ -52,7 +52,7 @@ describe('claims in DynamoDB', () => {
     expect(await claimsOf(clock, 'bigcommerce').begin(key, LEASE_MS)).toMatchObject({ kind: 'ours' });
   });
 
-  test('are begun, taken over, sent again and released once, although each response was lost', async () => {
+  test('are each begun, taken over, sent again and released once even if every response is lost', async () => {
     const claims = claimsOf(clock, 'postmark', clientLosingAnswers());
     expect(await claims.begin(key, LEASE_MS)).toMatchObject({ kind: 'ours' });
     clock.advance(LEASE_MS);

@@ -20,7 +20,7 @@ const MAX_CALLS = 7;
 export interface EmailWorld {
   readonly clock: SimulatedClock;
   readonly key: string;
-  /** Returns the claims as one process sees them. */
+  /** Returns the store of claims that one process uses. */
   readonly claimsFor: (actor: Actor) => SendingClaims;
 }
 
@@ -95,8 +95,8 @@ interface Race {
 }
 
 /**
- * No race, and races with a rival before each call of a delivery with one fault and of its redelivery. The rival acts
- * immediately or after the lease.
+ * No race, and two races for each call of a delivery with one fault and of its redelivery. The rival acts before the
+ * call, either immediately or after the lease.
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(MAX_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 
@@ -126,7 +126,7 @@ export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<R
   };
 }
 
-/** Returns the claims as one process sees them, with faults per method. */
+/** Returns the store of claims for one process, and injects the faults of that process into each method. */
 export function claimsOf(actor: Actor, claims: SendingClaims): SendingClaims {
   return portWithFaults(actor, claims, 'begin', 'sendAgain', 'sent', 'release');
 }

@@ -13,7 +13,9 @@ const AFTERWARDS_SECONDS = 120;
 /** Step of the simulated clock, in milliseconds. It is coarse so that ten minutes take few steps. */
 const TICK_MS = 10;
 
-/** A simulated clock for concurrent callers. A sleeper wakes after all earlier work is done. */
+/**
+ * A simulated clock for concurrent callers. A sleeping caller wakes only after all work that is due earlier is done.
+ */
 class SharedClock implements Clock {
   #nowMs = 0;
   readonly #sleepers = new Map<number, (() => void)[]>();
@@ -53,7 +55,7 @@ interface Load {
   /** Time until a caller's deadline, in milliseconds. */
   readonly patienceMs: number;
   readonly deadLetters: boolean;
-  /** Returns whether the vendor fails a send or a probe at that time. */
+  /** Returns whether a send or a probe at `atMs` fails at the vendor. */
   readonly fails: (atMs: number, luck: number) => boolean;
 }
 
@@ -152,7 +154,7 @@ describe.each(sliceOf(CALLERS, 2))('a ten-minute outage at fifty calls per secon
     expect(reached.filter(({ atMs, by }) => atMs > 1_000 && isDead(atMs) && by === 'write')).toEqual([]);
   });
 
-  test('recovery causes no burst: the calls of no second exceed 1.2 × the load plus the reserve of ten', () => {
+  test('recovery causes no burst: in every second, the calls stay within 1.2 × the load plus the reserve of ten', () => {
     const { reached } = history;
     const perSecond = new Map<number, number>();
     for (const { atMs } of reached) {
@@ -163,7 +165,7 @@ describe.each(sliceOf(CALLERS, 2))('a ten-minute outage at fifty calls per secon
     expect(Math.max(...perSecond.values())).toBeGreaterThanOrEqual(CALLS_PER_SECOND);
   });
 
-  test('every call succeeds from ten seconds after the recovery', () => {
+  test('every call that starts ten seconds or more after the recovery succeeds', () => {
     const { answered } = history;
     const backMs = (OUTAGE_SECONDS + 11) * 1_000;
     const begunSince = answered.filter((begunAtMs) => begunAtMs >= backMs);

@@ -125,7 +125,7 @@ describe('the outbound policy', () => {
     expect(count('outbound_gave_up')).toBe(0);
   });
 
-  test.each([0, 1, 2, 3])('does not retry a refusal after %i failures', async (failures) => {
+  test.each([0, 1, 2, 3])('does not retry a refusal that follows %i failures', async (failures) => {
     script = [...times(failures, 'unreachable'), FAULTS.unauthorized];
     await expect(policy.call(call())).rejects.toMatchObject({ name: 'TerminalError', code: 'acme_unauthorized' });
     expect(sentAt).toHaveLength(failures + 1);
@@ -195,21 +195,21 @@ describe('the outbound policy', () => {
       expect(lookUps).toEqual([0.5]);
     });
 
-    test('is retried only after the look-up proves its absence', async () => {
+    test('is retried only after a look-up proves that the vendor did not apply it', async () => {
       script = times(1, 'timeout');
       expect(await policy.call(looked())).toBe('done');
       expect(lookUps).toEqual([0.5, 20]);
       expect(sentAt).toEqual([0, 20]);
     });
 
-    test('needs a new proof of absence before each retry', async () => {
+    test('is retried again only after another look-up proves that the vendor did not apply it', async () => {
       script = times(2, 'timeout');
       await expect(policy.call(looked())).rejects.toMatchObject({ name: 'AmbiguousError' });
       expect(sentAt).toEqual([0, 20]);
       expect(lookUps).toEqual([0.5, 20, 25]);
     });
 
-    test('is not retried if its absence cannot be proved before the deadline', async () => {
+    test('is not retried if no look-up can prove before the deadline that the vendor did not apply it', async () => {
       script = times(1, 'timeout');
       await expect(policy.call(looked({ deadlineMs: startMs + 15_000 }))).rejects.toMatchObject({
         name: 'AmbiguousError',
@@ -260,7 +260,7 @@ describe('the outbound policy', () => {
       expect(sentAt).toEqual([]);
     });
 
-    test('no attempt that could exceed the deadline starts, for any faults and durations', async () => {
+    test('no attempt starts that could exceed the deadline, for any faults and durations', async () => {
       const step = fc.record({
         fault: fc.constantFrom(...(Object.keys(FAULTS) as FaultName[])),
         share: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -316,7 +316,7 @@ describe('the outbound policy', () => {
       expect([sentAt.length, probes]).toEqual([20, 1]);
     });
 
-    test('refuses a caller without time for the probe', async () => {
+    test('refuses a call whose deadline leaves no time for the probe', async () => {
       await openBreaker();
       clock.advance(10_000);
       await expect(policy.call(call({ deadlineMs: clock.nowMs() + 2_000 }))).rejects.toMatchObject({
@@ -398,7 +398,7 @@ describe('the outbound policy', () => {
       expect(deadLetters).toEqual([]);
     });
 
-    test('if it cannot be stored, does not replace the error of the call', async () => {
+    test('does not replace the error of the call if it cannot be stored', async () => {
       storesDeadLetters = false;
       script = times(1, 'timeout');
       await expect(policy.callOrDeadLetter(call({ idempotent: 'never' }), payload)).rejects.toMatchObject({

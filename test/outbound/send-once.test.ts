@@ -39,7 +39,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     slow = workerClock(-5 * MINUTE_MS);
     fast = workerClock(5 * MINUTE_MS);
     current = slow;
-    // Each worker reads the same row by its own clock.
+    // Both workers use the same row, each with its own clock.
     claims = new Stores({ nowMs: () => current.nowMs(), sleep: (ms) => current.sleep(ms) }).sendingClaims('postmark');
     taken = [];
   });

@@ -29,7 +29,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
   const endLease = () => clock.advance(LEASE_MS);
 
   describe(`the ${name} sending claims`, () => {
-    test('let one owner send, and report the end of its lease to the other processes', async () => {
+    test('let one owner send, and report the end of the lease of that owner to the other processes', async () => {
       const leaseExpiresAtMs = clock.nowMs() + LEASE_MS;
       expect(await begin()).toMatchObject({ kind: 'ours' });
       clock.advance(LEASE_MS - 1);
@@ -75,7 +75,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toEqual({ kind: 'sent', vendorId: 'vendor-1' });
     });
 
-    test('are removed if provably nothing was sent', async () => {
+    test('are removed if it is proven that nothing was sent', async () => {
       await claims.release(await beginOwned(), 'nothing_sent');
       expect(await begin()).toMatchObject({ kind: 'ours' });
     });

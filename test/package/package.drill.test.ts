@@ -109,7 +109,7 @@ describe('constructs', () => {
     expect(named.toSorted()).toEqual(processorSettings(PROCESSORS).toSorted());
   });
 
-  test('the documented app has two environments, and an app with the id Default equals the deploy of a clone', async () => {
+  test('the documented app has two environments, and an app with the id Default produces the same templates as a clone', async () => {
     const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', 'In your own CDK app', 'ts');
     foreign.write('app.ts', `${app}new Payonce(app, 'Default', { sandbox: true });\n`);
     foreign.write('points.ts', points);
@@ -178,7 +178,7 @@ describe('the command line', () => {
     expect(JSON.parse(stdout)).toMatchObject({ region: 'us-east-1', lines: expect.anything() as unknown });
   });
 
-  test('reports in one sentence that no local stack is running here', async () => {
+  test('reports in one sentence that no local stack runs in the current folder', async () => {
     const { code, stderr } = await payonce('tenants', 'list', '--local');
     expect(code).toBe(4);
     expect(stderr).toMatch(/^No local stack runs in .*payonce-foreign-.*\.payonce: .*\n$/);

@@ -91,7 +91,7 @@ async function deployAll({ folder }: ForeignProject): Promise<StackOutputs> {
   return JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8')) as StackOutputs;
 }
 
-/** Returns the value of a deployment's secret with this name. */
+/** Returns the value of the secret with this name in an environment's deployment. */
 async function secretOf(environment: Environment, name: string): Promise<string> {
   const StackName = stackNameOf('data', environment);
   const { StackResources = [] } = await stacks.send(new DescribeStackResourcesCommand({ StackName }));

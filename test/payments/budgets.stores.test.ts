@@ -82,14 +82,14 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(11);
   });
 
-  test('uses at most 13 units with a reference', async () => {
+  test('uses at most 13 write units with a reference', async () => {
     const { tools, calls } = meteredProcess();
     await createPayment(tools, typicalPayment(freshKey(), { reference: 'order-6735' }));
     expect(calls).toHaveLength(2);
     expect(unitsOf(calls)).toBeLessThanOrEqual(13);
   });
 
-  test('uses at most 15 units with a reference and 500 bytes of metadata, which have their own row', async () => {
+  test('uses at most 15 write units with a reference and 500 bytes of metadata, which have their own row', async () => {
     const { tools, calls } = meteredProcess();
     const metadata = { note: 'n'.repeat(496) };
     await createPayment(tools, typicalPayment(freshKey(), { reference: 'order-6736', metadata }));
@@ -97,7 +97,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(15);
   });
 
-  test('uses one unit more with a receipt_email, for the index of the details row', async () => {
+  test('uses one more write unit with a receipt_email, for the index of the details row', async () => {
     const { tools, calls } = meteredProcess();
     const metadata = { receipt_email: 'ada@example.com', note: 'n'.repeat(400) };
     const emailHash = 'abcdefghabcdefghabcdefghabcdefgh';
@@ -106,7 +106,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(16);
   });
 
-  test('uses at most 13 units if it is only authorized, two of them for the entry in the hold queue', async () => {
+  test('uses at most 13 write units if it is only authorized, two of them for the entry in the hold queue', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { capture: 'manual' }));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
@@ -114,7 +114,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(13);
   });
 
-  test('uses at most 11 units if it is declined', async () => {
+  test('uses at most 11 write units if it is declined', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { source: 'tok_declined' }));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 402 } });

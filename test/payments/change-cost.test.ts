@@ -16,9 +16,9 @@ import { change } from './payment-fixtures.ts';
 
 const KILOBYTE = 1_024;
 
-/** A payment, and the number of DynamoDB calls that each of its changes makes before its request is sent. */
+/** Makes changes of one payment, and counts the DynamoDB calls of each change before its request is sent. */
 class CountedChanges {
-  /** The ids of the processor have the length of those in production, for example Stripe's. */
+  /** The ids of the processor are as long as in production, for example Stripe's ids. */
   readonly world = new World({ newId: (prefix, count) => `${prefix}${String(count).padStart(24, 'x')}` });
   readonly request: CreatePayment;
   #made = 0;
@@ -45,7 +45,10 @@ class CountedChanges {
     return { asked, outcome, before: before ?? [], calls };
   }
 
-  /** Counts the calls that read the whole chain, and those that read its whole timeline. */
+  /**
+   * Counts the calls that read the whole chain, the calls that fold the chain, and the calls that read its whole
+   * timeline.
+   */
   async readingCalls(): Promise<{ readonly transitions: number; readonly fold: number; readonly timeline: number }> {
     const { world, request } = this;
     const { client, calls } = countedClient(world.store.database.client);
@@ -76,7 +79,7 @@ describe.each([
   ['with reasons', { reason: 'Returned by the customer' }],
   ['without reasons', {}],
 ])('a refund of a payment with many refunds, %s,', (_name, reasoned) => {
-  test('makes at most 3 calls and uses at most 4 read units before it is sent, and its rows have a kilobyte', async () => {
+  test('makes at most 3 calls and uses at most 4 read units before it is sent, and none of its rows exceeds a kilobyte', async () => {
     const changes = new CountedChanges();
     await changes.world.pay(changes.request);
     for (let number = 1; number <= Math.max(...SIZES); number += 1) {
@@ -85,7 +88,7 @@ describe.each([
       if (!SIZES.includes(number)) continue;
       expect(before.length).toBeLessThanOrEqual(3);
       expect(unitsOf(before.filter(isRead))).toBeLessThanOrEqual(4);
-      // Nothing is read after it was sent.
+      // Nothing is read after the refund was sent.
       expect(calls.filter(isRead)).toEqual(before.filter(isRead));
     }
     expect(Math.max(...changes.rowSizes())).toBeLessThanOrEqual(KILOBYTE);

@@ -80,7 +80,7 @@ describe('a capture', () => {
     });
   });
 
-  test('excludes a concurrent cancellation: exactly one of them succeeds', async () => {
+  test('excludes a concurrent cancellation: exactly one of the two succeeds', async () => {
     await harness.pay(held);
     const outcomes = await Promise.all([
       harness.change(change(held, 'capture', { kind: 'capture' })),
@@ -141,7 +141,7 @@ describe('a refund', () => {
     expect(await harness.change(refund('k', 301))).toEqual({ kind: 'payload_mismatch' });
   });
 
-  test('fails if the processor refuses it, and frees its reservation', async () => {
+  test('fails if the processor refuses it, and releases its reserved amount', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     const refused = await harness.change(refund('k', 700));
     expect([statusOf(refused), bodyOf(refused)]).toMatchObject([402, { code: 'refund_failed' }]);
@@ -230,7 +230,7 @@ describe('a refund', () => {
     expect((await harness.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
   });
 
-  test('if its record is lost, is resumed only by the same request', async () => {
+  test('is resumed only by the same request if its record is lost', async () => {
     await harness.dieAfterChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     const reasoned = change(taken, 'k', { kind: 'refund', amountMinor: 300, reason: 'another' });
@@ -241,7 +241,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is compared without the reason if both its record and its reason are lost', async () => {
+  test('is matched with its retry without comparing the reason if both its record and its reason are lost', async () => {
     const reasoned = (reason: string, amountMinor = 300) => change(taken, 'k', { kind: 'refund', amountMinor, reason });
     await harness.dieAfterChange(reasoned('Returned by Ada'));
     harness.store.deleteRecord(refund('k').operationId);

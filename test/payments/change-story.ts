@@ -17,9 +17,15 @@ export interface ChangeSubject {
   readonly change: ChangePayment;
   /** The rival's concurrent change. @default the same change */
   readonly rival?: ChangePayment;
-  /** Earlier changes, so that the change is decided on the sums in the newest transition. @default none */
+  /**
+   * Changes made earlier. With earlier changes, the change under test is decided on the sums in the newest transition.
+   * @default none
+   */
   readonly earlier?: readonly ChangePayment[];
-  /** @default stores in memory */
+  /**
+   * Stores of the simulated systems.
+   * @default stores in memory
+   */
   readonly stores?: Pick<WorldOptions, 'store' | 'storeFor'>;
 }
 

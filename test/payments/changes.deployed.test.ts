@@ -56,7 +56,7 @@ describe('the deployed API', () => {
     expect(await refundsAtProcessor(payment)).toEqual([250]);
   });
 
-  test('cancels a payment, which can then no longer be captured', async () => {
+  test('cancels a payment, which cannot be captured afterwards', async () => {
     const payment = await paid('change-cancel', { capture: 'manual' });
     const canceled = await change(payment, 'cancel', 'x-1');
     expect([canceled.status, canceled.json['status'], canceled.json['cancellation_reason']]).toEqual([
@@ -87,7 +87,7 @@ describe('the deployed API', () => {
     );
   });
 
-  test('refunds once for twenty concurrent duplicates', async () => {
+  test('makes one refund for twenty concurrent duplicates of a request', async () => {
     const payment = await paid('change-duplicates');
     const answers = await pMap(Array.from({ length: 20 }), () => change(payment, 'refunds', 'same', { amount: 300 }), {
       concurrency: 8,

@@ -47,7 +47,7 @@ describe('a deploy that changes the processor while a claim is open', () => {
     expect([status, body['code'], books.sends(request.paymentId)]).toEqual([409, 'payment_not_attempted', 0]);
   });
 
-  test('does not treat absence at the new processor as proof that no charge was made', async () => {
+  test('does not treat the absence of a charge at the new processor as proof that no charge was made', async () => {
     const request = paymentRequest('moved-late');
     await harness.claimThenDie(request, true);
     harness.clock.advance(60 * MINUTE);

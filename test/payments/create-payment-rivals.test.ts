@@ -56,7 +56,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('leaves a payment that is reported as not attempted after an hour if the charge is proven absent', async () => {
+  test('leaves a payment that is reported as not attempted after an hour if a look-up proves that there is no charge', async () => {
     const request = paymentRequest('died-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -124,7 +124,7 @@ describe('a crashed owner', () => {
     ['metadata', { metadata: { order: '6736' } }],
     ['return_url', { returnUrl: 'https://shop.example/other' }],
   ])(
-    'is resumed after the loss of its record only by the same request, not by one with a different %s',
+    'is resumed after the loss of its record only by the same request, not by a request with a different %s',
     async (_field, changed) => {
       const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
       const request = paymentRequest('died-deleted-mismatch', notes);
@@ -227,7 +227,7 @@ describe('the owner of a claim with rivals', () => {
     expect(await harness.store.inquiries()).toMatchObject([{ waitsFor: 'payer' }]);
   });
 
-  test('queues its money for a refund if a callback had already reported a refusal', async () => {
+  test('queues the money of its charge for a refund if a callback had already reported a refusal', async () => {
     const request = paymentRequest('callback-refused');
     const failure = { code: 'declined', message: 'No.' };
     const store = outcomeOfCallback(request, { kind: 'declined', chargeId: 'ch_1', failure });
@@ -243,7 +243,7 @@ describe('the owner of a claim with rivals', () => {
     expect((await harness.typesOf(request)).at(-1)).toBe('payment.completed');
   });
 
-  test('returns the response of the new owner, as all callers do, if its lease has expired', async () => {
+  test('returns the response of the new owner after its own lease has expired, like all other callers', async () => {
     const request = paymentRequest('slow-owner');
     let winner: Awaited<ReturnType<World['answered']>> | undefined;
     const slow = harness.storeWithRival(async () => {
@@ -415,7 +415,7 @@ describe('a reference', () => {
     expect(await harness.answered(request, { store })).toEqual({ ...first, kind: 'replay' });
   });
 
-  test('is refused with the id of the payment that holds it', async () => {
+  test('is refused if another payment uses it, with the id of that payment', async () => {
     const first = withReference('ref-1');
     await harness.answered(first);
     expect(await harness.pay(withReference('ref-2'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });

@@ -79,7 +79,7 @@ describe('the response to a payment request', () => {
   );
 
   test.each(['tok_rate_limited', 'tok_unauthorized'])(
-    'is a retryable error if the processor postpones the charge (%s), and releases the claim so that the key stays usable',
+    'is a retryable error if the processor postpones the charge (%s); the claim is released, so the key stays usable',
     async (source) => {
       const request = paymentRequest(source, { source });
       await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
@@ -221,7 +221,7 @@ describe('a reused idempotency key', () => {
     const expired = { kind: 'key_expired', paymentId: request.paymentId };
     expect(await harness.pay(request, { replays })).toEqual(expired);
     expect(await harness.pay(request)).toEqual(expired);
-    // Even after time to live has deleted the record, transition 1 refuses the key.
+    // Transition 1 prevents a reuse of the key even after time to live has deleted the record.
     harness.store.deleteRecord(chargeOperation(request.paymentId));
     expect(await harness.pay(request)).toEqual(expired);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);

@@ -125,7 +125,7 @@ describe('a claim', () => {
     expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });
 
-  test('waits for its own first request if that is still in progress', async () => {
+  test('waits for its own first attempt if the store is still processing that attempt', async () => {
     const store = storeStruckBy({ instead: transactionInProgress });
     expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });
@@ -172,7 +172,7 @@ describe('a takeover', () => {
 });
 
 describe('a read', () => {
-  test('is retried, and then reports that the store is unreadable', async () => {
+  test('is retried, and reports that the store is unreadable if the retries fail', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ instead: timedOut }).readRecord(chargeOperation(id))).toEqual(openRecord(id));

@@ -74,7 +74,7 @@ describe('the role of the payments function', () => {
     },
   );
 
-  test('may put a row into the Ledger inside a transaction, and read it', async () => {
+  test('may put a row into the Ledger inside a transaction, and read the row', async () => {
     expect(await attempt('put-in-transaction', localAws().tables.ledger)).toBe('done');
     expect(await attempt('read', localAws().tables.ledger)).toBe('done');
   });

@@ -19,7 +19,7 @@ test.each(['removed', 'overwritten'])(
     const outputs = Stacks[0]?.Outputs ?? [];
     const QueueUrl = outputs.find(({ OutputKey }) => OutputKey === StackOutput.parkedRecordsQueue)?.OutputValue;
     const client = DynamoDBDocumentClient.from(dynamoDbClient());
-    // An unrelated row, so that the payments of other tests are not affected.
+    // This row is unrelated to payments, so that the payments of other tests are not affected.
     const Key = { pk: `NOTE#${how}`, sk: 'T#000001' };
     await client.send(new PutCommand({ TableName: tables.ledger, Item: { ...Key, amountMinor: 1000 } }));
     // IAM allows a put inside a transaction. Only a condition in the code prevents the overwrite, and this call omits

@@ -9,8 +9,8 @@ import { change, paymentRequest } from './payment-fixtures.ts';
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * A table was restored to a time before a claim. A retry then looks like a first request, and the processor may have
- * forgotten its key.
+ * Simulates a table that was restored to a time before a claim. A retry of the claimed request looks like a first
+ * request, and the processor may have forgotten the key.
  */
 describe('a retry whose claim was lost, under the setting claimsLost', () => {
   let world: World;

@@ -76,7 +76,7 @@ describe('metadata whose names libraries look up', () => {
   });
 });
 
-/** JSON.parse creates a property with this name, which libraries may turn into a prototype. */
+/** JSON.parse creates a property named `__proto__`, which libraries may turn into a prototype. */
 describe('metadata with the name __proto__', () => {
   const NAMED = '{"__proto__":"x"}';
 
@@ -88,7 +88,7 @@ describe('metadata with the name __proto__', () => {
     });
   });
 
-  test('causes its event to be parked, on every transport', async () => {
+  test('causes its event to be parked on every transport', async () => {
     const site = new SimulatedIntake();
     const body = JSON.stringify({ ...site.request(), metadata: 0 }).replace('"metadata":0', `"metadata":${NAMED}`);
     await site.deliver([site.inQueue(body), site.onSubject(body), site.onBus(JSON.parse(body))]);

@@ -32,7 +32,7 @@ export function disputed(status: 'open' | 'won' | 'lost', amountMinor = 1000): F
   };
 }
 
-/** Returns the transitions of a paid payment of 10.00 EUR, followed by those of `facts`. */
+/** Returns the transitions of a paid payment of 10.00 EUR, followed by the transitions that `facts` cause. */
 export function chainOfPaid(
   key: string,
   metadata: Readonly<Record<string, string>>,

@@ -34,7 +34,7 @@ export function paymentIdFor(key: string, tenant = 'ten_fixture'): PaymentId {
   });
 }
 
-/** Returns a request for 10.00 EUR, unless `changes` say otherwise. */
+/** Returns a request for 10.00 EUR. `changes` replace individual fields. */
 export function paymentRequest(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
   const body = { amount: 1000, currency: 'EUR', source: 'tok_ok', ...changes };
   return {

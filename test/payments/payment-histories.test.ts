@@ -75,8 +75,8 @@ class NaiveWorld extends PaymentWorld {
 const KEPT_A_DAY = 24 * 60 * 60_000;
 
 describe('the guarantees of a payment, its retry and a rival', () => {
-  // The histories with pairs of faults include every single fault with a processor that accepts the charge.
-  test('hold under every single fault at every call, for every other behavior of the processor', async () => {
+  // Single faults with a processor that accepts the charge are covered by the histories with pairs of faults.
+  test('hold under every single fault at every call, for every processor behavior other than accepting the charge', async () => {
     for (const source of ['tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
       const { histories, findings } = await survey(engine({ source }), { faults: 1, oneOf: 13 });
       expect(findings.slice(0, 3)).toEqual([]);
@@ -106,7 +106,7 @@ describe('the guarantees of a payment, its retry and a rival', () => {
   });
 });
 
-describe('the same histories', () => {
+describe('the fault histories of a payment', () => {
   const broken = async (mutation: Mutation, until: string): Promise<readonly string[]> =>
     violatedGuarantees(await survey(engine({ mutation }), { faults: 1, until }));
 

@@ -41,7 +41,7 @@ describe('the guarantees of a payment, its retry and a rival on DynamoDB', () =>
     expect(found.histories).toBeGreaterThan(whole(150, { slice: 8 }));
   });
 
-  // Every pair with every rival runs on the in-memory store, which passes the same store tests.
+  // Every pair of faults with every rival is tested on the in-memory store, which passes the same store tests.
   test('hold under pairs of faults at any two calls of the store and the processor, without a rival and with a takeover', async () => {
     const { store } = storesOn(tables);
     const make = worldOn({ store });

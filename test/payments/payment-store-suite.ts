@@ -47,7 +47,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
     });
 
   describe(`${name}: claim`, () => {
-    test('writes record and pending transition together', async () => {
+    test('writes the record and the pending transition atomically', async () => {
       await claimed();
       expect(await store.readRecord(chargeOperation(id))).toEqual(openRecord(id));
       expect(await store.readPayment(id)).toEqual({ first: pendingTransition(id), newest: pendingTransition(id) });
@@ -69,7 +69,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(outcome).toEqual({ kind: 'record_exists', record: completedRecord(id) });
     });
 
-    test('is refused by transition 1 if the record was lost, and writes nothing', async () => {
+    test('is refused because transition 1 exists if the record was lost, and writes nothing', async () => {
       await claimed();
       await underTest.deleteRecord(id);
       const outcome = await store.claim({ record: openRecord(id, { owner: OWNER_B }), pending: pendingTransition(id) });
@@ -77,7 +77,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(id))).toBeUndefined();
     });
 
-    test('restores a lost record without its transition', async () => {
+    test('restores a lost record without writing a transition', async () => {
       await claimed();
       await underTest.deleteRecord(id);
       const record = openRecord(id, { owner: OWNER_B });
@@ -152,7 +152,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
   });
 
   describe(`${name}: commit`, () => {
-    test('stores response and outcome together', async () => {
+    test('stores the response and the outcome atomically', async () => {
       await claimed();
       expect(await completed()).toEqual({ kind: 'committed' });
       expect(await store.readRecord(chargeOperation(id))).toEqual(completedRecord(id));

@@ -24,8 +24,8 @@ export interface Mutation {
 }
 
 /**
- * Simulates processes that execute one payment with the engine. Base class of the handlers that the engine is compared
- * with.
+ * Simulates processes that execute one payment with the engine. Handlers that are compared with the engine extend this
+ * class.
  */
 export class PaymentWorld extends World {
   /** All responses that clients received. */
@@ -51,7 +51,7 @@ export class PaymentWorld extends World {
     return (await this.transitionsOf(request)).filter(({ postings }) => postings.length > 0).length;
   }
 
-  /** Lists further violations, which only the engine's own records reveal. */
+  /** Lists additional violations, which only the engine's own records reveal. */
   protected async more(request: CreatePayment): Promise<readonly string[]> {
     const transitions = await this.transitionsOf(request);
     const found: string[] = [];
@@ -106,8 +106,8 @@ export interface Race {
 }
 
 /**
- * Returns one race without a rival, and races with a rival before each of the first `calls` calls, during and after the
- * lease.
+ * Returns one race without a rival, and two races for each of the first `calls` calls. The rival acts before the call,
+ * either during or after the lease.
  */
 export function everyRace(calls: number): readonly Race[] {
   return [{}, ...beforeEachCall(calls, [{ leaseEnded: false }, { leaseEnded: true }])];

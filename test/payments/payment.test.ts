@@ -11,7 +11,7 @@ const FAILURE = { code: 'card_declined', message: 'no' };
 const MINE = 'ch_1';
 const CREATED_AT_MS = 1_772_366_400_000;
 
-/** Returns the state after the facts, in order. */
+/** Returns the state after the facts were applied in order. */
 function given(...facts: readonly Fact[]): PaymentState {
   return facts.reduce(
     (state, fact) => {
@@ -23,7 +23,7 @@ function given(...facts: readonly Fact[]): PaymentState {
   );
 }
 
-/** Returns the decision on one more fact. */
+/** Returns the decision on a fact in the given state. */
 function when(fact: Fact, state: PaymentState = given()) {
   const decision = decide(fact, state);
   if (decision.kind !== 'append') return decision.kind;
@@ -94,7 +94,7 @@ describe('a payment whose charge is in progress', () => {
     expect(state.payment).toMatchObject({ status: 'canceled', cancelReason: 'expired' });
   });
 
-  test('cannot become undecidable after the processor accepted the charge, and its later success is recorded', () => {
+  test('cannot become undecidable after the processor accepted the charge, and the later success of the charge is recorded', () => {
     const accepted = given({ kind: 'pending', chargeId: MINE });
     expect(when({ kind: 'undecidable' }, accepted)).toBe('nothing');
     expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });
@@ -170,7 +170,7 @@ describe('a payment in a final status', () => {
     ['failed', DECLINED, 'failed', 'payment.late_success'],
     ['canceled', { kind: 'voided', chargeId: MINE, reason: 'requested' }, 'canceled', 'payment.late_success'],
     ['in review', { kind: 'undecidable' }, 'failed', 'payment.failed'],
-  ] as const)('owes late money to the payer, once, if it was %s', (_how, ending, status, type) => {
+  ] as const)('owes late money to the payer exactly once if it was %s', (_how, ending, status, type) => {
     const ended = given(ending);
     expect(when(SUCCEEDED, ended)).toEqual({
       type,
@@ -180,7 +180,7 @@ describe('a payment in a final status', () => {
     expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
   });
 
-  test('records a late authorization to void it, and posts the money only if it is captured', () => {
+  test('records a late authorization so that it is voided, and posts money only if the authorization is captured', () => {
     const held = given(DECLINED, AUTHORIZED);
     expect(held.strayCharges.get(MINE)).toMatchObject({ status: 'authorized' });
     expect(when(AUTHORIZED, held)).toBe('nothing');
@@ -285,7 +285,7 @@ describe('a second charge with the payment’s id', () => {
 });
 
 describe('a fee', () => {
-  test('is posted separately if it is reported later, and only the difference is posted if it changes', () => {
+  test('is posted separately if it is reported later, and a change posts only the difference', () => {
     const fee = (feeMinor: number): Fact => ({ kind: 'fee', chargeId: MINE, feeMinor });
     expect(when(fee(59), given(SUCCEEDED))).toMatchObject({
       type: 'payment.fee_reported',
@@ -303,7 +303,7 @@ describe('a fee', () => {
     return decision.kind === 'append' ? decision.draft.postings : [];
   };
 
-  test('is posted in its own currency, with the money or later, and only the difference is posted if it changes', () => {
+  test('is posted in its own currency, together with the money or later, and a change posts only the difference', () => {
     const succeeded: Fact = { ...SUCCEEDED, feeMinor: 5, ...inDollars(64) };
     expect(legs(given(), succeeded).slice(2)).toEqual([
       ...transfer('fees', 'processor_clearing', 5, 'EUR'),
@@ -347,7 +347,7 @@ describe('a refund', () => {
     expect(given(SUCCEEDED, refund('succeeded')).payment.amountRefundedMinor).toBe(300);
   });
 
-  test('is reversed in its own transition if it fails days later', () => {
+  test('is reversed in a separate transition if it fails days later', () => {
     const state = given(SUCCEEDED, refund('succeeded'), refund('failed'));
     expect(state.payment.amountRefundedMinor).toBe(0);
     expect(when(refund('failed'), given(SUCCEEDED, refund('succeeded')))).toMatchObject({

@@ -25,7 +25,7 @@ function withoutRequestId({ status, body }: Reply) {
 }
 
 describe('an API key', () => {
-  test('gets a 401 if it is invalid, with the same body for every reason', async () => {
+  test('is refused with 401 if it is invalid, with the same body for every reason', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
     harness.registerKey('sk_test_expiredexpiredexpired', { expiresAtMs: harness.clock.nowMs() });
     harness.registerKey('sk_live_wrongmodewrongmodewrong', { mode: 'test' });
@@ -64,7 +64,7 @@ describe('an API key', () => {
     expect(await status()).toBe(401);
   });
 
-  test('has its day of last use stored once a day, only if it is valid', async () => {
+  test('has its day of last use stored once a day if it is valid', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
     await harness.get('/v1/balances', as('sk_test_revokedrevokedrevoked'));
     for (let hour = 0; hour < 30; hour += 1) {
@@ -148,7 +148,7 @@ describe('an API key', () => {
     expect(harness.lookups).toHaveLength(2);
   });
 
-  test('is not cached longer if a slow read of the key started before the revocation', async () => {
+  test('is not cached longer than usual if a slow read of the key started before the revocation', async () => {
     let record = { tenantId: tenantId('ten_1'), mode: 'test' as const, scopes: ALL_SCOPES, revokedAtMs: 0 };
     const { revokedAtMs: _none, ...valid } = record;
     let revoked = false;
@@ -170,7 +170,7 @@ describe('an API key', () => {
     expect((await slow.pay('k-1')).status).toBe(401);
   });
 
-  test('is not cached longer if the clock is set back', async () => {
+  test('is not cached longer than usual if the clock is set back', async () => {
     await harness.pay('k-1');
     harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
     harness.clock.advance(-3_600_000);
@@ -205,7 +205,7 @@ describe('an API key', () => {
   });
 });
 
-describe("another tenant's payment", () => {
+describe('a payment of one tenant in test mode', () => {
   test.each([
     ['of another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['of the same tenant in live mode', 'sk_live_0123456789abcdefghijkl', { mode: 'live' as const }],

@@ -46,7 +46,7 @@ describe('an amount', () => {
   });
 
   test.each(['9007199254740992', '9007199254740993', '1e16', '1e400', '1000.00000000000000001'])(
-    'is refused if JSON parsers read it differently: %s',
+    'is refused if different JSON parsers would read different values: %s',
     async (amount) => {
       const reply = await refusing().post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
@@ -72,7 +72,7 @@ describe('an amount', () => {
     ['KWD', 999_999_999_999, 201],
     ['KWD', 1_000_000_000_000, 400],
     ['EUR', 1, 201],
-  ])('is validated by its currency: %s %d returns %d', async (currency, amount, status) => {
+  ])('is validated by the rules of its currency: %s %d returns %d', async (currency, amount, status) => {
     expect((await harness.pay(`k-${currency}-${amount}`, { currency, amount })).status).toBe(status);
   });
 
@@ -123,7 +123,7 @@ describe('a field', () => {
     expect(reply.body['detail']).toMatch(/ must (?:not )?(?:be|have) /);
   });
 
-  test('is quoted only in `param` if it is a metadata name that is too long', async () => {
+  test('whose metadata name is too long is quoted only in `param`', async () => {
     const name = '<b>'.repeat(20);
     const reply = await refusing().post(
       JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', metadata: { [name]: '1' } }),
@@ -139,7 +139,7 @@ describe('a field', () => {
   });
 
   test.each(['amount', 'currency', 'source'])(
-    '%s is required, and a request without it returns a 400 that names it',
+    '%s is required, and a request without this field returns a 400 that names the field',
     async (field) => {
       const reply = await refusing().pay('k-1', { [field]: undefined });
 
@@ -197,7 +197,7 @@ describe('a body', () => {
     expect((await store.post('{"amount":1000,"amount":1000}')).body).toMatchObject({ code: 'invalid_json' });
   });
 
-  test('is refused for its thousands of metadata keys, even if they are short', async () => {
+  test('is refused if it contains thousands of metadata keys, even short ones', async () => {
     const metadata = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`k${index}`, '']));
 
     expect((await refusing().pay('k-1', { metadata })).body).toMatchObject({ status: 400, param: 'metadata' });
@@ -212,7 +212,7 @@ describe('a body', () => {
     expect((await refusing().post(body)).body).toMatchObject({ status: 400, code: 'invalid_json' });
   });
 
-  test('keeps every character', async () => {
+  test('is stored and returned with every character unchanged', async () => {
     const description = 'cafe\u0301 caf\u00e9 \u200b 😀 <script>alert(1)</script> =HYPERLINK("x")';
 
     const reply = await harness.pay('k-1', { description, metadata: { '=cmd': '<img src=x onerror=alert(1)>' } });
@@ -372,8 +372,8 @@ describe('a query', () => {
   );
 });
 
-describe('the first error', () => {
-  test('reports the first failed check in the order key, query, size, type, JSON, secrets, fields', async () => {
+describe('a request with several errors', () => {
+  test('returns the error of the first failed check in the order key, query, size, type, JSON, secrets, fields', async () => {
     const good = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' };
     const body = '{"status":"succeeded","amount":-1,"description":"4242424242424242"}';
     const ask = (headers: Readonly<Record<string, string>>, text: string, path = '/v1/payments') =>

@@ -3,7 +3,7 @@ import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
 
-/** Tests refusals of captures, cancellations and refunds, and access to them. */
+/** Tests which captures, cancellations and refunds are refused, and who has access to them. */
 
 const UNKNOWN = 'a'.repeat(32);
 
@@ -134,7 +134,7 @@ describe('a payment', () => {
     expect(harness.processor.inside.applied).toEqual([]);
   });
 
-  test('can be neither captured, canceled nor refunded after its cancellation, and the refused key stays usable', async () => {
+  test('cannot be captured, canceled or refunded after its cancellation, and the refused key stays usable', async () => {
     const id = await held();
     expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ code: 'payment_not_refundable' });
     await harness.change(`${id}/cancel`, 'c');

@@ -72,7 +72,7 @@ describe('a capture', () => {
     expect(await show(id)).toEqual(reply.body);
   });
 
-  test('captures a partial amount, which is the maximum of all refunds', async () => {
+  test('captures a partial amount, which limits the total of all refunds', async () => {
     const id = await held();
     expect((await harness.change(`${id}/capture`, 'k', { amount: 400 })).body).toMatchObject({ amount_captured: 400 });
 
@@ -172,7 +172,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(amount);
   });
 
-  test('is refused if all refunds (here twenty) would exceed the full amount', async () => {
+  test('is refused if the total of all refunds would exceed the full amount, here after twenty refunds', async () => {
     const id = await paid();
     for (let n = 1; n <= 20; n += 1) {
       expect((await harness.change(`${id}/refunds`, `k-${n}`, { amount: 50 })).status).toBe(201);

@@ -69,7 +69,7 @@ describe('a request while the store refuses a write', () => {
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 
-  test('returns 503 if the result is unknown, and a retry with the same key determines it', async () => {
+  test('returns 503 if the result is unknown, and a retry with the same key determines the result', async () => {
     const away = apiWithClaim(async (claim) => {
       await harness.store.claim(claim);
       throw new AmbiguousError('store_ambiguous', 'no answer');

@@ -36,7 +36,7 @@ describe('the idempotency key', () => {
     expect(reply.body).toMatchObject({ code: 'missing_idempotency_key', request_id: 'req-1', status: 400 });
   });
 
-  test.each(['', '  ', '""'])('counts as missing if it is %j', async (key) => {
+  test.each(['', '  ', '""'])('is treated as missing if it is %j', async (key) => {
     expect((await harness.pay(key)).body).toMatchObject({ code: 'missing_idempotency_key' });
   });
 
@@ -62,7 +62,7 @@ describe('the idempotency key', () => {
     }
   });
 
-  test('is recognized in any case of the header name, raw or quoted, and sent once or twice', async () => {
+  test('is recognized in any case of the header name, raw or quoted, and even if the same key is sent twice', async () => {
     const first = await harness.pay('k-1');
     const forms = [
       { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: null },
@@ -112,7 +112,7 @@ describe('the first execution', () => {
     expect(again.headers['Idempotency-Replayed']).toBe('true');
   });
 
-  test('returns 202 with a Location, for each retry too, if the outcome is not known in time', async () => {
+  test('returns 202 with a Location if the outcome is not known in time, also for each retry', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
     const away = harness.with({ processor: unanswered });
 
@@ -260,7 +260,7 @@ describe('a duplicate while the first request runs', () => {
 });
 
 describe('a reused key', () => {
-  test('returns 422 for a different body under Prefer: wait, as documented', async () => {
+  test('returns 422 for a different body even with Prefer: wait, as documented', async () => {
     await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 999 }, { headers: { prefer: 'wait=3' } });
     expect(other).toMatchObject({ status: 422, headers: { 'Preference-Applied': 'wait=3' } });
@@ -329,7 +329,7 @@ describe('a reused key', () => {
 });
 
 describe('a reference', () => {
-  test('returns 409 with the id of the other payment that uses it, and nothing is charged', async () => {
+  test('is refused with 409 and the id of the other payment if another payment uses it, and nothing is charged', async () => {
     const first = await harness.pay('k-1', { reference: 'order-1' });
     const second = await harness.pay('k-2', { reference: 'order-1' });
 
@@ -357,7 +357,7 @@ describe('a reference', () => {
     expect((await harness.pay('k-5', { reference: 'caf\u00e9' })).status).toBe(409);
   });
 
-  test('leaves the key unused if the request is refused', async () => {
+  test('leaves the key unused if it causes a refusal of the request', async () => {
     await harness.pay('k-1', { reference: 'order-1' });
     await harness.pay('k-2', { reference: 'order-1' });
 

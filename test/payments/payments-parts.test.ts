@@ -45,7 +45,7 @@ describe('a refund', () => {
     expect(await partsOf('refunds')).toMatchObject([{ status: 'failed', created: recorded }]);
   });
 
-  test('can also be read if it refunds a stray charge, in the currency of that charge', async () => {
+  test('can also be read if it refunds a stray charge, and has the currency of that charge', async () => {
     const operationId = `rtn_${id.slice('pay_'.length)}${'a'.repeat(26)}`;
     const stray = { chargeId: 'ch_9', amountMinor: 700, currency: 'USD' };
     await ledger.world.record(id, { kind: 'foreign_charge', status: 'captured', ...stray });
@@ -88,7 +88,7 @@ describe('a dispute', () => {
     expect(await shown()).toMatchObject({ status: 'succeeded', amount_disputed: 600, disputes: [lost] });
   });
 
-  test('no longer counts if it is won, and stays listed on its payment', async () => {
+  test('is not included in the disputed amount after it is won, but stays listed on its payment', async () => {
     const disputeId = await harness.processor.inside.dispute(chargeId, 600);
     await ledger.world.learn(id);
     await harness.processor.inside.closeDispute(disputeId, 'won');
@@ -96,7 +96,7 @@ describe('a dispute', () => {
     expect(await shown()).toMatchObject({ amount_disputed: 0, disputes: [{ status: 'won', amount: 600 }] });
   });
 
-  test('stays on the payment through later transitions', async () => {
+  test('stays listed on the payment after later transitions', async () => {
     await harness.processor.inside.dispute(chargeId, 600);
     await ledger.world.learn(id);
     await harness.change(`${id}/refunds`, 'r', { amount: 100 });

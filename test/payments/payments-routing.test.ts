@@ -75,7 +75,7 @@ describe('a payment that a rule routes', () => {
     expect(later.processor.sends(String((await onlyPayment(store)).id))).toBe(1);
   });
 
-  test('stays at its processor if the rules change: Stripe makes its refund, and no other processor charges for its key', async () => {
+  test('stays at its processor if the rules change: Stripe makes the refund, and no other processor charges under the same key', async () => {
     const first = await harness.pay('usd', dollars);
     const later = deployed([REST]);
     expect((await refund(later, first.body['id'], 'r-1')).body).toMatchObject({ status: 'succeeded', amount: 300 });
@@ -103,7 +103,7 @@ describe('a payment that no rule matches', () => {
     });
   };
 
-  test('is refused without a claim, so that its key can charge after a rule matches', async () => {
+  test('is refused without a claim, so its key can be used for a charge after a rule matches', async () => {
     const before = deployed([{ mode: 'test', currency: 'USD', processor: 'stripe' }]);
     const refused = await before.pay('eur');
     expect([refused.status, refused.body['code']]).toEqual([422, 'no_processor_for_payment']);
@@ -111,7 +111,7 @@ describe('a payment that no rule matches', () => {
     expect((await deployed(RULES).pay('eur')).status).toBe(201);
   });
 
-  test('still returns a stored response, and retries an open claim at the processor of that claim', async () => {
+  test('still gets its stored response, and an open claim is retried at the processor of that claim', async () => {
     const first = await harness.pay('usd', dollars);
     await harness.pay('eur', { source: 'tok_unauthorized' });
     const nowhere = deployed([]);

@@ -65,7 +65,7 @@ async function everyKindOfRequest(harness: Api): Promise<void> {
 }
 
 describe('the log output of the function', () => {
-  test('contains nothing of a body, no unmasked key and no source, for any outcome', async () => {
+  test('contains no part of a body, no unmasked key and no source, for any outcome', async () => {
     const telemetry = standardTelemetry('payments', systemInstruments);
 
     await everyKindOfRequest(new Api({ telemetry }));

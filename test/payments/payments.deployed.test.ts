@@ -21,7 +21,7 @@ beforeAll(async () => {
   crashed = await killedPayment(aws, { source: 'tok_timeout_charged' });
 });
 
-/** A payment whose process crashes before the tests. Its lease expires while they run. */
+/** A payment whose process crashes before the tests start. The lease of its claim expires while the tests run. */
 let crashed: KilledPayment;
 
 const paymentIdOf = (key: string): string => expectedPaymentId(aws.tenantId, key);
@@ -86,8 +86,8 @@ describe('the deployed API', () => {
   }
 
   test('charges once for fifty duplicates, eight at a time, and gives all of them the same response', async () => {
-    // Each concurrent request has its own process on the local AWS. More of them would only delay the processor's
-    // response.
+    // Each concurrent request has its own process on the local AWS. More concurrent requests would only delay the
+    // processor's response.
     const answers = await pMap(Array.from({ length: 50 }), () => api.payUntilAnswered({ key: 'e2e-fifty' }), {
       concurrency: 8,
     });
@@ -109,7 +109,7 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(`e2e-${source}`))).toHaveLength(1);
   });
 
-  test('returns 503 with Retry-After while the processor is busy, and then continues with the same key', async () => {
+  test('returns 503 with Retry-After while the processor is busy, and accepts a later retry with the same key', async () => {
     const post = { key: 'e2e-busy', body: { source: 'tok_rate_limited' } };
     const busy = await api.pay(post);
     expect([busy.status, busy.json['code']]).toEqual([503, 'processor_unavailable']);
@@ -177,7 +177,7 @@ describe('operators', () => {
       body: JSON.stringify(body),
     });
 
-  test('need a second operator for corrections of high amounts, create and roll API keys, and list open work', async () => {
+  test('need a second operator for corrections of high amounts, and can create and roll API keys and list open work', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const ada = new ApiClient(aws, aws.operatorKey);
     const ben = new ApiClient(aws, await administration.createOperatorKey({ operator: 'Ben', role: 'approver' }));
@@ -217,7 +217,7 @@ describe('operators', () => {
 });
 
 describe('a tenant', () => {
-  test('sees nothing of another tenant, and its keys are separate', async () => {
+  test('sees nothing of another tenant, and its idempotency keys are separate', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const other = await administration.createTenant('Other');
     const otherKey = await administration.createApiKey({
@@ -270,7 +270,7 @@ describe('a tenant', () => {
 });
 
 describe('the documents', () => {
-  test('are served from this host only, with all resources of the page', async () => {
+  test('and all resources of the page are served only from this host', async () => {
     const page = await fetch(`${aws.apiUrl}/docs`);
     const html = await page.text();
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);

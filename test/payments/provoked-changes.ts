@@ -8,8 +8,8 @@ import { Api, type Reply } from '../world/api.ts';
 import type { InsideSandbox } from '../world/inside-sandbox.ts';
 
 /**
- * A payment on which a test provokes problems of captures, cancellations and refunds. Its processor has the sandbox's
- * name.
+ * Creates a payment on which a test provokes problems of captures, cancellations and refunds. Its processor has the
+ * sandbox's name.
  */
 export class ChangedPayment {
   readonly id: string;
@@ -49,7 +49,7 @@ export class ChangedPayment {
     return this.harness.change(`${this.id}/${step}`, key, body);
   }
 
-  /** Requests a change while the processor accepts nothing, and retries it after the send window has closed. */
+  /** Requests a change while the processor accepts nothing, and retries the change after the send window has closed. */
   async notAttempted(step: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
     await this.#behind.processor.inside.failNextChange(1, 'tok_unauthorized');
     await this.change(step, body);
@@ -57,7 +57,7 @@ export class ChangedPayment {
     return this.change(step, body);
   }
 
-  /** Records the payment's current state at the processor. */
+  /** Reads the payment's current state from the processor, and records it. */
   async learn(): Promise<void> {
     const id = parsePaymentId(this.id);
     invariant(id !== undefined, 'the payment has no id');
@@ -117,7 +117,7 @@ type ChangeCode = Extract<
   | 'amount_exceeds_left'
 >;
 
-/** Provokes each problem of captures, cancellations and refunds. */
+/** Functions that each provoke one problem of a capture, cancellation or refund, keyed by the problem's code. */
 export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>> = {
   capture_failed: async () => {
     const payment = await authorizedPayment();

@@ -30,20 +30,20 @@ describe('a request that was never sent', () => {
     expect(at(15, { sent: 'nothing' })).toEqual({ do: 'send' });
   });
 
-  test('is not sent later, because the payer may have left the checkout', () => {
+  test('is not sent after fifteen minutes, because the payer may have left the checkout', () => {
     expect(at(15.01, { sent: 'nothing' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 });
 
 describe('settlement after a loss of claims', () => {
-  test('looks up a first claim before its request is sent, and sends the request only if the look-up finds nothing', () => {
+  test('makes a look-up for a first claim before its request is sent, and sends the request only if the look-up finds nothing', () => {
     const first = { abilities: claimsLost, sent: 'nothing' } as const;
     expect(at(0, first)).toEqual({ do: 'ask' });
     expect(at(0, { ...first, lookedUp: 'absent' })).toEqual({ do: 'send' });
     expect(at(0, { ...first, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('if the processor has no idempotency keys, sends the request of a first claim only if the look-up proves absence', () => {
+  test('sends the request of a first claim to a processor without idempotency keys only if the look-up proves absence', () => {
     const first = { sent: 'nothing', lookedUp: 'absent' } as const;
     const keyless = { ...claimsLost, keyRetentionMs: 0 };
     const late: Lookup = { kind: 'eventual', maxLagMs: 60 * MINUTE };
@@ -53,7 +53,7 @@ describe('settlement after a loss of claims', () => {
     expect(at(0, { ...first, abilities: { ...keyless, lookup: late } })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('leaves the outcome unknown for a new owner too if the look-up fails', () => {
+  test('leaves the outcome unknown if the look-up fails, also for a new owner', () => {
     expect(at(1, { abilities: claimsLost, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 });
@@ -91,13 +91,13 @@ describe('settlement of a request that may have been sent', () => {
     expect(at(1, { lookedUp: 'absent', timeLeft: false })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('accepts absence as proof only half an hour after the last possible send', () => {
+  test('accepts a look-up without a result as proof only half an hour after the last possible send', () => {
     expect(at(16, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(44.9, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(45, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('accepts absence as proof later if the look-up has a lag', () => {
+  test('accepts a look-up without a result as proof even later if the look-up has a lag', () => {
     const abilities = { lookup: { kind: 'eventual', maxLagMs: 10 * MINUTE } as const, keyRetentionMs: DAY };
     expect(at(45, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(55, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
@@ -134,13 +134,13 @@ describe('settlement in any state', () => {
     );
   });
 
-  test('never sends after another process has proven absence, with a clock skew of five minutes in either direction', () => {
+  test('never sends after another process has proven that the charge is absent, with a clock skew of up to five minutes in either direction', () => {
     fc.assert(
       fc.property(states, fc.integer({ min: -5 * MINUTE, max: 5 * MINUTE }), (state, skewMs) => {
         const proves = { ...state, sent: 'maybe' as const, lookedUp: 'absent' as const };
         const step = nextStep(proves);
         if (step.do !== 'conclude' || step.fact !== 'not_attempted') return;
-        // Two workers at the same moment, with clocks that differ by up to ten minutes.
+        // Two workers act at the same moment, with clocks that differ by up to ten minutes.
         for (const agoMs of [0, 10 * MINUTE]) {
           const other = { ...proves, sent: 'nothing' as const, nowMs: state.nowMs - agoMs + 2 * skewMs };
           expect(nextStep(other).do).not.toBe('send');

@@ -115,7 +115,7 @@ const FORWARD: Readonly<Record<string, readonly string[]>> = {
 describe('a payment with any facts in any order', () => {
   const sequences = fc.array(anyFact, { maxLength: 14 });
 
-  test('balances every set of postings, and never moves backwards', () => {
+  test('has balanced sets of postings, and a status that never moves backwards', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         let { status } = created.payment as { status: string };
@@ -152,7 +152,7 @@ describe('a payment with any facts in any order', () => {
     );
   });
 
-  test('never refunds more than the captured amount, and agrees with its postings', () => {
+  test('never refunds more than the captured amount, and its amounts agree with its postings', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         const { drafts, state } = after(facts);

@@ -71,7 +71,7 @@ class BooksAndChain {
     if (decision.kind === 'append') this.append(decision.draft);
   }
 
-  /** Makes a refund by Payonce or at the processor, with a random outcome. */
+  /** Makes a refund, either through Payonce or at the processor, with a random outcome. */
   #refund(name: string): void {
     const dice = this.#dice;
     const amountMinor = dice.pick(AMOUNTS);
@@ -112,7 +112,7 @@ class BooksAndChain {
     this.charge = { ...this.charge, disputes: this.#dice.chance(0.2) ? [] : [dispute] };
   }
 
-  /** Changes the books without the chain: the callback is lost, or the books lag behind. */
+  /** Changes the books but not the chain, as if a callback were lost or the books lagged behind. */
   #changeBooks(): void {
     const dice = this.#dice;
     const { refunds } = this.charge;
@@ -170,7 +170,10 @@ class BooksAndChain {
   }
 }
 
-/** Begins one more refund on the sums, and compares the next step with the next step on the whole chain. */
+/**
+ * Begins one more refund on the basis of the sums, and compares its next step with the next step on the basis of the
+ * whole chain.
+ */
 function difference(seed: number): 'not begun' | 'folded' | object {
   const books = new BooksAndChain(seed);
   const { newest, state: before } = books.chain;

@@ -71,7 +71,7 @@ async function deleteRows(lost: readonly Row[]): Promise<void> {
 const refundedMinor = async () => (await harness.chain(request)).state.payment.amountRefundedMinor;
 
 describe('a change that is decided on the sums in the newest transition', () => {
-  test('is refused above what earlier refunds have left, without a read of the chain', async () => {
+  test('is refused without a read of the chain if it exceeds the amount that earlier refunds left', async () => {
     await payAndRefund();
     expect(await make(refund('all', 98_001))).toMatchObject({
       kind: 'refused',
@@ -81,7 +81,7 @@ describe('a change that is decided on the sums in the newest transition', () => 
     expect(reads).toBe(0);
   });
 
-  test('excludes the amount that a pending refund reserves', async () => {
+  test('cannot use the amount that a pending refund reserves', async () => {
     await payAndRefund();
     await harness.dieBeforeChange(refund('pending', 90_000));
     expect(await make(refund('more', 8_001))).toMatchObject({ refusal: { kind: 'exceeds', leftMinor: 8_000 } });
@@ -101,7 +101,7 @@ describe('a change that is decided on the sums in the newest transition', () => 
     expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100);
   });
 
-  test('takes over a pending refund whose record is lost, for the same request only', async () => {
+  test('takes over a pending refund whose record is lost, but only for the same request', async () => {
     await payAndRefund();
     await harness.dieAfterChange(refund('lost', 300, 'Broken'));
     harness.store.deleteRecord(refund('lost').operationId);
@@ -110,7 +110,7 @@ describe('a change that is decided on the sums in the newest transition', () => 
     expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100 + 300);
   });
 
-  test('records a refund that was made at the processor before it is sent', async () => {
+  test('records a refund that was made at the processor, and is sent only afterwards', async () => {
     const charge = await payAndRefund();
     await harness.processor.inside.refund(charge, 500);
     expect(statusOf(await make(refund('mine')))).toBe(201);
@@ -121,7 +121,7 @@ describe('a change that is decided on the sums in the newest transition', () => 
     expect(reads).toBe(2);
   });
 
-  test('is not sent if a dispute took the money, although its callback is lost', async () => {
+  test('is not sent if a dispute withdrew the money, even if the callback of the dispute is lost', async () => {
     const charge = await payAndRefund();
     await harness.processor.inside.dispute(charge, 98_000);
     const late = refund('late');
@@ -130,7 +130,7 @@ describe('a change that is decided on the sums in the newest transition', () => 
     expect((await harness.chain(request)).state.payment.disputes).toHaveLength(1);
   });
 
-  test('folds the chain if a refund at the processor replaces a failed one of the same amount', async () => {
+  test('folds the chain if a refund at the processor replaces a failed refund of the same amount', async () => {
     const charge = await payAndRefund();
     await harness.processor.inside.endRefund(refund('earlier-3').operationId, 'failed');
     await harness.processor.inside.refund(charge, 100);
@@ -148,7 +148,7 @@ describe('a change that is decided on the sums in the newest transition', () => 
     expect(reads).toBe(0);
   });
 
-  test('of many captures that failed, is a capture like the first', async () => {
+  test('is decided like the first capture if it is a capture after many failed captures', async () => {
     const held = paymentRequest('held', { capture: 'manual' });
     await harness.pay(held);
     const capture = (key: string) => change(held, key, { kind: 'capture' });
@@ -173,7 +173,7 @@ describe('rows of an older version, without sums,', () => {
     expect(await make(refund('all', 98_001))).toMatchObject({ refusal: { kind: 'exceeds', leftMinor: 98_000 } });
     expect(statusOf(await make(refund('first-0')))).toBe(201);
     expect(reads).toBe(2);
-    // A row of an older version does not list the changes of its bucket, so each bucket is found by the chain once.
+    // A row of an older version does not list the changes of its bucket, so the chain is folded once for each bucket.
     for (let number = 1; number < 60; number += 1) expect(statusOf(await make(refund(`first-${number}`)))).toBe(201);
     const before = reads;
     expect(before).toBeLessThanOrEqual(2 + 16);
@@ -252,7 +252,7 @@ test('a change of a payment with more transitions than a read of the chain allow
 
 describe('stored sums', () => {
   test.each(['sums', 'begun'])(
-    'of an unknown form in `%s` count as none, so that the chain is folded',
+    'are ignored if their form in `%s` is unknown, and the chain is folded instead',
     async (name) => {
       await payAndRefund();
       await rewrite((row) => (name in row ? { ...row, [name]: new Uint8Array(name === 'sums' ? 7 : 3) } : row));

@@ -205,7 +205,7 @@ class MixedHistory {
   }
 }
 
-test('changes in random histories are decided on the sums as on the whole chain, also after rows without sums', async () => {
+test('changes in random histories get the same decision on the sums as on the whole chain, even after rows without sums', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0 }), (seed) => new MixedHistory(seed).play()),
     { numRuns: whole(60, { slice: 4 }), endOnFailure: true },

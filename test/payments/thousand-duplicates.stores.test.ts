@@ -7,7 +7,7 @@ import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 
 const DUPLICATES = 1_000;
-/** The number of concurrent duplicates. More would test the sockets of a slow machine, not the claim. */
+/** The number of concurrent duplicates. More duplicates would test the sockets of a slow machine, not the claim. */
 const AT_ONCE = whole(DUPLICATES, { slice: 50 });
 
 let tables: Awaited<ReturnType<typeof createTables>>;

@@ -19,7 +19,7 @@ import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 
 const PAYMENTS = whole(1_000, { slice: 60 });
 const AT_ONCE = 6;
-/** Number of payments for each refunded one. */
+/** One of this many payments is refunded. */
 const REFUND_EVERY = 20;
 const KILL_EVERY_PAYMENTS = whole(25, { slice: 10 });
 /** Visibility timeout of most queues, in seconds. The deployed timeouts of minutes would only lengthen the test. */
@@ -157,8 +157,8 @@ test('processor, Ledger, lists, events and webhooks agree on payments whose proc
 
   const webhooks = () => new Map(receiver.arrivals.map((each) => [String(each.headers['webhook-id']), each]));
   const events = () => listed(api, '/v1/events');
-  // Counts arrivals before it lists events: a list of a thousand events takes eleven requests, which would slow down
-  // the remaining work.
+  // Arrivals are counted before events are listed, because a list of a thousand events takes eleven requests, which
+  // would slow down the remaining work.
   await untilAll(async () => [Math.min(webhooks().size, PAYMENTS + refunds)], [PAYMENTS + refunds]);
   await untilAll(async () => {
     const all = await events();

@@ -202,7 +202,7 @@ afterEach(() => {
 });
 
 describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
-  test('accepts a callback only as it was signed', async () => {
+  test('accepts a callback only if nothing was changed after it was signed', async () => {
     const seen = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(draws, fc.constantFrom(...Object.entries(MUTATIONS)), async (draw, [what, mutate]) => {

@@ -155,7 +155,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
   const sign = SIGNERS[name];
   const good = sign(old, NOW_S, BODY);
 
-  test('accepts a callback that is at most 300 s late or early, and rejects any other', async () => {
+  test('accepts a callback that is at most 300 s late or early, and rejects any other callback', async () => {
     const at = (seconds: number, milliseconds = 0) =>
       verdict(name, good, { nowMs: (NOW_S + seconds) * 1_000 + milliseconds });
 
@@ -336,7 +336,7 @@ describe('the Standard Webhooks headers', () => {
     expect(await verdict('standard-webhooks', headers, { body: invalid })).toBe('mismatch');
   });
 
-  test('must also be recent by the system clock', async () => {
+  test('must also be recent according to the system clock', async () => {
     const headers = webhookHeaders(NOW_S, `v1,${signature}`);
     jest.spyOn(Date, 'now').mockReturnValue((NOW_S + 301) * 1_000);
 

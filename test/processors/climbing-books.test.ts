@@ -25,7 +25,7 @@ function booksAnswering(...answers: readonly { readonly status: number; readonly
       return { status, retryAfter, headers: new Headers(), text: status === 404 ? JSON.stringify(refusal) : '{}' };
     },
   });
-  // Each wait takes its maximum.
+  // Each wait takes the maximum time.
   const entropy = { fraction: () => 0 };
   return { books: retryingBooks(books, { clock, entropy }), asked };
 }
@@ -40,7 +40,7 @@ describe('a read of Stripe by a job', () => {
     ['429 with a wait beyond its limit', [{ status: 429, retryAfter: '600' }], [0], 'processor_rate_limited'],
     ['401', [{ status: 401 }], [0], 'processor_unauthorized'],
     ['400', [{ status: 400 }], [0], 'processor_answer_unreadable'],
-  ])('is retried after %s only as the policy allows', async (_what, answers, times, code) => {
+  ])('is retried after %s only as often as the policy allows', async (_what, answers, times, code) => {
     const { books, asked } = booksAnswering(...answers);
     await expect(books.readCharge('pi_1', LIMIT)).rejects.toMatchObject({ code });
     expect(asked).toEqual(times);

@@ -121,7 +121,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         },
       );
 
-      test('has the effect that the look-up reports no hold for a charge that the payer did not approve', async () => {
+      test('makes the look-up report no hold for a charge that the payer did not approve', async () => {
         const { order, chargeId, toChange } = await charged({ source: 'tok_action' });
         await change(toChange(VOID));
         expect(await subject.processor.findCharge(order, LIMIT)).toEqual({ kind: 'pending', chargeId });
@@ -136,7 +136,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
     });
 
-    test('excludes a concurrent capture: exactly one takes effect', async () => {
+    test('excludes a concurrent capture: exactly one of the two takes effect', async () => {
       const { toChange } = await authorized();
       const outcomes = await Promise.all([change(toChange(captureOf(AMOUNT))), change(toChange(VOID))]);
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
@@ -197,7 +197,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).refunds).toEqual([500]);
       });
 
-      test('excludes a concurrent refund if both exceed the charge: exactly one takes effect', async () => {
+      test('excludes a concurrent refund if both together exceed the charge: exactly one of the two takes effect', async () => {
         const { toChange, state } = await charged();
         const outcomes = await Promise.all([change(toChange(refundOf(1_400))), change(toChange(refundOf(1_400)))]);
         expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
@@ -212,7 +212,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         });
       });
 
-      test('for a known key with a different amount, has an unknown outcome, never a refusal, and refunds nothing', async () => {
+      test('has an unknown outcome, never a refusal, and refunds nothing if its key was used with a different amount', async () => {
         const { toChange, state } = await charged();
         const order = toChange(refundOf(700));
         await change(order);

@@ -138,7 +138,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await harness.get(`/charges/${id}`)).amount_refunded).toBe(100);
     });
 
-    test('recognizes a key for 24 hours, and then refunds again', async () => {
+    test('recognizes a key for 24 hours; afterwards, the same key refunds again', async () => {
       const id = await captured();
       const first = await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
       sandbox.advance(DAY_MS - 1);

@@ -112,18 +112,21 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     test.each([
       ['tok_flaky', 'processor_error'],
       ['tok_timeout_not_charged', 'processor_timeout'],
-    ])('first reports %s as unknown, with no charge found, then creates one charge', async (source, code) => {
-      const order = freshOrder({ source });
-      const error = await fault(order);
-      expect(error).toBeInstanceOf(AmbiguousError);
-      // The sandbox's API Gateway may time out before the caller does.
-      expect(error).toMatchObject({ code: expect.stringMatching(`^(${code}|processor_error)$`) });
-      expect(await find(order)).toEqual({ kind: 'absent' });
-      const outcome = await charge(order);
-      expect(outcome.kind).toBe('succeeded');
-      expect(await find(order)).toEqual(outcome);
-      expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
-    });
+    ])(
+      'first reports %s as unknown while the look-up finds no charge, and creates one charge when sent again',
+      async (source, code) => {
+        const order = freshOrder({ source });
+        const error = await fault(order);
+        expect(error).toBeInstanceOf(AmbiguousError);
+        // The sandbox's API Gateway may time out before the caller does.
+        expect(error).toMatchObject({ code: expect.stringMatching(`^(${code}|processor_error)$`) });
+        expect(await find(order)).toEqual({ kind: 'absent' });
+        const outcome = await charge(order);
+        expect(outcome.kind).toBe('succeeded');
+        expect(await find(order)).toEqual(outcome);
+        expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
+      },
+    );
 
     test.each(['tok_timeout_charged', 'tok_malformed'])(
       'first reports the outcome of %s as unknown although it is charged; the look-up and a second send return that charge',
@@ -157,7 +160,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await find(order)).toEqual({ kind: 'absent' });
     });
 
-    test('for a known key with a different amount, reports the outcome as unknown, never as rejected, and charges nothing', async () => {
+    test('reports the outcome as unknown, never as rejected, and charges nothing if a known key has a different amount', async () => {
       const order = freshOrder();
       await charge(order);
       const changed = { ...order, amountMinor: 1 };
@@ -175,7 +178,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('recognizes a key for exactly as long as it declares', async () => {
+    test('recognizes a key for exactly the retention time that it declares', async () => {
       expect(subject.processor.abilities.keyRetentionMs).toBe(DAY_MS);
       const order = freshOrder();
       const outcome = await charge(order);

@@ -99,7 +99,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toHaveLength(10);
   });
 
-  test('resets its count after a success', async () => {
+  test('resets its count of failures after a success', async () => {
     const client = open(THREE_IN_A_ROW);
     await fail(client, 2);
     status = 402;
@@ -136,7 +136,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  test('while half-open, sends a charge only after a successful probe', async () => {
+  test('sends a charge only after a successful probe while it is half-open', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 402;
@@ -147,14 +147,14 @@ describe('the circuit breaker', () => {
     expect(requestLines().slice(4)).toEqual(['GET /health', 'POST /charges']);
   });
 
-  test('while half-open, sends one probe for twenty concurrent charges, and no charge if the probe fails', async () => {
+  test('sends one probe for twenty concurrent charges while it is half-open, and no charge if the probe fails', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     await Promise.all(Array.from({ length: 20 }, () => fail(client, 1)));
     expect(requestLines().slice(3)).toEqual(['GET /health']);
   });
 
-  test('while half-open, sends one probe for twenty concurrent charges, and all charges if the probe succeeds', async () => {
+  test('sends one probe for twenty concurrent charges while it is half-open, and all charges if the probe succeeds', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;

@@ -35,7 +35,7 @@ describeProcessor('sandbox client over HTTP', async () => {
   };
 });
 
-/** Returns the charge in the response to an order without faults. */
+/** Returns the charge that the response to `order` contains if there is no fault. */
 const chargeFor = (order: ChargeOrder) => ({
   id: 'ch_1',
   object: 'charge',
@@ -56,7 +56,7 @@ const chargeFor = (order: ChargeOrder) => ({
   created: 1_767_225_600,
 });
 
-describe('the sandbox client classifies each response by its possible effect', () => {
+describe('the sandbox client classifies each response by its possible effect:', () => {
   let order: ChargeOrder;
   let server: RawServer;
   let script: (socket: Socket) => void;

@@ -11,7 +11,7 @@ import { clientAt } from './stripe-double-client.ts';
 const LIMIT = { timeoutMs: 600_000 };
 const SHORT = { timeoutMs: 150 };
 
-describe('the Stripe adapter classifies each response by its possible effect', () => {
+describe('the Stripe adapter classifies each response by its possible effect:', () => {
   const wanted = freshOrder({ source: 'pm_card_visa' });
   let server: RawServer;
   let script: (socket: Socket) => void;
@@ -58,7 +58,7 @@ describe('the Stripe adapter classifies each response by its possible effect', (
     });
   });
 
-  test('a rejection names its intent, and its message is truncated and free of secrets and card numbers', async () => {
+  test('a rejection names its intent and has a truncated message without secrets and card numbers', async () => {
     const message = `The card 4242 4242 4242 4242 and sk_test_${'a'.repeat(24)} ${'x'.repeat(300)}`;
     answers(400, refusal({ code: 'c'.repeat(100), message, payment_intent: { id: 'pi_1', client_secret: 's' } }));
     const outcome = await client.charge(wanted, LIMIT);

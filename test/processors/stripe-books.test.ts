@@ -44,7 +44,7 @@ describe('Stripe’s books', () => {
   };
   const read = (chargeId: string) => books.readCharge(chargeId, LIMIT);
 
-  test('have the same name and account as the client, to which payments are pinned', () => {
+  test('have the same name and account as the client; payments are pinned to this name and account', () => {
     expect([books.name, books.account]).toEqual([client.name, client.account]);
   });
 
@@ -239,7 +239,7 @@ describe('Stripe’s books', () => {
     expect(await listed({ fromSeconds: START_S, untilSeconds: START_S })).toEqual({ ids: [], pages: 1 });
   });
 
-  test('list all charges of a month exactly once, oldest first, however they are distributed', async () => {
+  test('list all charges of a month exactly once, oldest first, regardless of their distribution over time', async () => {
     const ids: string[] = [];
     // Most charges are within one second, some are minutes apart, and the rest are days apart.
     const gaps = [
@@ -267,7 +267,7 @@ describe('Stripe’s books', () => {
     await expect(list).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_unexpected' });
   });
 
-  test('reject a further page with refunds of another charge', async () => {
+  test('reject a further page that contains refunds of another charge', async () => {
     const intent = /&?payment_intent=[^&]+/g;
     const [other, { order, chargeId }] = [await charged(), await charged()];
     const refunded = async (of: ChargeOrder, id: string, amountMinor: number) =>

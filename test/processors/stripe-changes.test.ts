@@ -103,7 +103,7 @@ describe('a change of a charge at Stripe', () => {
     },
   );
 
-  test('a refund that is resent after its key expired is refused by Stripe, but the look-up finds it by its operation', async () => {
+  test('a refund that is resent after its key expired is refused by Stripe, but the look-up finds the refund by its operation', async () => {
     const { chargeId, toChange } = await charged();
     const order = toChange(refund(1_999));
     const outcome = await client.change(order, LIMIT);
@@ -141,7 +141,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('a refund is pending until it settles; if it does not reach the payer, it has failed for Stripe’s reason', async () => {
+  test('a refund is pending until it settles, and fails with Stripe’s reason if it does not reach the payer', async () => {
     const { chargeId, toChange } = await charged({ source: 'pm_card_pendingRefund' });
     const order = toChange(refund(700));
     const fact = { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700 };
@@ -167,7 +167,7 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
-  test('for a refund, has an unknown outcome with an API key of another account or mode', async () => {
+  test('has an unknown outcome if it is a refund and the API key belongs to another account or mode', async () => {
     await using other = await serveStripe();
     const order = (await charged()).toChange(refund(500));
     const rotated = clientAt(other.url, { clock: other.clock });

@@ -22,7 +22,7 @@ describe('a charge at Stripe', () => {
     await double[Symbol.asyncDispose]();
   });
 
-  test('declares its abilities, account, endpoint and API version', () => {
+  test('is made by a client that declares its abilities, account, endpoint and API version', () => {
     expect(client).toMatchObject({
       name: 'stripe',
       account: 'acct_double',
@@ -151,7 +151,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('replays the first response for 24 hours under its key, even if it was a 500', async () => {
+  test('replays the first response for 24 hours under its key, even if that response was a 500', async () => {
     const wanted = order();
     double.trouble(['error_before']);
     for (let send = 1; send <= 2; send += 1) {
@@ -164,7 +164,7 @@ describe('a charge at Stripe', () => {
     expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('has an unknown outcome while its key is in use, and its result after the first request completes', async () => {
+  test('has an unknown outcome while its key is in use, and returns its result after the first request completes', async () => {
     const wanted = order();
     double.trouble(['held']);
     const first = client.charge(wanted, LIMIT);

@@ -13,7 +13,10 @@ export type Params = Readonly<Record<string, string>>;
 export interface DoubleAnswer {
   readonly status: number;
   readonly body: object;
-  /** Whether the endpoint started executing. The result is stored under the idempotency key only if this is true. */
+  /**
+   * Whether the endpoint started executing. The result is stored under the idempotency key only if the endpoint
+   * started.
+   */
   readonly began: boolean;
 }
 
@@ -21,7 +24,7 @@ export interface BooksOptions {
   readonly nowMs: () => number;
   /** Delay until the search finds a new intent, in milliseconds. */
   readonly searchLagMs: number;
-  /** Fee of every charge, in the charge's currency. Undefined if Stripe has not booked it yet. */
+  /** Fee of every charge, in the charge's currency. Undefined if Stripe has not booked the fee yet. */
   readonly fee: number | undefined;
 }
 

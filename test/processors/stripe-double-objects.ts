@@ -9,7 +9,10 @@ export interface DoubleRefund {
   readonly metadata: Readonly<Record<string, string>>;
   status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled';
   failure_reason?: string;
-  /** Fees of the refund's balance transactions: one for the refund itself and, if it failed, one for the failure. */
+  /**
+   * Fees of the refund's balance transactions: one for the refund itself and, if the refund failed, one for the
+   * failure.
+   */
   fees: DoubleFee[];
 }
 

@@ -268,7 +268,10 @@ class Double {
     return answer;
   }
 
-  /** Returns a copy, so that later changes to the object do not change the stored response. */
+  /**
+   * Executes a call. Returns a copy of the object, so that later changes to the object do not change the stored
+   * response.
+   */
   #execute({ method, path, params }: RecordedCall): DoubleAnswer {
     if (path === '/v1/account') return { status: 200, body: { id: this.#account, object: 'account' }, began: false };
     const { status, body, began } = this.books.answer(method, path, params);

@@ -46,7 +46,7 @@ export class ReconcileHarness extends Api {
     };
   }
 
-  /** Returns tools, and the counts of their DynamoDB reads and processor requests. */
+  /** Returns tools together with the counts of their DynamoDB reads and processor requests. */
   metered() {
     const { clock, processor, store } = this;
     const counts = { reads: 0, lists: 0, searches: 0, charges: 0 };

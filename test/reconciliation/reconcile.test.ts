@@ -47,7 +47,7 @@ describe('books that agree', () => {
     expect(harness.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
   });
 
-  test('need 11 reads and 1 list request in an hour without payments, and 8 more reads per further day', async () => {
+  test('need 11 reads and 1 list request for an hour without payments, and 8 more reads for each additional day', async () => {
     await harness.recent();
     harness.wait(HOUR);
     const { counts, tools } = harness.metered();
@@ -135,7 +135,9 @@ describe('the position mark', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment }]);
   });
 
-  /** The outcome has its writer's time, so it appears five minutes late by the database's clock. */
+  /**
+   * The writer's clock sets the time of the outcome, so the outcome appears five minutes late by the database's clock.
+   */
   test.each([-5, 0, 5])(
     'stays before an outcome whose writer’s clock is five minutes slow, even if the worker’s clock is off by %d minutes',
     async (minutes) => {
@@ -152,7 +154,7 @@ describe('the position mark', () => {
     },
   );
 
-  test('stays before a part if the page’s deadline left one of its payments uncompared', async () => {
+  test('stays before a part if one of the part’s payments was not compared before the deadline of the page', async () => {
     await harness.recent();
     const before = await mark();
     harness.wait(20);

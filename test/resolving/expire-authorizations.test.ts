@@ -41,7 +41,7 @@ describe('a hold that is not captured', () => {
     expect(await expire()).toMatchObject({ done: 1, left: 0 });
   });
 
-  test('is found whether the response, a callback or the resolver recorded it', async () => {
+  test('is found, no matter whether the response, a callback or the resolver recorded it', async () => {
     await world.authorize('tok_async');
     expect(world.store.holdsLeft()).toEqual([]);
     await world.processor.inside.approve(world.chargeId);
@@ -86,7 +86,7 @@ describe('a hold that is not captured', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('stays unchanged while a capture is in progress, regardless of the outcome', async () => {
+  test('stays unchanged while a capture is in progress, regardless of the outcome of the capture', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     await world.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
@@ -99,7 +99,7 @@ describe('a hold that is not captured', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is left to the resolver without a second void if the outcome of the first is unknown', async () => {
+  test('is left to the resolver without a second void if the outcome of the first void is unknown', async () => {
     await world.authorize();
     overdue();
     world.processor.inside.delayNext(2);

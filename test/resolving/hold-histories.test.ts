@@ -26,7 +26,7 @@ const RIVALS: Readonly<Record<string, Rival>> = {
   'a concurrent duplicate of the run': (world, plan) => world.expireOrDie(new Actor('doubled', plan)),
 };
 
-/** Upper limit: the number of calls in a run, plus one. */
+/** Maximum number of points for a rival: the number of calls in a run, plus one. */
 const MAX_POINTS = 14;
 
 async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, rival?: Rival): Promise<HistoryRun> {

@@ -46,7 +46,7 @@ beforeEach(() => {
 const put = (Item: Record<string, unknown>, TableName: string = TABLES.registry) =>
   harness.store.database.client.send(new PutCommand({ TableName, Item }));
 const names = (prefix: string, count = ENTRIES) => Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
-/** Returns a time for the entry, in Unix milliseconds, so that all entries are spread evenly between two ages. */
+/** Returns a time for the entry, in Unix milliseconds. The times of all entries are spread evenly between two ages. */
 const spread = (each: number, fromMs: number, toMs: number) =>
   startedAtMs - fromMs - Math.floor(((toMs - fromMs) * each) / ENTRIES);
 
@@ -57,7 +57,7 @@ function look(name: string): Promise<never> {
   return Promise.reject(new RetryableError('processor_unreachable', 'no'));
 }
 
-/** Runs the job every minute. A run starts late if the previous one is still busy. */
+/** Runs the job every minute. A run starts late if the previous run is still busy. */
 async function run(
   minutes: number,
   job: (scheduledForMs: number) => Promise<unknown>,

@@ -20,14 +20,12 @@ import { whole } from '../support/slice.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
 
-/** Minutes between two runs of the resolver. It runs once a minute when deployed. */
+/** Minutes between two runs of the resolver. When deployed, the resolver runs once a minute. */
 const RUN_EVERY_MINUTES = whole(1, { slice: 10 });
 
-let harness: World;
 let events = 0;
-beforeEach(() => {
-  harness = new World();
-});
+let harness: World;
+beforeEach(() => void (harness = new World()));
 
 async function sendCallback(charge: string): Promise<void> {
   events += 1;
@@ -241,7 +239,7 @@ test('a refund is not resent while the payment cannot be read', async () => {
   expect(harness.refundedAtProcessor(request)).toBe(1000);
 });
 
-test('a refund made at the processor releases its reservation if it fails later, even without a callback', async () => {
+test('a refund made at the processor releases its reserved amount if it fails later, even without a callback', async () => {
   const { request, charge } = await paid('foreign');
   const refundId = await harness.processor.inside.refund(charge, 1000, 'pending');
   await sendCallback(charge);
@@ -261,7 +259,7 @@ describe('another user’s refund at the processor, with an operation in its met
   }
 
   test.each(['another', 'this'])(
-    'is looked up if the operation in its metadata, of %s payment, never started',
+    'is looked up if its metadata names an operation of %s payment that never started',
     async (whose) => {
       const { request, charge } = await paid('named');
       const other = await paid('other');
@@ -306,7 +304,7 @@ test('a stray charge with more new facts than fit into one transaction is record
   await expectBooksToAgree(request);
 });
 
-test('if a run crashes after recording some of the new facts, a later run records the rest', async () => {
+test('a later run records the remaining facts if a run crashed after recording only some of them', async () => {
   const request = paymentRequest('part', { source: 'tok_action' });
   await harness.pay(request);
   const charge = harness.chargeOf(request);
@@ -358,7 +356,7 @@ describe('a payment at a non-default processor', () => {
 test.each([
   ['a pending charge', 'tok_async'],
   ['a charge whose answer was lost', 'tok_timeout_charged'],
-])('the books reveal that %s captured another amount, even if its callback is lost', async (_what, source) => {
+])('the books reveal that %s captured a different amount, even if its callback is lost', async (_what, source) => {
   const request = paymentRequest('differs', { source });
   const { processor } = harness;
   const charging = harness.pay(request, {
@@ -390,7 +388,7 @@ function expectReported({ paymentId }: CreatePayment): void {
   expect(harness.reported).toContainEqual(expect.objectContaining(error));
 }
 
-describe('work whose processor is no longer configured', () => {
+describe('when the processor is no longer configured,', () => {
   test('an open dispute is left to an operator', async () => {
     const { request, charge } = await paid('disputed_elsewhere');
     await harness.processor.inside.dispute(charge, 1000);

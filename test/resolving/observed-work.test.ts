@@ -22,7 +22,7 @@ function observed(claims: readonly Partial<OpenRecord>[], inquiries: readonly Pa
   return observedWork(work, { nowMs: () => NOW_MS }, (backlog) => reported.push(backlog));
 }
 
-describe('metrics of unfinished work', () => {
+describe('in the metrics of unfinished work,', () => {
   test('open claims are counted with the age of the oldest claim', async () => {
     const claims = [
       { claimedAtMs: NOW_MS - 2 * MINUTE_MS, released: false },

@@ -251,7 +251,7 @@ async function inReview(payment: CreatePayment): Promise<void> {
   await sendCallback(charge);
 }
 
-/** An object that is open at the processor, and the call that ends it there. */
+/** An object that is open at the processor, and the call that ends the object at the processor. */
 interface Opened {
   readonly chargeId: string;
   readonly end: () => Promise<void>;
@@ -265,7 +265,7 @@ const second = (payment: CreatePayment, source: string, operationId = 'by-hand')
     source,
   });
 
-/** The kinds of object that can be open, and the payment states in which each can be open. */
+/** The kinds of object that can be open, and the payment states in which each kind can be open. */
 const KINDS: Readonly<
   Record<string, { readonly courses: readonly Course[]; readonly open: (payment: CreatePayment) => Promise<Opened> }>
 > = {
@@ -371,8 +371,8 @@ const SHOWN: Readonly<Record<string, (payment: CreatePayment, chargeId: string) 
 };
 
 /**
- * Number of slices. It shares no factor with the numbers of ways and of states, so that each slice covers all ways and
- * all states.
+ * Number of slices. Each slice covers all ways and all states, because this number has no common factor with the number
+ * of ways or the number of states.
  */
 const PARTS = 5;
 const MATRIX = Object.entries(KINDS).flatMap(([kind, { courses }]) =>

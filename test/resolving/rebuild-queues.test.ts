@@ -109,7 +109,7 @@ async function unfinished() {
 }
 
 describe('the queue rebuild after a Registry restore', () => {
-  test('every queue entry and reference that a chain implies is written again', async () => {
+  test('writes every queue entry and reference again that a chain implies', async () => {
     const { stray, refunded, captured, begunAtMs } = await unfinished();
     // These rows are outdated: a charge that was answered 202 and then declined, a captured hold, and the reference of
     // a declined payment. The next run or request removes or replaces them.
@@ -137,7 +137,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
   });
 
-  test('assigns a reference to the payment that used it last, even if the older copy assigns it to an ended payment', async () => {
+  test('assigns a reference to the payment that used it last, even if the restored copy assigns the reference to an ended payment', async () => {
     const ended = await pay('ended', { source: 'tok_declined', reference: 'invoice-7' });
     const taken = await pay('taken', { reference: 'invoice-7' });
     const [row] = world.store.database.items(TABLES.registry, RegistryRow.reference);
@@ -151,7 +151,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(world.taken(again)).toBe(0);
   });
 
-  test('a refund by another user is not declared failed, although its processor id looks like ours', async () => {
+  test('does not declare a refund by another user failed, although its processor id looks like an id of Payonce', async () => {
     const request = await pay('external');
     const charge = world.chargeOf(request);
     const refund = { id: 'ref_abc', object: 'refund', charge, amount: 300, status: 'pending', metadata: {} } as const;
@@ -164,7 +164,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect([...refunds.values()]).toMatchObject([{ refundId: 'ref_abc', status: 'pending' }]);
   });
 
-  test('a stray hold is voided, and a refund that is pending at the bank is looked up', async () => {
+  test('leads to the void of a stray hold, and to a look-up of a refund that is pending at the bank', async () => {
     const held = await pay('stray-hold', { source: 'tok_async', capture: 'manual' });
     await world.processor.inside.decline(world.chargeOf(held));
     await world.deliver(callback('evt_1', world.chargeOf(held)));
@@ -247,7 +247,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(await world.typesOf(order)).toContain('order.reopened');
   });
 
-  test('a store that does not respond stops the walk, so that no payment is skipped', async () => {
+  test('stops at a store that does not respond, so that no payment is skipped', async () => {
     await pay('held', { capture: 'manual' });
     const { store } = world;
     const away = {
@@ -267,7 +267,7 @@ describe('the queue rebuild after a Registry restore', () => {
     });
   });
 
-  test('unfinished work has the same outcome as without the restore', async () => {
+  test('gives unfinished work the same outcome as without the restore', async () => {
     const { pending, stray, refunded } = await unfinished();
     await lose();
     await rebuild();
@@ -280,7 +280,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(world.refundedAtProcessor(refunded)).toBe(300);
   });
 
-  test('existing rows stay unchanged, and a repeated walk adds nothing', async () => {
+  test('leaves existing rows unchanged, and adds nothing when repeated', async () => {
     await unfinished();
     await rebuild();
     const before = keys();
@@ -289,7 +289,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(keys()).toEqual(before);
   });
 
-  test('an interrupted walk continues from its last position', async () => {
+  test('continues from its last position after an interruption', async () => {
     await unfinished();
     await lose();
     const reached: QueuesWalk[] = [];

@@ -149,7 +149,7 @@ test('a successful refund whose metadata is removed is not posted twice, and an 
   await deliver('evt_edit', charge);
   expect((await stateOf(mine)).payment).toMatchObject({ amountRefundedMinor: 300 });
   expect(alarms).toEqual(['contradiction']);
-  // A further refund of the same amount is a different one.
+  // Another refund of the same amount is a separate refund.
   await world.processor.inside.refund(charge, 300);
   await deliver('evt_more', charge);
   expect((await stateOf(mine)).payment).toMatchObject({ amountRefundedMinor: 600 });

@@ -125,7 +125,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
   });
 
-  test('raises the same alarm whether the job or a callback finds its capture', async () => {
+  test('raises the same alarm, no matter whether the job or a callback finds its capture', async () => {
     const { charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     const alarms: string[] = [];
@@ -285,7 +285,7 @@ describe('the resolver', () => {
   });
 
   test.each(['tok_async', 'tok_action'])(
-    'continues to look up another charge of the payment until it has a result: %s',
+    'continues to look up another charge of the payment until that charge has a result: %s',
     async (source) => {
       const request = paymentRequest(`other-${source}`, { source });
       const { paymentId } = request;
@@ -364,7 +364,7 @@ describe('the resolver', () => {
     expect(sent).toEqual([returnUrl]);
   });
 
-  test('fails an old checkout without charging it, once the charge is proven absent', async () => {
+  test('fails an old checkout without charging it, as soon as a look-up proves that there is no charge', async () => {
     const request = paymentRequest('long-ago');
     const silent = {
       ...harness.processor,

@@ -159,7 +159,7 @@ describe('the recovery', () => {
     ['a correction', 2, 'cor', 'effect', 201],
     ['an approved correction', 3, 'apr', 'effect', 200],
   ])(
-    'reports the key of %s, and handles its retry as a first request',
+    'reports the key of %s, and handles a retry with that key as a first request',
     async (history, transaction, row, kind, status) => {
       const { world, last } = await restored(history, transaction, [row]);
       const lost = await world.recover();

@@ -30,12 +30,12 @@ export interface HistoryStep {
   readonly act: (world: RestoredWorld) => Promise<Reply | undefined | void>;
 }
 
-/** Transaction of a history, as the tables and kinds of its rows. */
+/** A transaction of a history, described by the table and the kind of each row. */
 export interface Transaction {
   readonly rows: readonly string[];
 }
 
-/** Restore point: a transaction, and the rows of it that the restored copy contains. */
+/** Restore point within a transaction. The restored copy contains only these rows of the transaction. */
 export interface Cut {
   readonly transaction: number;
   readonly kept: readonly number[];

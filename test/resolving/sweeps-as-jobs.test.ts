@@ -43,7 +43,7 @@ test('an unreadable queue does not block the other queues', async () => {
   expect(harness.reported).toHaveLength(1);
 });
 
-test('items after the deadline are neither lost nor started', async () => {
+test('items that remain at the deadline are neither started nor lost', async () => {
   const harness = new World();
   for (const name of ['a', 'b', 'c']) {
     const paymentId = paymentIdFor(name);
@@ -71,7 +71,7 @@ test('items after the deadline are neither lost nor started', async () => {
   expect(onResolved).toHaveLength(2);
 });
 
-test('the job also enqueues due webhooks', async () => {
+test('the resolver job also enqueues due webhooks', async () => {
   const task = { kind: 'replay' as const, replayId: 'whr_1' };
   const due = [{ task, sweepAtMs: 0 }];
   const enqueued: unknown[] = [];

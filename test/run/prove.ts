@@ -81,7 +81,7 @@ async function prove(): Promise<void> {
   let hasChanged = false;
   const play = async (part: Step): Promise<void> => {
     if (!(await run.run({ ...part, environment: { [ASSEMBLY]: assembly } }))) return;
-    // If the sources changed during a part, its result is valid for neither tree.
+    // The result of a part is valid for no tree if the sources changed while the part ran.
     if ((await sliceOfTree()) === proof.tree) recordPassed(part.name);
     else hasChanged = true;
   };

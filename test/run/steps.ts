@@ -33,7 +33,7 @@ const PROGRESS = /^(?:▸ |(?=\d+ histories, ))/;
 
 export const PROGRESS_REPORTER = '--reporters=<rootDir>/test/run/progress-reporter.js';
 
-/** Returns the command that runs a script as a step does. */
+/** Returns the command with which a step runs a script. */
 export function commandOf([script, ...values]: readonly [string, ...string[]]): string {
   const shown = values
     .filter((value) => value !== PROGRESS_REPORTER)

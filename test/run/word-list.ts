@@ -53,7 +53,7 @@ const PROSE: readonly Rule[] = [
   },
 ];
 
-/** Rules for comments only: beginnings of a sentence that lacks a subject. */
+/** Rules for comments only. Each rule matches the beginning of a sentence that lacks a subject. */
 const BEGINNINGS: readonly Rule[] = [
   { pattern: /(?:^|(?<=\. ))What\b[^.?]*(?:\.|$)/g, instead: 'the noun that names it' },
   {
@@ -97,7 +97,7 @@ const KEPT_NAMES: ReadonlySet<string> = new Set([
 interface Piece {
   readonly kind: 'comment' | 'text' | 'name';
   readonly text: string;
-  /** Offset in the text at which each line begins, with the line's number, in order. */
+  /** For each line, in order: the offset in the text at which the line begins, and the line's number. */
   readonly lines: readonly (readonly [offset: number, line: number])[];
 }
 
@@ -147,7 +147,10 @@ function* tokensOf(source: string): Generator<Token> {
   }
 }
 
-/** @param raw lines with comment signs and quotes, which are removed */
+/**
+ * Returns the piece that the lines contain.
+ * @param raw lines with comment signs and quotes, which are removed
+ */
 function pieceOf({ kind, raw, line }: { kind: Piece['kind']; raw: string; line: number }): Piece {
   const lines: [number, number][] = [];
   let text = '';

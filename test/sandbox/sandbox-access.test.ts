@@ -29,7 +29,7 @@ const app = sandboxWith('secret-a', 'secret-b');
 const statusOf = async (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   (await app.request(path, { method, headers })).status;
 
-describe('the sandbox refuses callers without its secret', () => {
+describe('the sandbox refuses callers without its secret:', () => {
   const routes = app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => [method, path] as const);
 
   test.each(routes)('%s %s', async (method, path) => {
@@ -63,7 +63,7 @@ describe('the sandbox refuses callers without its secret', () => {
     },
   );
 
-  test('accepts each active value of the secret, also as the token of the e-mail service', async () => {
+  test('each active value of the secret is accepted, also as the token of the e-mail service', async () => {
     expect(await statusOf('/charges?payment=pay_1', { authorization: 'Bearer secret-a' })).toBe(200);
     expect(await statusOf('/charges?payment=pay_1', { authorization: 'Bearer secret-b' })).toBe(200);
     expect(await statusOf('/server', { 'x-postmark-server-token': 'secret-a' })).toBe(200);

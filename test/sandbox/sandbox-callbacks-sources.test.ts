@@ -76,7 +76,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(chargeIn(again)).toEqual({ ...chargeIn(answer), status: 'succeeded', amount_captured: 1_999 });
   });
 
-  test('a pending charge can be neither captured, voided, refunded nor disputed', async () => {
+  test('a pending charge cannot be captured, voided, refunded or disputed', async () => {
     const { id } = await made('tok_async', { capture: 'manual' });
     for (const path of [
       `charges/${id}/capture`,
@@ -127,7 +127,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.events(charge.id)).toMatchObject([{ attempts: 1, delivered: true }]);
   });
 
-  test('tok_callback_first responds to the charge even if the receiver fails, and resends the event', async () => {
+  test('tok_callback_first responds to the charge request even if the receiver fails, and resends the event', async () => {
     receiver.statuses.push(500, 500);
     const { id } = await made('tok_callback_first');
     expect(await harness.events(id)).toMatchObject([{ attempts: 1, delivered: false }]);
@@ -135,7 +135,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.events(id)).toMatchObject([{ attempts: 3, delivered: true }]);
   });
 
-  test('tok_callback_first responds to the charge without a callback URL, and keeps the event waiting', async () => {
+  test('tok_callback_first responds to the charge request without a callback URL, and the event stays undelivered', async () => {
     sandbox.address = undefined;
     const { id } = await made('tok_callback_first');
     expect(await harness.events(id)).toMatchObject([{ attempts: 0, delivered: false }]);
@@ -167,7 +167,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(arrived()).toEqual(['charge.succeeded', 'charge.succeeded', 'charge.succeeded', 'charge.pending']);
   });
 
-  test('tok_callback_out_of_order finally sends the older event, even if the newest is never accepted', async () => {
+  test('tok_callback_out_of_order eventually sends the older event, even if the newest event is never accepted', async () => {
     receiver.statuses.push(...Array<number>(20).fill(500));
     await made('tok_callback_out_of_order');
     await sandbox.runFor(24 * 3_600 * SECOND_MS);
@@ -235,7 +235,7 @@ describe('magic sources whose charges change without a request', () => {
     expect((await made('tok_async')).fee).toBeNull();
   });
 
-  test('a switched-on source applies to the next request, regardless of that request’s source', async () => {
+  test('a source that was switched on applies to the next request, regardless of the source in that request', async () => {
     const switched = { method: 'PUT', path: '/control/failures' };
     await callSandbox(sandbox.handler, { ...switched, body: JSON.stringify({ count: 1, source: 'tok_async' }) });
     expect((await made('tok_ok')).status).toBe('pending');

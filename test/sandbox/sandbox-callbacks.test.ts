@@ -148,7 +148,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(waits()).toEqual([1, 2, 4, 8, 16]);
     });
 
-    test('is logged and reported individually if it fails, so that only it is redelivered', async () => {
+    test('is logged and reported individually if it fails, so that no other task is redelivered', async () => {
       const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
       await captured();
       await captured();

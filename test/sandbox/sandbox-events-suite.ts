@@ -26,7 +26,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         .map(({ body }) => JSON.parse(body) as { eventId?: string })
         .flatMap(({ eventId }) => eventId ?? []);
 
-    describe('atomic storage of changes and their events', () => {
+    describe('changes and their events are stored atomically:', () => {
       const id = () => `ch_${crypto.randomUUID().replaceAll('-', '')}`;
       const made = (chargeId: string): Charge =>
         newCharge({
@@ -211,7 +211,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect((await harness.post(`/charges/${id}/refunds`, { amount: 1_899 })).status).toBe(201);
       });
 
-      test('an unknown refund is 404', async () => {
+      test('an unknown refund gets a 404', async () => {
         expect((await harness.post('/control/refunds/re_none/fail')).status).toBe(404);
       });
     });
@@ -282,7 +282,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect((await harness.post(`/control/events/${event?.id}/resend`, body)).status).toBe(400);
       });
 
-      test('an unknown event is 404', async () => {
+      test('gets a 404 if the event is unknown', async () => {
         expect((await harness.post('/control/events/evt_none/resend')).status).toBe(404);
       });
     });

@@ -31,7 +31,7 @@ describe('the mail service rejects invalid requests', () => {
     expect(JSON.parse(answer.body)).toEqual({ ErrorCode: 300, Message: expect.stringContaining(field) });
   });
 
-  test('a body that is not JSON is 422', async () => {
+  test('a body that is not JSON gets a 422', async () => {
     const answer = await callSandbox(handler, { method: 'POST', path: '/email', headers, body: '{' });
     expect([answer.status, JSON.parse(answer.body)]).toEqual([422, { ErrorCode: 402, Message: 'Invalid JSON' }]);
   });
@@ -41,7 +41,7 @@ describe('the mail service rejects invalid requests', () => {
     ['GET', '/messages/outbound'],
     ['GET', '/messages/outbound/eml_1/details'],
     ['GET', '/server'],
-  ])('%s %s without a token is 401', async (method, path) => {
+  ])('%s %s without a token gets a 401', async (method, path) => {
     const answer = await callSandbox(handler, { method, path });
     expect([answer.status, JSON.parse(answer.body)]).toMatchObject([401, { ErrorCode: 10 }]);
   });
@@ -52,12 +52,12 @@ describe('the mail service rejects invalid requests', () => {
     ['a count of 501', { count: '501', offset: '0', tag: 'x' }],
     ['no filter', { count: '50', offset: '0' }],
     ['an unknown filter', { count: '50', offset: '0', tag: 'x', subject: 'x' }],
-  ])('a search with %s is 422', async (_what, query) => {
+  ])('a search with %s gets a 422', async (_what, query) => {
     const answer = await callSandbox(handler, { method: 'GET', path: '/messages/outbound', query, headers });
     expect([answer.status, JSON.parse(answer.body)]).toMatchObject([422, { ErrorCode: 600 }]);
   });
 
-  test('the server route can be read, and an unknown e-mail is 404', async () => {
+  test('the server route can be read, and an unknown e-mail gets a 404', async () => {
     expect((await callSandbox(handler, { method: 'GET', path: '/server', headers })).status).toBe(200);
     const details = { method: 'GET', path: '/messages/outbound/eml_none/details', headers };
     expect((await callSandbox(handler, details)).status).toBe(404);

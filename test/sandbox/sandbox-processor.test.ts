@@ -47,7 +47,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     expect(answer.body).toEqual({ error: { code: 'invalid_request', message: expect.stringContaining(field) } });
   });
 
-  test('a body that is not JSON is 400 invalid_json', async () => {
+  test('a body that is not JSON gets a 400 with the code invalid_json', async () => {
     const answer = await call({ method: 'POST', path: '/charges', body: '{"amount":' });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_json' } } });
   });
@@ -92,7 +92,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     { created_from: '0', created_to: '1', cursor: cursor([0, 'ch_1#x']) },
     { created_from: '0', created_to: '1', cursor: cursor([1, 'ch_1']) },
     { created_from: '1', created_to: '2', cursor: cursor([0, 'ch_1']) },
-  ])('a list with the filters %j is 400', async (query) => {
+  ])('a list with the filters %j gets a 400', async (query) => {
     expect(await call({ method: 'GET', path: '/charges', query })).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_request' } },
@@ -115,7 +115,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     });
   });
 
-  test('an unknown route is 404', async () => {
+  test('an unknown route gets a 404', async () => {
     expect(await call({ method: 'GET', path: '/nothing' })).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found' } },
@@ -136,7 +136,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     ['GET', '/control/charges/ch_1/expire', 'POST'],
     ['GET', '/control/disputes/dp_1/close', 'POST'],
     ['GET', '/control/refunds/re_1/fail', 'POST'],
-  ])('%s %s is 405 with the allowed methods', async (method, path, allow) => {
+  ])('%s %s gets a 405 with the allowed methods', async (method, path, allow) => {
     const answer = await call({ method, path });
     expect(answer).toMatchObject({ status: 405, body: { error: { code: 'method_not_allowed' } } });
     expect(answer.headers['allow']).toBe(allow);

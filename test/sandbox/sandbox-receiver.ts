@@ -16,7 +16,10 @@ export interface Receiver extends AsyncDisposable {
   readonly arrivals: readonly Arrival[];
   /** Status codes of the next responses. Later responses are 200. */
   readonly statuses: number[];
-  /** Called for each callback before the response. If it rejects, the connection closes without a response. */
+  /**
+   * Called for each callback before the response. If the returned promise rejects, the connection closes without a
+   * response.
+   */
   onArrival: (arrival: Arrival) => Promise<void>;
 }
 

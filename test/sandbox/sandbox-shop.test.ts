@@ -39,7 +39,7 @@ describe('the shop rejects invalid requests', () => {
     expect(errorIn(answer)).toEqual({ code: 'invalid_request', message: expect.stringContaining(field) });
   });
 
-  test('a key with a space is 400', async () => {
+  test('a key with a space gets a 400', async () => {
     expect((await harness.post('/referrals/credits', credit, 'a b')).status).toBe(400);
   });
 
@@ -47,7 +47,7 @@ describe('the shop rejects invalid requests', () => {
     ['DELETE', '/stock/reservations', 'GET, POST'],
     ['GET', '/stock/reservations/rsv_1/release', 'POST'],
     ['PUT', '/referrals/credits', 'GET, POST'],
-  ])('%s %s is 405 with the allowed methods', async (method, path, allow) => {
+  ])('%s %s gets a 405 with the allowed methods', async (method, path, allow) => {
     const answer = await callSandbox(handler, { method, path });
     expect([answer.status, errorIn(answer).code]).toEqual([405, 'method_not_allowed']);
     expect(answer.headers['allow']).toBe(allow);

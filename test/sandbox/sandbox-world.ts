@@ -42,7 +42,7 @@ export const SANDBOX_START_MS = 1_767_225_600_000;
 const MAX_STEPS = 1_000;
 
 /**
- * Creates a sandbox. With `tasks`, tasks are enqueued there instead of in the queue that this sandbox runs.
+ * Creates a sandbox. Enqueues tasks in `tasks` if given, and otherwise in a queue that the sandbox itself runs.
  *
  * @param run part of every id that this sandbox creates, because books on DynamoDB may be shared with other runs
  */

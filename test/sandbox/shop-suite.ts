@@ -89,7 +89,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('of two concurrent bodies under one key, one creates an object, and the other gets 422', async () => {
+    test('one of two concurrent bodies under one key creates an object, and the other gets 422', async () => {
       const answers = await Promise.all([
         harness.post(path, body(order), key),
         harness.post(path, of.other(order), key),
@@ -105,7 +105,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(3);
     });
 
-    test('the list is oldest first', async () => {
+    test('the list is sorted oldest first', async () => {
       const ids: string[] = [];
       for (let made = 0; made < 3; made += 1) {
         ids.push(idIn(await harness.post(path, body(order))));
@@ -165,7 +165,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(JSON.parse((await harness.post(stock.path, stock.body(order), key)).body)).toEqual(released);
     });
 
-    test('an unknown reservation is 404, and so is the id of a credit', async () => {
+    test('an unknown reservation gets a 404, and so does the id of a credit', async () => {
       const credit = idIn(await harness.post(credits.path, credits.body(order)));
       for (const id of ['rsv_none', credit]) {
         expect((await harness.post(`${stock.path}/${id}/release`)).status).toBe(404);

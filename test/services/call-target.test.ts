@@ -212,7 +212,7 @@ describe('a request to a target', () => {
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 
-  test('is not missed once accepted, even if the acceptance cannot be recorded before its window ends', async () => {
+  test('is not recorded as missed after the target accepted it, even if the acceptance cannot be recorded before the window ends', async () => {
     const { consumed } = api.world.store;
     const records: ConsumerEffects = {
       readEffect: (id) => consumed.readEffect(id),
@@ -250,13 +250,13 @@ describe('a request to a target', () => {
     },
   );
 
-  test('is missed, and no request is sent, if its URL is not public', async () => {
+  test('is recorded as missed, and no request is sent, if its URL is not public', async () => {
     expect(await call(CALL, { allowLoopback: false })).toBe('missed');
     expect(missed[0]?.reason).toBe('target_address_not_allowed');
     expect(asked).toEqual([]);
   });
 
-  test('is missed if its job is unknown', async () => {
+  test('is recorded as missed if its job is unknown', async () => {
     expect(await call({ ...CALL, job: 'other' })).toBe('missed');
     expect(missed[0]?.reason).toBe('job_unknown');
   });

@@ -21,7 +21,10 @@ export interface MembershipSettings {
   readonly pause?: string;
   /** @default 25 */
   readonly leaseSeconds?: number;
-  /** Lets the time advance only by lines from the test. @default the clock of the machine */
+  /**
+   * The time advances only by lines that the test sends.
+   * @default the clock of the machine
+   */
   readonly clock?: 'simulated';
 }
 

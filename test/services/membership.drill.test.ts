@@ -200,7 +200,7 @@ describe('the membership service in a separate process', () => {
   });
 
   test.each(['after claim 1', 'before part 1', 'after part 1', 'before commit 1', 'after commit 1'])(
-    'if killed %s, completes the work after its lease has expired, and releases each lock once',
+    'completes the work after its lease has expired if it was killed %s, and releases each lock once',
     async (pause) => {
       const table = await withLocks(25);
       const killed = await start({ table, pause, leaseSeconds: 1 });

@@ -1,6 +1,6 @@
 /**
- * Returns the texts on which a regular expression backtracks longest. Each text repeats text that matches parts of the
- * expression, has or lacks a matching beginning, and ends with text that does not match.
+ * Returns the texts on which a regular expression backtracks longest. Each text has or lacks a beginning that matches,
+ * repeats text that matches parts of the expression, and ends with text that does not match.
  */
 export function adversarialTexts({ source, flags }: RegExp): readonly AdversarialText[] {
   const parts = partsOf(source, flags);
@@ -32,7 +32,7 @@ export function repeats(source: string): boolean {
   return bounds.reduce((product, bound) => product * Math.max(1, bound), 1) > LARGEST_BOUND;
 }
 
-/** Maximum number of backtracking steps at one position that counts as constant. */
+/** Maximum number of backtracking steps at one position that is treated as constant. */
 const LARGEST_BOUND = 300;
 /** Ends that do not match. Most character classes exclude at least one of the characters in the second end. */
 const ENDS = ['', '\u0000\n'];
@@ -49,7 +49,7 @@ const MAX_PAIRED = 16;
 interface Part {
   /** Characters of different kinds that the part matches. */
   readonly characters: readonly string[];
-  /** Minimum number of occurrences. */
+  /** Minimum number of occurrences of the part. */
   readonly least: number;
 }
 
@@ -98,7 +98,7 @@ function partsOf(source: string, flags: string): readonly Part[] {
   });
 }
 
-/** Chooses a letter or digit, a punctuation mark, and further characters, up to the maximum. */
+/** Chooses a letter or digit, a punctuation mark, and other matching characters, at most `MAX_KINDS` in total. */
 function kindsOf(matching: readonly string[]): readonly string[] {
   const word = matching.find((each) => /\w/.test(each));
   const mark = matching.find((each) => !/[\w\s]/.test(each));

@@ -6,7 +6,7 @@ import { until } from './until.ts';
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Target of `Location`, as a path of the API. */
+  /** Target of the `Location` header, as a path of the API. */
   readonly location: string | undefined;
   readonly text: string;
   readonly json: Record<string, unknown>;
@@ -18,7 +18,7 @@ export interface PaymentPost {
   readonly headers?: Record<string, string>;
 }
 
-/** Maximum number of a client's retries, one per second. They last longer than the lease. */
+/** Maximum number of a client's retries, one per second. All retries together take longer than a lease. */
 const MAX_RETRIES = 60;
 
 export class ApiClient {

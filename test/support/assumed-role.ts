@@ -39,7 +39,7 @@ export async function administratorOfS3(name: string): Promise<SessionCredential
 
 /**
  * Calls a service that responds with XML.
- * @returns a function that returns the text of an element
+ * @returns a function that returns the text of an element of the response
  */
 async function query(service: string, version: string, fields: Readonly<Record<string, string>>) {
   const { awsEndpoint, region } = localAws();

@@ -1,12 +1,12 @@
 import { IS_PROOF_RUN } from './slice.ts';
 
 /**
- * Number of cases (histories, orders of events, generated inputs) that one test file may run in `npm test`. `npm run
- * prove` runs all.
+ * Maximum number of cases (histories, orders of events, generated inputs) of one test file in `npm test`. `npm run
+ * prove` runs all cases.
  */
 const CASES_PER_FILE = 3_000;
 
-/** Maximum numbers for folders whose cases take much more or much less than one or two milliseconds. */
+/** Maximum numbers of cases for folders whose cases each take much more or much less than one or two milliseconds. */
 const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   'api-docs': 1_000,
   'follow-ups': 4_000,
@@ -14,11 +14,11 @@ const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   resolving: 1_200,
   views: 500,
   webhooks: 1_200,
-  // A history of the simulator takes half a second, a story a tenth of a second.
+  // A history of the simulator takes half a second. A story takes a tenth of a second.
   world: 150,
 };
 
-/** Budget of the store tests, where each call reaches the emulator. */
+/** Maximum number of cases per file of store tests, in which each call reaches the emulator. */
 const CASES_PER_FILE_OF_STORES = 200;
 
 /**

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * Environment variable with the path of a file. Each test file appends one line with its costs to that file. The
- * programs that run the suites set the variable.
+ * Environment variable with the path of a file, to which each test file appends one line with its costs. The programs
+ * that run the suites set the variable.
  */
 export const COSTS = 'PAYONCE_TEST_COSTS';
 

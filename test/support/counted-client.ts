@@ -6,7 +6,7 @@ export interface CountedCall {
   readonly units: number;
 }
 
-/** Returns a client that notes each call. */
+/** Returns a client that adds each of its calls to `calls`. */
 export function countedClient(client: DynamoDBDocumentClient): {
   readonly client: DynamoDBDocumentClient;
   readonly calls: CountedCall[];

@@ -42,7 +42,7 @@ export interface SurveyOptions<Race = undefined> {
   readonly kindsOf?: (call: string) => readonly FaultKind[];
   /**
    * Divisor for the histories that have the maximum number of faults: `npm test` runs one of every `oneOf` histories,
-   * and `npm run prove` runs all. It must not be a multiple of the number of kinds of faults.
+   * and `npm run prove` runs all. The divisor must not be a multiple of the number of kinds of faults.
    *
    * @default 1
    */
@@ -80,7 +80,7 @@ export async function surveyFaults<Race = undefined>(
     until,
   }: SurveyOptions<Race>,
 ): Promise<HistorySurvey<Race>> {
-  // Otherwise, every slice has only one kind of fault.
+  // If `oneOf` were such a multiple, every slice would have only one kind of fault.
   invariant(oneOf === 1 || oneOf % FAULT_KINDS.length > 0, `oneOf is ${oneOf}, a multiple of the number of kinds`);
   const findings: Finding<Race>[] = [];
   let histories = 0;

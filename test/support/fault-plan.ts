@@ -20,7 +20,7 @@ export interface PlannedFault {
   readonly kind: FaultKind;
 }
 
-/** Thrown when the process has crashed. Its later calls have no effect. */
+/** Thrown by a call of a process that has crashed. Later calls of the process have no effect. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
@@ -50,7 +50,7 @@ export class FaultPlan {
     this.#held = point === undefined ? undefined : { point, act };
   }
 
-  /** Returns the rival's action before this call, if any, and removes it. */
+  /** Removes and returns the rival's action before this call, if there is one. */
   takeHold(point: number): (() => Promise<unknown>) | undefined {
     if (this.#held?.point !== point) return undefined;
     const { act } = this.#held;

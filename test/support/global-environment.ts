@@ -22,7 +22,7 @@ const endWorker = (): never => process.exit(1);
 declare global {
   /** Counts cases of the current file, and throws above its budget. Undefined outside Jest. */
   var spendCases: ((count: number) => void) | undefined;
-  /** Calls `work` after the last test of the folder, or of the file if it runs alone. */
+  /** Calls `work` after the last test of the folder, or after the last test of the file if the file runs alone. */
   var atEnd: (work: () => unknown) => void;
 }
 

@@ -19,8 +19,8 @@ declare global {
 }
 
 /**
- * First port of each project. Each shard adds its index, because projects and shards run concurrently. The ports differ
- * from the default port, so that no run takes it from a developer.
+ * First port of each project. Each shard adds its index, because projects and shards run concurrently. None of the
+ * ports is the default port, which a developer may use.
  */
 const TEST_PORTS = new Map([
   ['stores', 14_566],

@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 
 /**
- * Returns whether a process belongs to this run: its command line then contains the directory of the run. Other runs
- * may be active on this machine.
+ * Returns whether a process belongs to this run, and not to another run on this machine. The command line of each
+ * process of this run contains the directory of the run.
  */
 function isOfThisRun(commandLine: string): boolean {
   return commandLine.includes(dirname(process.env['PAYONCE_TEST_LOCAL_JSON'] ?? '/nowhere/else'));

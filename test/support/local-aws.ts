@@ -56,7 +56,7 @@ export function dynamoDbClient(): DynamoDBClient {
   return shared;
 }
 
-/** Returns a client of the DynamoDB API as one process sees it: each SDK call can have a fault. */
+/** Returns a client of the DynamoDB API for one process, in which each SDK call can have a fault. */
 export function clientWithFaults(actor: Pick<Actor, 'call'>): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;

@@ -16,8 +16,8 @@ const PROCESSES_GONE_WITHIN_MS = 600_000;
 const POLL_MS = 200;
 
 /**
- * Temporary resources of one Jest run. Each project of the run opens the folder; the last one that closes it checks for
- * leftovers.
+ * Temporary resources of one Jest run. Each project of the run opens the folder. The last project that closes the
+ * folder checks for leftovers.
  */
 interface RunFolder {
   readonly path: string;
@@ -65,7 +65,10 @@ function bundles(): readonly string[] {
   return existsSync(dist) ? readdirSync(dist) : [];
 }
 
-/** Reports whether the process that created the bundle still runs: another run may be active. */
+/**
+ * Returns whether the process that created the bundle is still running, because the bundle may belong to another active
+ * run.
+ */
 function isOfRunning(bundle: string): boolean {
   const pid = Number(/-(\d+)$/.exec(bundle)?.[1]);
   return runningProcesses().some((each) => each.pid === pid);

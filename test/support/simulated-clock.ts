@@ -16,13 +16,16 @@ export class SimulatedClock implements Clock {
     this.advance(ms);
   }
 
-  /** @param ms may be negative, because clocks can jump back */
+  /**
+   * Advances the time.
+   * @param ms may be negative, because clocks can jump back
+   */
   advance(ms: number): void {
     this.#nowMs += ms;
   }
 }
 
-/** Returns a clock that differs from `base` by `offsetMs`. */
+/** Returns a clock that is ahead of `base` by `offsetMs`. */
 export function skewed(base: Clock, offsetMs: number): Clock {
   return { nowMs: () => base.nowMs() + offsetMs, sleep: (ms) => base.sleep(ms) };
 }

@@ -21,15 +21,15 @@ export function startFiles(folder: string): readonly string[] {
   return [...found];
 }
 
-/** The files and schemas of a function's start. */
+/** The files that a function reads and the schemas that it builds when it starts. */
 export interface Start {
-  /** The names of the files that it reads, with those that it imports later than its module. */
+  /** Names of the files that the function reads, including files that it imports after its module. */
   readonly files: readonly string[];
-  /** The number of zod schemas that it builds. */
+  /** Number of zod schemas that the function builds. */
   readonly schemas: number;
 }
 
-/** Program that counts the zod schemas of a start: each has a property `_zod`. */
+/** Program that starts a function and counts the zod schemas. Each schema has a property `_zod`. */
 const START = `
   import { registerHooks } from 'node:module';
   import { basename } from 'node:path';
@@ -50,7 +50,7 @@ const START = `
   process.exit();
 `;
 
-/** Starts a function in a new process. */
+/** Starts a function in a new process. Returns the files and the schemas of this start. */
 export function startOf(folder: string, environment: Readonly<Record<string, string>>): Start {
   const module = pathToFileURL(join(folder, 'index.mjs')).href;
   const options = { env: environment, encoding: 'utf8' } as const;

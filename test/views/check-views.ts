@@ -30,7 +30,7 @@ function listed(views: MemoryViews): readonly string[] {
     .sort();
 }
 
-/** Returns the same list entries, computed by a plain scan of the Ledger. */
+/** Returns the list entries that the Views must contain, computed by a plain scan of the Ledger. */
 function expected(chains: readonly (readonly Transition[])[]): readonly string[] {
   return chains
     .flatMap((chain) => {
@@ -69,7 +69,7 @@ async function shownSums(views: MemoryViews, owner: BooksOwner) {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the amount of an event, read from the transition instead of the event. */
+/** Returns the amount of an event, read from the event's transition instead of the event itself. */
 function amountOf({ type, payment, subject }: Transition): { readonly amountMinor: number; readonly currency: string } {
   if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
     return { amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };
@@ -92,7 +92,10 @@ function expectedVolumes(chains: readonly (readonly Transition[])[], { tenantId:
   return volumes;
 }
 
-/** @param chains transitions that determine the range of days */
+/**
+ * Returns the volumes that the Views show.
+ * @param chains transitions that determine the range of days
+ */
 async function shownVolumes(
   views: MemoryViews,
   owner: BooksOwner,

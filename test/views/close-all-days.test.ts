@@ -56,7 +56,7 @@ describe('the days of all owners', () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 12);
-    /** Views in which each total takes a second. */
+    /** Views in which each total takes one second to write. */
     class Slow extends MemoryViews {
       override async exchange(changes: Parameters<MemoryViews['exchange']>[0]): Promise<boolean> {
         clock.advance(500);
@@ -67,7 +67,7 @@ describe('the days of all owners', () => {
     }
 
     const first = await finishJob(job(new Slow()), TONIGHT, { deadlineMs: TONIGHT + 4_000, limit: 1 });
-    // The run's deadline precedes the remaining owners.
+    // The run reaches its deadline before it reaches the remaining owners.
     expect(first).toMatchObject({ done: 5, left: 6 });
     expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 7, left: 0 });
   });

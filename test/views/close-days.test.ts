@@ -48,7 +48,7 @@ async function payableAndReads(): Promise<{ readonly payable: number; readonly r
   return { payable: balances.find(({ account }) => account === 'merchant_payable')?.creditMinor ?? 0, read };
 }
 
-/** Runs an action once, just before the closer writes its total. */
+/** Views that run an action once, immediately before the closer writes its total. */
 class Interrupted extends MemoryViews {
   readonly #act: () => Promise<void>;
   #exchanges = 0;
@@ -85,7 +85,7 @@ describe('a closed day', () => {
     expect((await close()).closed).toBe(1);
   });
 
-  test('is reopened by a late entry, which is included immediately, and the day is closed again with this entry', async () => {
+  test('is reopened by a late entry, which is included immediately, and is closed again together with this entry', async () => {
     await project('a', MONDAY_MS);
     await close();
     await project('late', MONDAY_MS + HOUR_MS);

@@ -156,7 +156,7 @@ function pathOf(text: string, within: Json, field: string): string | undefined {
   return path !== undefined && isId ? `${path}/${text}${chain}` : undefined;
 }
 
-/** Returns the read paths of all ids in a JSON value, with the ids. */
+/** Returns each id in a JSON value, with the read path of the id. */
 function idsIn(value: unknown, within: Json = {}, field = ''): readonly (readonly [string, string])[] {
   if (typeof value === 'string') {
     const path = pathOf(value, within, field);
@@ -179,7 +179,7 @@ test('every id in a response, an event or a webhook can be read by GET', async (
     await world.ask(`/v1/webhook_endpoints/${String(endpoint['id'])}/deliveries`);
 
   const followed = new Map<string, unknown>();
-  // Responses contain further ids; a few rounds reach all of them.
+  // Responses contain further ids; a few rounds reach all ids.
   for (let round = 0; round < 10; round += 1) {
     const next = new Map(idsIn(world.shown.splice(0)).filter(([path]) => !followed.has(path)));
     if (next.size === 0) break;

@@ -54,7 +54,7 @@ describe('the balances', () => {
     });
   });
 
-  test('are negative for an account on the side opposite to its normal side', async () => {
+  test('are negative for an account whose balance is on the side opposite to its normal side', async () => {
     const payment = await harness.paid('k-1');
     await harness.correct('c-1', {
       payment,

@@ -10,7 +10,10 @@ const LIST = { partitions: ['TEST#0', 'TEST#1'] };
 const idAt = (index: number) => `id_${String(index).padStart(5, '0')}`;
 const placeOfId = (id: string) => createdSortKey(Number(id.slice(3)), id);
 
-/** @param bodies bodies of the rows, oldest first */
+/**
+ * Returns Views with a list of rows.
+ * @param bodies bodies of the rows, oldest first
+ */
 async function listOf(bodies: readonly string[]): Promise<MemoryViews> {
   const views = new MemoryViews();
   await views.put(
@@ -92,7 +95,7 @@ describe('a page of a filtered list', () => {
     },
   );
 
-  test('examines a limited number of rows, and the next page continues after them', async () => {
+  test('examines a limited number of rows, and the next page continues after these rows', async () => {
     const bodies = Array.from({ length: 2 * MAX_EXAMINED + 500 }, (_, index) => (index === 7 ? 'wanted' : 'other'));
     const views = await listOf(bodies);
     let read = 0;

@@ -96,7 +96,7 @@ describe('the list of orders', () => {
     expect(await list('status=canceled')).toEqual(ids);
   });
 
-  test('a new order is refused with 503 without the hash keys, but a retried order gets its stored response', async () => {
+  test('a new order is refused with 503 if the hash keys cannot be read, but a retried order gets its stored response', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = new Api();
     const first = await api.order('k-begun');
@@ -125,7 +125,7 @@ describe('the list of orders', () => {
     expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
   });
 
-  test('contains no order of another tenant or mode', async () => {
+  test('contains no dispute of another tenant or mode', async () => {
     const { api, ids } = await ordered();
     await isHiddenFromOthers(api, PATH, ids[0] ?? '');
   });
@@ -188,7 +188,7 @@ describe('the list of disputes', () => {
     expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
   });
 
-  test('contains no order of another tenant or mode', async () => {
+  test('contains no dispute of another tenant or mode', async () => {
     const { api, ids } = await disputed();
     await isHiddenFromOthers(api, PATH, ids[0] ?? '');
   });

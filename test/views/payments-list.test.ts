@@ -204,7 +204,7 @@ describe('the list of payments', () => {
     expect(found.filter((row) => RegistryTable.emailIndex.partitionKey in row)).toHaveLength(12);
   });
 
-  test('cannot be filtered by an address without the hash keys, and a new payment with an address is refused with 503', async () => {
+  test('cannot be filtered by an address if the hash keys cannot be read, and a new payment with an address is refused with 503', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = harness.with({ emailHashes: away });
     expect((await api.get(`${PATH}?email=ada@example.com`)).status).toBe(503);
@@ -212,7 +212,7 @@ describe('the list of payments', () => {
     expect([(await api.pay('k-2')).status, api.processor.inside.all.length]).toEqual([201, 1]);
   });
 
-  test('a retried payment request with an address gets its stored response without the hash keys', async () => {
+  test('a retried payment request with an address gets its stored response even if the hash keys cannot be read', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const body = { metadata: { receipt_email: 'ada@example.com' } };
     const first = await harness.pay('k-1', body);

@@ -83,7 +83,7 @@ describe('a rebuild of the views', () => {
     expect(limits.filter((limit) => limit === 1).length).toBeGreaterThan(2 * 3);
   });
 
-  test('reports a payment that this code cannot read, keeps its rows, and rebuilds all others', async () => {
+  test('reports a payment that this code cannot read, keeps its rows, and rebuilds the rows of all other payments', async () => {
     await projectAll();
     const unreadable = harness.written[0]?.payment.id;
     const { store } = harness;

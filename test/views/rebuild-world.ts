@@ -26,7 +26,10 @@ export class RebuildWorld extends World {
     void this.store.write(transitions);
   }
 
-  /** @param crashesAt the process crashes before it reports the state with this index */
+  /**
+   * Runs a rebuild.
+   * @param crashesAt index of a state; the process crashes before it reports this state
+   */
   rebuild(changes: Partial<RebuildTools> = {}, state = initialRebuildState(2), crashesAt = Infinity): Promise<Rebuilt> {
     const { store, views } = this;
     const tools = { ...this.basics, views, ledger: store.ledgerWalk, store, orders: store, ...changes };

@@ -11,7 +11,7 @@ import { fc } from '../support/properties.ts';
 
 const MINE = 'ch_1';
 const HOUR_MS = 60 * 60 * 1000;
-/** An evening, so that most histories cross midnight. */
+/** Start time in the evening, so that most histories cross midnight. */
 export const BEGIN_MS = Date.UTC(2026, 2, 1, 20);
 
 export interface PaymentHistoryPlan {

@@ -134,7 +134,7 @@ describe('the volume report', () => {
     ['from=2026-03-02&to=2026-03-01', 'to'],
     ['from=2026-01-01&to=2026-04-03', 'to'],
     [`${RANGE}&currency=eur`, 'currency'],
-  ])('refuses query "%s" and reports the param %s', async (query, param) => {
+  ])('refuses the query "%s", and the error names the parameter %s', async (query, param) => {
     const { body } = await new Api().get(`${PATH}?${query}`);
     expect(body).toMatchObject({ status: 400, code: 'invalid_request', param });
   });

@@ -105,7 +105,7 @@ test('a merchant learns by webhook that an order was canceled after its 202 resp
 });
 
 describe('the events of an order', () => {
-  test('can be listed and read by id only by their owner, and both return the published content', async () => {
+  test('can be listed and read by id only by their owner; the list and the read return the published content', async () => {
     const request = await canceledLate();
     const own = { ...tools(), runner: idempotentRunner };
     const events = await relayed(request);

@@ -50,7 +50,7 @@ describe('an event replayed during a failing attempt', () => {
     const [delivery] = await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });
     const deliveryId = String(delivery?.id);
     expect([delivery?.status, world.arrivals.length]).toEqual(['delivered', 1]);
-    // The merchant lost the data of the processed event.
+    // The merchant processed the event, and then lost its data.
     await resendWebhook(world.webhookTools(world.actor('api')), {
       ...KEYED,
       operationId: storedOperationId('wh_resend'),

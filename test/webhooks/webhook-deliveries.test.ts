@@ -60,7 +60,7 @@ test.each([
 );
 
 describe('an endpoint that rejects an event', () => {
-  test('gets ten attempts in three days and is then disabled, and the other endpoints are notified', async () => {
+  test('gets ten attempts in three days and is then disabled, and the other endpoints are notified that it is disabled', async () => {
     const world = await worldWith(ENDPOINT, OTHER);
     world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
     const beganAtMs = world.clock.nowMs();
@@ -121,7 +121,7 @@ describe('an endpoint that rejects an event', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test('gets no request so late in the lease that a rival may take over', async () => {
+  test('gets no request that starts so late in the lease that a rival may take over', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('late'));
     const [delivery] = await deliveriesOf(world)();
@@ -250,7 +250,7 @@ describe('a test event', () => {
       },
     );
 
-  test('arrives once per idempotency key, with its own event type', async () => {
+  test('arrives once per idempotency key, with a separate event type', async () => {
     const world = await worldWith(ENDPOINT);
     expect([(await sendTest(world)).kind, (await sendTest(world)).kind]).toEqual(['first', 'replay']);
     await world.drain();
@@ -301,7 +301,7 @@ describe('a resend', () => {
     });
   };
 
-  test('makes one attempt per key, and the delivery stays delivered even if the attempt fails', async () => {
+  test('makes one attempt per key, and the delivery stays marked as delivered even if the attempt fails', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('again'));
     await world.drain();

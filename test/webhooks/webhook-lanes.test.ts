@@ -78,7 +78,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.calls).toBe(1);
     for (let made = 0; made < 300; made += 1) await site.publish(HANGING, `later-${made}`);
     await site.clock.until(START_MS + 9 * SECOND_MS);
-    // Its lane makes up to ten concurrent attempts, in separate executions.
+    // The lane of the endpoint makes up to ten concurrent attempts, in separate executions.
     expect(site.calls).toBeLessThanOrEqual(1 + 10);
     expect((await site.deliveriesOf(HANGING)).filter(({ apart }) => apart === true)).toHaveLength(300);
     // The deliveries wait for their endpoint and not for a sender, so no alarm is raised.
@@ -121,7 +121,7 @@ describe('an endpoint that does not respond', () => {
     ['deletes during its calls and recreates', 'delete early'],
   ] as const;
   test.each(sliceOf(endings, 3))(
-    'delays another tenant twice, and then once per half hour, if the endpoint hangs every minute and its tenant %s it',
+    'delays another tenant twice, and then once per half hour, if it hangs every minute and its tenant %s it',
     async (_what, how) => {
       const site = new Site();
       await site.add(NORMAL, 80);
@@ -368,7 +368,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('gets a delivery that is written to its lane after a lane run found nothing due within hours', async () => {
+  test('gets a delivery that is written to its lane after a lane run found nothing that is due within the next hours', async () => {
     const site = new Site();
     await site.add(HANGING, 50);
     const endpoint = { ...HANGING, slow: { sinceMs: START_MS } };
@@ -384,7 +384,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('is no longer slow after it gets a new URL, 16 minutes after its first delivery', async () => {
+  test('is no longer treated as slow after its URL is changed 16 minutes after its first delivery', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.publish(HANGING, 'first');

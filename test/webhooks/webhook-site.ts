@@ -21,7 +21,7 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 
-/** Clock that advances when all processes wait. */
+/** Clock that advances only when all processes wait. */
 class Timeline implements Clock {
   #nowMs = START_MS;
   readonly #waits: { readonly atMs: number; readonly go: () => void }[] = [];
@@ -69,7 +69,7 @@ export class Site {
    */
   readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
   readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
-  /** Number of overdue deliveries in each sweep that found any. */
+  /** Number of overdue deliveries in each sweep that found overdue deliveries. */
   readonly waiting: number[] = [];
   calls = 0;
   readonly parked: string[] = [];

@@ -31,7 +31,7 @@ export class WebhookWorld extends World {
    * tables.
    */
   readonly successes = new Map<string, number>();
-  /** Bodies in the Ledger, by event id. */
+  /** Event bodies in the Ledger, by event id. */
   readonly #bodies = new Map<string, string>();
 
   constructor(options: WorldOptions = {}) {

@@ -248,7 +248,7 @@ describe('the record of a request', () => {
 });
 
 describe('a rotation', () => {
-  test('creates one secret per key, and the old secret also signs for the requested overlap', async () => {
+  test('creates one secret per key, and the old secret also signs until the requested overlap ends', async () => {
     const harness = new Api();
     const made = await harness.create('k');
     const path = `/${idOf(made)}`;

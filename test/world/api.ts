@@ -218,7 +218,7 @@ export class Api<Of extends World = World> {
     return { secrets: this.#secrets, secretId: 'job-credential', clock: this.world.clock };
   }
 
-  /** Starts further processes in the same world. */
+  /** Returns an API with new processes in the same world. */
   with(changes: Partial<ApiWorldTools> = {}): Api<Of> {
     return new Api({ ...this.#changes, ...changes }, this.world);
   }

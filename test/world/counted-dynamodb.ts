@@ -4,7 +4,7 @@ import type { Item } from './dynamodb-values.ts';
 import { type Around, MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { TABLE_SHAPES } from './tables.ts';
 
-/** The product's tables in memory, which count the calls of all clients. */
+/** In-memory DynamoDB with the product's tables. Counts the calls of all clients. */
 export class CountedDynamoDb extends MemoryDynamoDb {
   calls = 0;
 
@@ -27,7 +27,7 @@ export class CountedDynamoDb extends MemoryDynamoDb {
   }
 
   /**
-   * Writes copies of each of these rows.
+   * Writes copies of each row of the table whose partition key has the prefix.
    *
    * @param changed returns the attributes to change in a copy, given the number of the copy, which starts at 1
    */

@@ -58,8 +58,8 @@ export interface Planned {
 /**
  * Returns the effect of a write without applying the write.
  *
- * @throws ValidationError for input that DynamoDB never accepts, ExpressionError for an expression that it cannot
- * parse, UnreadableRowError for a row that the row reader refuses
+ * @throws ValidationError for input that DynamoDB never accepts, ExpressionError for an expression that this
+ * implementation cannot parse, UnreadableRowError for a row that the row reader refuses
  */
 export function planWrite(
   kind: WriteKind,

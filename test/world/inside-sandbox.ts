@@ -48,7 +48,10 @@ interface ForeignOrder {
   readonly amountMinor: number;
   /** @default EUR */
   readonly currency?: string;
-  /** @default tok_ok */
+  /**
+   * Source of the charge.
+   * @default tok_ok
+   */
   readonly source?: string;
 }
 
@@ -65,10 +68,10 @@ export interface InsideSandbox {
    * Returns true if a function has read the newest state of the charge, or if a request with an idempotency key
    * produced that state.
    *
-   * @param hasCallback whether a delivered callback also counts as a read. The receiver of the callback reads the
-   * charge but may fail afterwards, and a redelivery is not guaranteed
+   * @param hasCallback whether a delivered callback also counts as a read. The function that receives the callback
+   * reads the charge but may fail afterwards, and a redelivery is not guaranteed
    * @default true
-   * @param isCompared whether a list read by the comparison of the books also counts as a read
+   * @param isCompared whether a list that the comparison of the books has read also counts as a read
    * @default false
    */
   isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
@@ -101,7 +104,7 @@ export interface InsideSandbox {
    * @returns the refund's id
    */
   refund(chargeId: string, amountMinor: number, begins?: 'pending' | 'succeeded'): Promise<string>;
-  /** Completes a pending refund, or lets a successful one fail. `refundId` may also be Payonce's operation id. */
+  /** Completes a pending refund, or makes a successful refund fail. `refundId` may also be Payonce's operation id. */
   endRefund(refundId: string, status: 'succeeded' | 'failed'): Promise<void>;
   /** Opens a dispute. @returns the dispute's id */
   dispute(chargeId: string, amountMinor: number): Promise<string>;

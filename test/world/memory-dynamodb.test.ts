@@ -12,7 +12,7 @@ describeDynamoDb('in memory', async () => ({ client: memory().client, table: Tab
 describe('rows that cannot be read back', () => {
   const unreadable = { pk: 'PAY#pay_1', sk: 'T#000001', sequence: 0 };
 
-  test('cancel their whole transaction when the reader of their kind rejects them', async () => {
+  test('cancel the whole transaction if the reader of their kind rejects them', async () => {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const mark = { pk: 'JOB_MARK#resolve', sk: 'MARK', at: '1' };
     const both = new TransactWriteCommand({
@@ -124,8 +124,8 @@ describe('capacity units of a write', () => {
     return [output.ConsumedCapacity].flat().reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
   };
 
-  // Amazon DynamoDB developer guide, "Read and write operations": each started KB takes one unit, two units in a
-  // transaction, and the same again for each index.
+  // Amazon DynamoDB developer guide, "Read and write operations": each started KB takes one unit, or two units in a
+  // transaction. Each index takes the same number of units in addition.
   test.each([
     ['a small item', {}, 1, 2],
     ['an item of 1.5 KB', { text: 'x'.repeat(1.5 * KILOBYTE) }, 2, 4],

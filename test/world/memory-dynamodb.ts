@@ -304,7 +304,7 @@ export class MemoryDynamoDb {
   }
 
   /**
-   * Returns true if a transaction with this token was applied within ten minutes.
+   * Returns true if a transaction with this token was applied in the last ten minutes.
    *
    * @throws IdempotentParameterMismatchException for a different request with this token
    */

@@ -14,7 +14,7 @@ interface IndexShape extends Required<KeyShape> {
   /**
    * Whether the index contains whole rows.
    *
-   * @default only the keys of the rows
+   * @default false: the index contains only the keys of the rows
    */
   readonly projectsAll?: true;
 }

@@ -7,7 +7,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { createSandboxInProcess, type SandboxInProcess, type TimedCall } from './sandbox-in-process.ts';
 
 const LIMIT = { timeoutMs: 8_000 };
-/** Limit of a read that looks up one change only. */
+/** Time limit of a read that looks up only one change. */
 const SHORT = { timeoutMs: 2_000 };
 const MINUTE_MS = 60_000;
 

@@ -74,7 +74,10 @@ export interface SandboxInProcessOptions {
    * @default strong look-ups, and idempotency keys kept for 24 hours
    */
   readonly abilities?: Partial<ProcessorAbilities>;
-  /** @default the prefix and a number */
+  /**
+   * Creates an id.
+   * @default the prefix and a number
+   */
   readonly newId?: (prefix: string, count: number) => string;
   /**
    * Called with each event that the processor reports by a callback.
@@ -188,9 +191,7 @@ interface History {
   newest(partId: string): Charge;
   /** Returns the request that the call contains; undefined for a call without an idempotency key. */
   requestOf(call: TimedCall): SentRequest | undefined;
-  /**
-   * Replaces the charges in a response with the states that they had one lag earlier. A read by charge id does not lag.
-   */
+  /** Replaces the charges in a response with their states one lag earlier. A read by charge id does not lag. */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: TimedCall, answer: HttpAnswer): void;
@@ -358,7 +359,7 @@ const LONG_BEFORE_MS = 30_000;
 
 /**
  * Returns the states that the books have shown since `sinceMs`, oldest first; undefined if the charge is newer than
- * that.
+ * `sinceMs`.
  */
 function since(versions: readonly Version[], sinceMs: number): readonly Charge[] | undefined {
   const first = versions.findLastIndex(({ atMs }) => atMs <= sinceMs);

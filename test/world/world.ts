@@ -93,7 +93,10 @@ export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pi
    */
   readonly nowMs?: number;
   readonly plan?: FaultPlan;
-  /** @default stores with in-memory tables */
+  /**
+   * Stores of the simulated systems.
+   * @default stores with in-memory tables
+   */
   readonly store?: Stores;
   /**
    * Creates the stores of one process, and injects faults into their SDK calls.
@@ -380,7 +383,7 @@ export class World {
       .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
   }
 
-  /** Records the current state of a payment's charges at the processor, as a callback does. */
+  /** Reads the current state of a payment's charges from the processor and records it, as a callback does. */
   async learn(paymentId: PaymentId): Promise<void> {
     for (const charge of this.processor.charges(paymentId)) {
       const { payment } = (await this.chain({ paymentId })).state;

@@ -3,7 +3,9 @@ import { base32, type Digest } from '../../kernel/digest.ts';
 import { brokenLink, type Link, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 
-/** Actions in the chain of a tenant and mode. Each entry is written in the transaction of the action. */
+/**
+ * Actions in the chain of a tenant and mode. Each entry and the effect of its action are written in one transaction.
+ */
 const TENANT_ACTIONS = [
   'api_key.created',
   'api_key.rolled',
@@ -59,8 +61,8 @@ export type Actor =
   | { readonly by: 'start' };
 
 /**
- * The chain of an entry. Each tenant and mode has its own chain, so that tenants do not contend. The newest entry of
- * the chain of settings shows whether the settings have changed.
+ * The chain to which an entry belongs. Each tenant and mode has its own chain, so that tenants do not contend. Settings
+ * also have their own: its newest entry shows whether the settings have changed.
  */
 export type ActivityChain = 'deployment' | 'settings' | { readonly tenantId: TenantId; readonly mode: Mode };
 

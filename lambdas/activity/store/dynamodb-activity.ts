@@ -110,8 +110,8 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Writes a change and its entry in one transaction. An action whose effect is outside the tables is recorded before
-   * it begins, without a change.
+   * Writes a change and its entry in one transaction. If the action has its effect outside the tables, call this
+   * without a change before the action begins.
    *
    * @returns false when a condition of the change fails; then nothing was written
    * @throws RetryableError `contention`
@@ -138,7 +138,8 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Appends an entry. Of two writers that have read the same newest entry, the second is refused and reads again:
+   * Appends an entry. If two writers read the same newest entry, the second write is refused, and its writer reads
+   * again:
    *
    *   A ── newest 4 ── change A + entry 5 ✓
    *   B ──── newest 4 ──── change B + entry 5 ✗: neither is written ── newest 5 ── change B + entry 6 ✓

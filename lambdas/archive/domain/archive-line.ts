@@ -13,7 +13,7 @@ type RowImage = Readonly<Record<string, unknown>>;
 export type ArchiveLine = {
   /**
    * The sequence number of the record in its Stream shard.
-   * @default none, if the line was written from the Ledger after the record had expired from the Stream
+   * @default the record had already expired from the Stream, and the line was written from the Ledger
    */
   readonly sequence?: string;
   /** Time of the write as reported by the Stream, in Unix milliseconds with a resolution of one second. */

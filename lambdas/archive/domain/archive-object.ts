@@ -7,7 +7,7 @@ export const LINES_PREFIX = 'ledger/';
 
 /**
  * Prefix of objects that an operator added long after their rows were written. The hour in the name is the hour of the
- * addition, so it does not limit the times of the rows. Sorts after all hours of {@link LINES_PREFIX}.
+ * addition, so the rows can be older than this hour by any time. Sorts after all hours of {@link LINES_PREFIX}.
  */
 export const LATE_PREFIX = `${LINES_PREFIX}late/`;
 

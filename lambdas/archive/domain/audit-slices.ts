@@ -32,8 +32,8 @@ export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
 }
 
 /**
- * Number of past hours in which to search for the last due time. A day is due every night. The slices of a short
- * archive are due only at the beginning of each month.
+ * Number of past hours in which to search for the last due time. A day is due every night. A short archive is divided
+ * into few slices, which are due only at the beginning of each month.
  */
 const LOOKBACK_HOURS = 32 * 24;
 

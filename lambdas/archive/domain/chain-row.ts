@@ -1,7 +1,10 @@
 import { sameBytes } from '../../kernel/digest.ts';
 import { type Link, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 
-/** A row of the chain of a payment, an order or the activity log, as verification needs it: from the Ledger or from the archive. */
+/**
+ * A row in the chain of a payment, an order or the activity log, with the fields that verification needs. Read from the
+ * Ledger or from the archive.
+ */
 export interface ChainRow {
   /** The partition of the chain, for example `PAY#pay_…`. */
   readonly chain: string;
@@ -21,8 +24,8 @@ type RowContent =
       /** Whether the hash matches the row's content and `prevHash`. */
       readonly holds: boolean;
       /**
-       * Sorted names of attributes outside the hash, for example index keys, whose values differ from the values that
-       * the content implies.
+       * Sorted names of the attributes outside the hash, for example index keys, that do not have the value that the
+       * content implies.
        */
       readonly differing: readonly string[];
     }
@@ -41,7 +44,7 @@ export type BrokenLink =
     }
   /** The content does not match the hash. */
   | { readonly what: 'changed' }
-  /** The row is valid in itself but does not continue the row before it, so one of the two was replaced. */
+  /** The row itself is valid but does not continue the previous row, so one of the two was replaced. */
   | { readonly what: 'unlinked' }
   /** Attributes outside the hash differ from the values that the content implies. */
   | { readonly what: 'attributes'; readonly names: readonly string[] }

@@ -8,7 +8,7 @@ export interface BucketStatement {
   readonly condition?: string;
 }
 
-/** A value read from S3, or the refusal to read it. A value that could not be read was not checked. */
+/** A value read from S3, or the reason why S3 refused the read. A refused value was not checked. */
 export type Fact<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly because: string };

@@ -16,7 +16,7 @@ export interface ChangeLine extends LinePlace {
   readonly chain: string;
   readonly sort: string;
   readonly change: 'MODIFY' | 'REMOVE';
-  /** The digest of the changed row; absent when it was removed. */
+  /** The digest of the row after the change; absent when the row was removed. */
   readonly digest?: string;
   readonly sequence?: string;
   /** Time of the change, in Unix milliseconds with a resolution of one second. */
@@ -28,7 +28,7 @@ interface LinePlace {
   readonly line: number;
 }
 
-/** A violation in one chain, with the sequence of the affected row; 0 when the row has none. */
+/** A violation in one chain. `sequence` is the affected row's sequence, or 0 when the row has none. */
 export type ChainFinding = { readonly chain: string } & (
   | ({ readonly kind: 'chain_broken'; readonly sequence: number } & BrokenLink)
   /** The archive has the row, but the Ledger does not. */
@@ -100,7 +100,7 @@ export function judgeChain(
   return [...brokenChain(chain, rows, false), ...found];
 }
 
-/** Returns the rows whose last line reports a change or removal that was not undone. */
+/** Returns the rows that were changed or removed and not restored, according to their last line. */
 function overwritten(
   chain: string,
   lines: readonly ChainLine[],
@@ -149,8 +149,8 @@ export function linkBefore({ sequence, prevHash }: Link): Link {
 }
 
 /**
- * Sorts the rows by their position in the chain. Returns them from the first row that is not before this time range, up
- * to the first row after the range (exclusive). Adjacent rows are timed by different clocks, so times do not always
+ * Sorts the rows by their position in the chain. Returns the rows from the first row that is not before this time range
+ * to the last row before the first one after the range. Different clocks time adjacent rows, so times do not always
  * ascend; every row in between is included.
  */
 function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonly ChainRow[] {
@@ -160,7 +160,9 @@ function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonl
   return begin === -1 ? [] : sorted.slice(begin, end === -1 ? undefined : end);
 }
 
-/** Returns the time range that begins with the earliest readable row; without such a row, the range is unlimited. */
+/**
+ * Returns the time range that begins with the earliest readable row. If no row is readable, returns an unlimited range.
+ */
 export function timeOf(rows: readonly ChainRow[]): Bounds {
   const times = rows.flatMap(({ content }) => (content.kind === 'link' ? [content.occurredAtMs] : []));
   if (times.length === 0) return NO_BOUNDS;

@@ -17,8 +17,8 @@ const DIGITS = 8;
 const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
 
 /**
- * Returns the name of a manifest, which is derived only from its number. S3 stores one object per name, so only one of
- * two writers can use a number.
+ * Returns the name of a manifest, which is derived only from its number. S3 stores one object per name, so if two
+ * writers use the same number, only one succeeds.
  */
 export function manifestName(number: number): string {
   return `${MANIFESTS_PREFIX}${String(number).padStart(DIGITS, '0')}.json`;
@@ -57,7 +57,7 @@ export interface ManifestContent {
   readonly number: number;
   /** Time at which the objects were listed, in Unix milliseconds. */
   readonly atMs: number;
-  /** The objects, in ascending order of names. No object is in two manifests. */
+  /** The objects, in ascending order of names. Each object is in only one manifest. */
   readonly objects: readonly ListedObject[];
   /** Whether the list may be incomplete; the next manifest then lists the remaining objects. */
   readonly isPart: boolean;
@@ -123,8 +123,7 @@ export function listedAfter(before: Manifest | undefined): string {
 }
 
 /**
- * Returns the time, in Unix milliseconds, of the first manifest that can list an object whose name sorts after this
- * text.
+ * Returns the time, in Unix milliseconds, from which on a manifest can list objects whose names sort after this text.
  */
 export function listedFromMs(after: string): number {
   return (hourOfName(after) ?? HOUR_MS) - HOUR_MS;

@@ -8,17 +8,17 @@ export type PutBack =
   | { readonly kind: 'no_original' }
   /** The Ledger already has this row, with the same content. */
   | { readonly kind: 'is_there' }
-  /** The row of the source is invalid, or an adjacent row does not link to it. */
+  /** The source's row is invalid, or an adjacent row does not link to the source's row. */
   | { readonly kind: 'does_not_fit' }
   | { readonly kind: 'put'; readonly overwritten: ChainRow | undefined };
 
 /**
- * Decides whether a row of a source can replace the row with the same key in the Ledger. The source's row must be
- * valid, continue the row before it, and be continued by the row after it. An adjacent row that is missing or invalid
- * is not compared; it is restored separately.
+ * Decides whether a source's row can replace the Ledger's row with the same key. The source's row must be valid,
+ * continue the row before it, and be continued by the row after it. An adjacent row that is missing or invalid is not
+ * compared; it is restored separately.
  *
- * @param rows the rows of the chain in the Ledger
- * @param originals the rows of the chain in the source
+ * @param rows the Ledger's rows of the chain
+ * @param originals the source's rows of the chain
  */
 export function decidePutBack(rows: readonly ChainRow[], originals: readonly ChainRow[], sort: string): PutBack {
   const original = originals.find((row) => row.sort === sort);

@@ -4,16 +4,16 @@ import type { ArchiveObject } from './archive-object.ts';
 import type { Bounds } from './judge-chain.ts';
 
 /**
- * Prefix of all records of verifications. The records are in the archive, because the archive's lock also protects
- * them: an actor who may write to a table could replace a record in that table.
+ * Prefix of all records of verifications. The records are stored in the archive, so that its lock protects them. If
+ * they were in a table, anyone who may write to the table could replace them.
  */
 export const VERIFICATIONS_PREFIX = 'verifications/';
 
 export const VERIFICATION_VERSION = 1;
 
 /**
- * Kinds of verification: one day, verified in the following night; one slice of everything before the current month; or
- * a time range requested by an operator.
+ * Kinds of verification. `day`: one day, verified in the following night. `part`: one slice of the rows from before the
+ * current month. `asked`: a time range that an operator requested.
  */
 export const VERIFIED = ['day', 'part', 'asked'] as const;
 export type VerifiedKind = (typeof VERIFIED)[number];
@@ -52,8 +52,8 @@ export interface Verification extends Slice {
 const LAST_MS = 9_999_999_999_999;
 
 /**
- * Returns whether the name of a record states that the verification found no violation, so that readers do not have to
- * open the record.
+ * Returns whether the name of a record states that the verification found no violation. Readers can thus skip the
+ * record itself.
  */
 export function hasNoFindings(name: string): boolean {
   return name.includes('-holds-');

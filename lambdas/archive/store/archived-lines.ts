@@ -23,7 +23,7 @@ interface ArchivedRow {
   readonly item: Readonly<Record<string, unknown>>;
 }
 
-/** One page: the selected fields of the rows in a few objects. */
+/** One page: the fields that `keep` selected from the rows of a few objects. */
 interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
   readonly changes: readonly ChangeLine[];

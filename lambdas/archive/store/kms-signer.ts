@@ -4,7 +4,7 @@ import type { Sign } from '../use/write-manifests.ts';
 
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** Creates a client with the SDK's default retries. They are safe, because signing the same hash twice does no harm. */
+/** Creates a client with the SDK's default retries. Retries are safe: the same hash may be signed twice. */
 export function kmsClient(): KMSClient {
   return new KMSClient({ requestHandler: { requestTimeout: REQUEST_TIMEOUT_MS, throwOnRequestTimeout: true } });
 }

@@ -62,7 +62,8 @@ export function putBackRow(
 }
 
 /**
- * Builds the condition that the row has not changed since it was judged. Of two concurrent operators, the second fails.
+ * Returns the condition that the row has not changed since it was checked. If two operators restore a row concurrently,
+ * the second write fails.
  */
 function asItWas(item: Readonly<Record<string, unknown>> | undefined) {
   if (item === undefined) return { ConditionExpression: ROW_IS_NEW };

@@ -17,7 +17,7 @@ import { MANIFESTS_PREFIX } from '../domain/manifest.ts';
 import { beginOf, continueAfter } from '../domain/object-times.ts';
 
 /**
- * An archive name that has more than one version, or whose object was removed. A normal S3 listing shows only the
+ * A name in the archive with more than one version, or whose object was removed. A normal S3 listing shows only the
  * newest version.
  */
 export interface ReplacedObject {
@@ -95,7 +95,7 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
   return Status === 'Enabled' && (Expiration !== undefined || NoncurrentVersionExpiration !== undefined);
 }
 
-/** Lists the manifests, and the objects within the time range, whose names do not have exactly one version. */
+/** Lists the names that do not have exactly one version, among all manifests and the objects within the time range. */
 export async function doubledObjects(
   client: S3Client,
   Bucket: string,

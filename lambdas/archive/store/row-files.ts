@@ -107,7 +107,7 @@ function bytesAsText(_name: string, value: unknown): unknown {
 
 /**
  * Parses a record.
- * @returns undefined for a record that a crash truncated; the caller adds its row again
+ * @returns undefined for a record that a crash truncated; the interrupted read adds the row again
  */
 function parsed(record: string): unknown {
   if (record === '') return undefined;

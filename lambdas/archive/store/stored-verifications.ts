@@ -65,7 +65,7 @@ export class StoredVerifications implements Verifications {
 
   /**
    * Reads one record.
-   * @returns undefined when the name does not match the content, because the auditor did not write the object
+   * @returns undefined when the name does not match the content; the auditor did not write such an object
    */
   async #read(name: string): Promise<Verification | undefined> {
     try {

@@ -52,7 +52,7 @@ function lineOf(digest: Digest, { eventName, dynamodb }: z.infer<typeof streamRe
   return { ...place, change: eventName, was };
 }
 
-/** Returns the event id of a transition, whether or not the event is published. */
+/** Returns the event id of a transition, even if the event is never published. */
 function eventOf(digest: Digest, partition: string, sort: string): string | undefined {
   const sequence = Number(withoutPrefix(sort, SortKey.transition));
   const id =

@@ -29,17 +29,17 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Writes one object with the lines of a batch, and retries while the archive is unavailable. Lambda splits a failed
- * batch in two, so an archiver that gave up immediately would write tiny objects after an outage:
+ * Writes the lines of a batch as one object, and retries while the archive is unavailable. Lambda splits a failed batch
+ * in two. If the archiver failed immediately, it would write tiny objects after an outage:
  *
  *   batch of 1,000   unavailable ── 1 s ── unavailable ── 2 s ── … ── 9 minutes: redelivered as two batches
  *
- * The object's name is derived from its content, so a batch that is delivered twice yields one object. A batch that
- * Lambda splits between two deliveries yields several objects.
+ * The object's name is derived from its content, so a batch that is delivered twice yields one object. If Lambda splits
+ * a batch between two deliveries, several objects contain its lines.
  *
  * @param deadlineMs time after which no attempt begins, in Unix milliseconds
- * @param isLate whether the rows are no longer in the Stream, so that their positions are unknown
- * @throws the fault of the last attempt
+ * @param isLate whether the rows are no longer in the Stream, so that their positions in the Stream are unknown
+ * @throws the error of the last attempt
  */
 export async function archiveLines(
   { objects, digest, clock, entropy, report }: ArchiveTools,

@@ -95,8 +95,8 @@ export async function auditAndRecord(
 }
 
 /**
- * Returns the first hour of the archive, in Unix milliseconds. This is the hour of the first existing object, or of the
- * first object in the first manifest if that is earlier, because the first object may have been removed. If the first
+ * Returns the first hour of the archive, in Unix milliseconds. This is the hour of the first existing object. If the
+ * first manifest lists an earlier object, which was removed since, returns the hour of that object. If the first
  * manifest lists no objects, all objects were added after it.
  *
  * @returns undefined when the archive is empty, 0 when the first manifest is missing or invalid
@@ -122,9 +122,8 @@ const SKEW_MS = 60_000;
 const RECENT = 3;
 
 /**
- * Reports whether the archiver has stopped despite traffic: an outcome from more than an hour ago is newer than
- * everything in the archive. The archiver's own metrics do not show this, because a disabled event source mapping emits
- * none.
+ * Reports whether the archiver has stopped despite traffic: an outcome is older than an hour, but newer than everything
+ * in the archive. The archiver's own metrics do not show this, because a disabled event source mapping emits none.
  */
 export async function isStopped(
   { manifests }: Pick<AuditTools, 'manifests'>,

@@ -20,7 +20,7 @@ export interface LastVerified extends RecordedVerifications {
   readonly kind: VerifiedKind;
   /** The last hour in which a verification was due, in Unix milliseconds. Undefined when none has been due yet. */
   readonly dueMs: number | undefined;
-  /** Whether a verification was due and none has finished since. */
+  /** Whether no verification has finished since the last one was due. */
   readonly isOverdue: boolean;
 }
 

@@ -11,8 +11,8 @@ export interface RecordedVerifications {
 export interface Verifications {
   write(verification: Verification): Promise<void>;
   /**
-   * Lists the newest records, followed by earlier records with violations.
-   * @param most maximum number of records in each of the two groups
+   * Lists the newest records, followed by earlier records that contain violations.
+   * @param most maximum number of newest records, and of earlier records
    */
   newest(kind: VerifiedKind, most: number): Promise<RecordedVerifications>;
 }

@@ -19,8 +19,8 @@ import type { Manifests, ReadManifest } from './manifests.ts';
 /** A violation in the manifests, or in the objects that they list. `object` names the affected manifest or object. */
 export type ManifestFinding =
   /**
-   * A manifest is missing. `next` is the next existing manifest; if absent, all manifests from this number on were
-   * removed.
+   * A manifest is missing. `next` is the next existing manifest. If it is absent, all manifests from the missing one on
+   * were removed.
    */
   | { readonly kind: 'manifest_missing'; readonly object: string; readonly next?: string }
   /** The manifest was changed. */
@@ -56,10 +56,10 @@ const NAMES = 1_000;
 export const MANIFESTS_LATE_MS = MANIFESTS_LATE_HOURS * 60 * 60_000;
 
 /**
- * Checks that no manifest was changed or removed, including the newest manifests, and that the listed objects are
- * exactly the existing objects.
+ * Checks that no manifest was changed or removed, not even the newest ones, and that the manifests list exactly the
+ * existing objects.
  *
- * @param bounds the time range of the objects to check, and of the manifests that can list them
+ * @param bounds the time range of the objects to check, and of the manifests that can list these objects
  * @param nowMs Unix milliseconds
  */
 export async function verifyManifests(
@@ -75,7 +75,7 @@ export async function verifyManifests(
       return { manifests: 0, objects: 0, findings };
     return { manifests: 0, objects: 0, findings: [{ kind: 'manifest_missing', object: manifestName(1) }] };
   }
-  // After a finding about a manifest, no object is reported as unlisted, because that manifest may list it.
+  // After a finding about a manifest, report no object as unlisted: the affected manifest may list it.
   const unlistedBefore = findings.length === 0 ? newest : undefined;
   const compared = await compareObjects(tools.manifests, listed, unlistedBefore, bounds);
   if (newest !== undefined && newest.atMs < nowMs - MANIFESTS_LATE_MS)
@@ -157,11 +157,11 @@ export function isFirst(tools: VerifyManifestsTools, manifest: ReadManifest): bo
 }
 
 /**
- * Returns the last manifest that was written before this time, by a binary search over the numbers. The caller reads
- * and checks all manifests after the result, and the result itself is checked here, so a manifest with a wrong time
- * cannot mislead the search unnoticed.
+ * Returns the last manifest that was written before this time, found by a binary search over the numbers. A manifest
+ * with a wrong time cannot mislead the search unnoticed: the result is checked here, and the caller reads and checks
+ * all later manifests.
  *
- * @returns undefined when there is no earlier manifest, or when the search meets an unreadable or invalid manifest,
+ * @returns undefined when there is no earlier manifest, or when the search reads an unreadable or invalid manifest,
  * which a complete check reports
  */
 async function lastBefore(tools: VerifyManifestsTools, atMs: number): Promise<Manifest | undefined> {

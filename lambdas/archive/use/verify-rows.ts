@@ -54,8 +54,8 @@ export interface KeptChain {
 }
 
 /**
- * Groups rows by chain, in any input order and with bounded memory. A row that is added twice counts once, so an
- * interrupted read can repeat a page.
+ * Groups rows by chain, in any input order and with bounded memory. If an interrupted read repeats a page, a row that
+ * is added twice has no further effect.
  */
 export interface RowParts {
   /** Number of parts into which the chains are divided. */
@@ -114,8 +114,8 @@ export interface VerifyRowsTools {
   readonly ledger?: LedgerRows | undefined;
   readonly parts: RowParts;
   /**
-   * Called after each page and after each compared part. A resumed verification skips the rows that were stored before
-   * the call.
+   * Called after each page and after each compared part, when the rows so far are stored. A resumed verification skips
+   * those rows.
    */
   readonly save: (state: RowsState) => Promise<void> | void;
 }

@@ -42,7 +42,7 @@ export interface WriteManifestsTools {
  */
 const MAX = 1_000;
 const NAMES = 1_000;
-/** Maximum number of objects that are read concurrently, each of at most 6 MB. */
+/** Maximum number of objects that are read concurrently. Each object has at most 6 MB. */
 const AT_ONCE = 8;
 
 /**
@@ -105,7 +105,7 @@ async function newNames(manifests: Manifests, before: Manifest | undefined, most
   const whole = await lastWhole(manifests, before);
   const lateFromMs = whole === undefined ? 0 : listedFromMs(listedAfter(whole));
   const listed = await listedSince(manifests, before, Math.min(listedFromMs(after), lateFromMs));
-  // Late objects of earlier hours count as listed, because the manifests that list them were not read.
+  // Treat late objects of earlier hours as listed, because the manifests that list them were not read.
   const isNew = (name: string): boolean =>
     !listed.has(name) && (name < LATE_PREFIX || (hourOfName(name) ?? lateFromMs) >= lateFromMs);
   const found: string[] = [];

@@ -40,14 +40,13 @@ export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
   /** Unix seconds. */
   readonly created: number;
   /**
-   * Sequence of the transition in the chain of its payment or order. Defines the order of events, regardless of
-   * arrival.
+   * Sequence of the transition in the chain of its payment or order. Order events by this number, not by their arrival.
    */
   readonly sequence: number;
   readonly livemode: boolean;
   /** The `event_id` of the event that requested the payment. Absent for a payment that was requested over HTTP. */
   readonly causation_id?: string;
-  /** The order, refund or dispute that the event is about; otherwise the payment. */
+  /** The object that the event is about: an order, a refund, a dispute, or otherwise the payment. */
   readonly data: { readonly object: Readonly<Record<string, unknown>> };
 }
 
@@ -76,7 +75,7 @@ export type PayonceEvent = PaymentEvent | OrderEvent;
 /**
  * Builds the event of a payment's transition.
  *
- * @param first the details that the payment's first transition holds
+ * @param first the details that are stored only in the payment's first transition
  */
 export function eventOf(digest: Digest, transition: Transition, first: FirstDetails): PaymentEvent {
   const { payment, type, postings } = transition;

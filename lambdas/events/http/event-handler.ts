@@ -47,8 +47,8 @@ interface MessageResult {
 
 /**
  * Creates the handler of an `EventConsumer`'s queue. The messages of a batch are independent: a failed message is
- * redelivered alone, an unreadable message is parked with the reason, and neither blocks the others. A message is
- * parked after failures of this program or a permanent refusal, but never because of an outage.
+ * redelivered alone, an unreadable message is parked with the reason, and neither blocks other messages. A message is
+ * also parked after a permanent refusal, or after repeated failures of this program, but never because of an outage.
  */
 export function createEventHandler<Name extends EventName, Handle>(
   { events, handler, key, handle }: EventHandlerDefinition<Name, Handle>,

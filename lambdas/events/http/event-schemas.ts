@@ -7,8 +7,8 @@ import { type EventName, EventNames, type TypeOfEvent } from '../contract.ts';
 import { EVENT_VERSION, type EventObject, type PayonceEvent, typeOfEvent } from '../domain/event.ts';
 
 /**
- * The schemas of the events on the bus, by name. A version may only gain fields, so objects are loose and unknown fields pass
- * through.
+ * The schemas of the events on the bus, by name. Later releases may add fields to a version, so objects are loose:
+ * unknown fields pass through.
  */
 
 const minorUnits = z.int().min(0);
@@ -103,6 +103,6 @@ export function readEvent<Name extends EventName>(name: Name, detail: unknown): 
   // The type is inferred from the schema.
   if (read.success) return { kind: 'event', event: read.data as unknown as EventOf<Name> };
   const [issue] = read.error.issues;
-  // Names only the path of the field, because its value may be sensitive.
+  // Name only the path of the field, because the field's value may be sensitive.
   return { kind: 'malformed', detail: `${issue?.path.join('.') || 'the event'}: ${issue?.message ?? 'is not valid'}` };
 }

@@ -17,9 +17,9 @@ export type RemainingTime = Pick<Context, 'getRemainingTimeInMillis'>;
 const SUSPECT_RECEIVES = 3;
 
 /**
- * Counts a failure, and parks the message after `CONSUMER_TRIES` failures. The count is an attribute of the message:
- * the receive count of SQS also counts deliveries to a throttled function. A temporary error, such as an outage, does
- * not count as a failure.
+ * Counts a failure, and parks the message after `CONSUMER_TRIES` failures. The count is an attribute of the message,
+ * because the receive count of SQS also includes deliveries to a throttled function. A temporary error, such as an
+ * outage, is not counted.
  *
  *   received ── failed 1 ── sent again ✓ ── acknowledged         one message
  *   received ── failed 1 ── sent again ✓ ── crashed              two messages, and consumers recognize the event
@@ -51,11 +51,11 @@ export function failuresOf({ messageAttributes }: SQSRecord): number {
 }
 
 /**
- * Handles the messages of a batch concurrently. If one of them may have crashed earlier executions, they are handled in
- * sequence, and each is acknowledged before the next begins, so that such a message does not send the others to the
- * dead-letter queue. The order changes with each delivery. A message that must wait does not block the others. If the
- * function could time out before the next message is done, the remaining messages wait, because a timeout would look
- * like a message that crashes its process.
+ * Handles the messages of a batch concurrently. If a message may have crashed earlier executions, all messages are
+ * handled in sequence, and each is acknowledged before the next begins, so that such a message does not send the others
+ * to the dead-letter queue. The order changes with each delivery. A message that must wait does not block the others.
+ * If the function could time out before the next message is done, the remaining messages wait, because a timeout would
+ * look like a message that crashes its process.
  *
  *   a ── done ── acknowledged ── b crashes the process       c, b ── c ── done ── acknowledged ── b crashes the process
  *

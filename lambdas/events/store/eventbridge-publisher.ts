@@ -13,7 +13,7 @@ const CONNECTION_TIMEOUT_MS = 1_000;
 
 /** Error codes that refuse an entry permanently (Amazon EventBridge API reference, "PutEventsResultEntry"). */
 const REFUSALS: ReadonlySet<string> = new Set(['MalformedDetail', 'InvalidArgument']);
-/** Errors of a whole request. They mean that no entry was accepted. */
+/** Error codes for a whole request. After such an error, no entry was accepted. */
 const THROTTLES: ReadonlySet<string> = new Set([
   'ThrottlingException',
   'TooManyRequestsException',

@@ -15,8 +15,9 @@ const lostBatch = z.object({
 });
 
 /**
- * Margin around the time range of a batch, in milliseconds. The Ledger finds transitions by their writers' clocks, but
- * the batch has AWS's times. Clocks differ by at most five minutes; a margin of twice this difference does no harm.
+ * Margin around the time range of a batch, in milliseconds. The times of a batch are from AWS's clocks, but the Ledger
+ * finds transitions by the times of their writers' clocks. Clocks differ by at most five minutes; a margin of twice
+ * this difference does no harm.
  */
 const MARGIN_MS = 10 * 60_000;
 

@@ -58,7 +58,7 @@ function nameOf(keys: Readonly<Record<string, { readonly S: string }>> = {}): st
   return [KeyAttribute.partition, KeyAttribute.sort].map((name) => keys[name]?.S ?? '?').join(' ');
 }
 
-/** Returns only the path of the field, because its value may be sensitive. */
+/** Returns only the path of the invalid field, because the field's value may be sensitive. */
 function textOf(error: unknown): string {
   if (!(error instanceof z.ZodError)) return error instanceof Error ? error.name : 'unknown';
   const [issue] = error.issues;

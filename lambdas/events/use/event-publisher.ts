@@ -12,18 +12,18 @@ export interface EventPublisher {
   /**
    * Publishes events with one request.
    *
-   * @param events at most `MAX_ENTRIES`, and together at most `MAX_BYTES`
-   * @param traces the X-Ray headers of the executions that caused events @default the trace of the execution that
+   * @param events at most `MAX_ENTRIES` events, with at most `MAX_BYTES` in total
+   * @param traces the X-Ray headers of the executions that caused the events @default the trace of the execution that
    * publishes
    * @returns an outcome for each event, in order
-   * @throws RetryableError, AmbiguousError or TerminalError when the outcome of no event is known
+   * @throws RetryableError, AmbiguousError or TerminalError when the outcome is unknown for every event
    */
   publish(events: readonly PayonceEvent[], traces?: Traces): Promise<readonly PublishOutcome[]>;
 }
 
 export type Traces = ReadonlyMap<PayonceEvent, string>;
 
-/** Code of a TerminalError that the entries of a request caused, not the caller. No entry was accepted. */
+/** Code of a TerminalError whose cause is in the entries of a request, not in the caller. No entry was accepted. */
 export const BUS_CALL_INVALID = 'bus_call_invalid';
 
 /** Maximum number of entries per request (Amazon EventBridge API reference, "PutEvents"). */

@@ -46,7 +46,7 @@ export class FirstTransitions {
   /** Returns the details of an order; undefined when its first transition is missing. */
   async ofOrder({ order }: OrderTransition): Promise<OrderDetails | undefined> {
     const place = { orderId: order.id, sequence: 1 };
-    // The details are read again, because a first transition from the Stream lacks the contacts.
+    // Read the details from the Ledger, because a first transition from the Stream lacks the contacts.
     const details = this.#ofOrders.get(order.id) ?? (await this.#transitions.readOrderTransition(place))?.first;
     if (details !== undefined) this.#ofOrders.set(order.id, details);
     return details;
@@ -56,7 +56,7 @@ export class FirstTransitions {
 /**
  * Builds the event of an outcome.
  *
- * @returns undefined when the first transition of the payment or order, which holds its details, is missing
+ * @returns undefined when the first transition of the payment or order is missing, because it contains the details
  */
 export async function eventOfOutcome(
   digest: Digest,
@@ -72,8 +72,8 @@ export async function eventOfOutcome(
 }
 
 /**
- * Rebuilds the event of an outcome from its transition. The reads are strongly consistent, and the result never
- * changes.
+ * Rebuilds the event of an outcome from its transition, which is read with strong consistency. Every call returns the
+ * same event.
  *
  * @returns undefined when the transition is missing or is not an outcome
  */

@@ -89,8 +89,8 @@ async function publishOnce(
 }
 
 /**
- * Publishes each event with its own request. The bus refuses a whole request if one event is invalid; sent alone, the
- * valid events are accepted.
+ * Publishes each event with its own request. The bus refuses a whole request if one event is invalid, but accepts the
+ * valid events when each is sent alone.
  */
 async function publishAlone(
   publisher: EventPublisher,
@@ -102,8 +102,8 @@ async function publishAlone(
 }
 
 /**
- * Splits events into batches, in order, each as large as a request may be. An event that is too large is sent alone,
- * and the bus refuses it.
+ * Splits events into batches, in order. Each batch is as large as a request may be. An event that is too large for any
+ * request gets its own batch, and the bus refuses it.
  */
 function batchesOf(events: readonly PayonceEvent[]): readonly (readonly PayonceEvent[])[] {
   const batches: PayonceEvent[][] = [];

@@ -24,7 +24,8 @@ type Redriven = Pick<Relayed, 'published' | 'parked' | 'tampered'>;
 const HORIZON_MS = REPLAY_HORIZON_DAYS * 24 * 60 * 60 * 1000;
 
 /**
- * Reports whether events since this time may be so old that consumers no longer recognize duplicates.
+ * Reports whether events since this time may be older than the consumers' records, so that consumers could not
+ * recognize duplicates.
  *
  * @param sinceMs Unix milliseconds
  */
@@ -33,10 +34,10 @@ export function isBeyondHorizon(sinceMs: number, nowMs: number): boolean {
 }
 
 /**
- * Processes a parked message again. Work that fails permanently is parked as a new message, which waits for another
- * action by an operator. A retry publishes the same events, with the same ids.
+ * Processes a parked message again. Work that fails permanently is parked as a new message, for the operator to handle
+ * in another way. A retry publishes the same events, with the same ids.
  *
- * @param deadlineMs time after which no part of a range begins, in Unix milliseconds
+ * @param deadlineMs Unix time in milliseconds after which no further part of a range begins
  * @throws RetryableError `events_not_published` while the bus or the Ledger is unavailable: the caller must retry
  */
 export async function redriveParked(
@@ -47,7 +48,7 @@ export async function redriveParked(
   if (work.kind === 'range') return redriveRange(tools, work, deadlineMs);
   const { published, parked, tampered, againFrom } = await relayTransitions(tools, [work.record]);
   if (againFrom !== undefined) throw notNow();
-  // No age is reported, because an event that is redriven days later does not count as late.
+  // Report no age: an event that an operator redrives days later is not considered late.
   return { published, parked, tampered };
 }
 
@@ -75,7 +76,7 @@ async function redriveRemembered(
 ): Promise<Redriven> {
   const { clock, alarm, alarmed } = tools;
   const range = { sinceMs, untilMs: Math.min(untilMs, clock.nowMs()), deadlineMs };
-  // Alarms are raised here, because a relay that crashed on this batch, or did not start, raised none.
+  // Raise alarms here, because the relay raised none if it crashed on this batch or did not start.
   const review = { alarm: (id: string) => alarm(EventMetric.toReview, id), alarmed };
   const { published, unpublishable = 0, nextMs } = await republishRange({ ...tools, review }, range);
   if (nextMs !== undefined && clock.nowMs() < deadlineMs) throw notNow();

@@ -24,13 +24,13 @@ export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly report: (error: unknown) => void;
 }
 
-/** The alarm of a payment that went into review, or of a payment with a new stray charge. */
+/** The alarm for a payment that has gone into review, or that has a new stray charge. */
 export type RelayAlarm = typeof EventMetric.toReview | Extract<AlarmMetric, 'late_success'>;
 
 export interface Relayed {
   readonly published: number;
   readonly parked: number;
-  /** Number of parked records of rows that were changed or removed. */
+  /** Number of parked records that report a changed or removed row. */
   readonly tampered: number;
   /**
    * The position of the first record that could not be processed. This record and all later ones must be delivered
@@ -52,7 +52,7 @@ type Prepared =
 type ParkingReason =
   /** The code cannot read this form of record. */
   | 'unreadable'
-  /** The first transition of the payment or order, which holds its details, is missing. */
+  /** The first transition of the payment or order is missing. It contains the details that the event needs. */
   | 'first_transition_missing'
   /** A bug: no event could be built from the record. */
   | 'unexpected'
@@ -62,9 +62,9 @@ type ParkingReason =
   | 'ledger_tampered';
 
 /**
- * Publishes a batch of the Stream. No record is lost: a record that cannot be processed now is requested again, with all
- * later ones, and a record that can never be processed is parked complete. This process publishes each event once.
- * Another process may publish it again, with the same event id:
+ * Publishes a batch of the Stream. No record is lost: if a record cannot be processed now, this and all later records
+ * are requested again; if a record can never be processed, the complete record is parked. This process publishes each
+ * event once. Another process may publish it again, with the same event id:
  *
  *   batch        1 published ── 2 not now ── 3 published     the Stream begins again from 2
  *   batch again                 2 published ── 3 done before
@@ -143,7 +143,7 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
         commit: async () => {
           published ??= publishAll(tools, fresh);
           const outcome = (await published)[fresh.indexOf(event)] ?? NOT_TRIED;
-          // A refusal is not remembered, because the bus may accept the redelivered event once the cause is fixed.
+          // Do not remember a refusal: the bus may accept the redelivered event after the cause is fixed.
           if (outcome.kind === 'published') relayed.keep(operationId, outcome);
           return outcome;
         },

@@ -58,9 +58,9 @@ function from(records: readonly StreamRecord[], againFrom: string | undefined): 
 }
 
 /**
- * Returns the number of leading records that are deferred to the job. The job's mark must not have passed them, so that
- * the job reads each of them in the Ledger. The mark does not advance until the bus has accepted the event. A record
- * that is redriven days later is never deferred.
+ * Returns how many records at the beginning of the batch are deferred to the job. A record is deferred only if the
+ * job's mark has not passed it, so that the job still reads the record in the Ledger. The mark does not advance until
+ * the bus has accepted the event. A record that is redriven days later is never deferred.
  */
 async function countLeft(
   { clock, marks, report }: RetryingRelayTools,
@@ -82,8 +82,8 @@ async function countLeft(
 }
 
 /**
- * Returns the time of the record's event, in Unix milliseconds. Without an event, returns infinity, so that the record
- * is never deferred to the job, and is parked if it cannot be processed.
+ * Returns the time of the record's event, in Unix milliseconds. For a record without an event, returns infinity: such a
+ * record is never deferred to the job, but parked if it cannot be processed.
  */
 function occurredAtMs({ content }: StreamRecord): number {
   return content.kind === 'transition' ? content.transition.occurredAtMs : Number.POSITIVE_INFINITY;

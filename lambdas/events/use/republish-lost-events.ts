@@ -17,8 +17,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * Age from which an event that the projector has not seen counts as lost, in milliseconds. Relay and projector take
- * seconds. An event that is only slow is published twice, which does no harm.
+ * Age, in milliseconds, from which an event that the projector has not seen is considered lost. Relay and projector
+ * take seconds. An event that is only slow is published twice, which does no harm.
  */
 const LOST_AFTER_MS = 3 * MINUTE_MS;
 
@@ -35,8 +35,8 @@ const MARK_BEHIND_MS = 15 * MINUTE_MS;
 const FIRST_REACH_MS = DAY_MS;
 
 /**
- * Maximum time that an event waits in the projector's queue, less an hour for clocks and the bus, in milliseconds. An
- * older event that the projector has not seen is no longer in this queue.
+ * Maximum time that an event waits in the projector's queue, minus an hour for clocks and the bus, in milliseconds. If
+ * an older event was not seen by the projector, it is no longer in this queue either.
  */
 const LONGEST_QUEUED_MS = (REDELIVERY_SECONDS - 60 * 60) * 1000;
 
@@ -46,8 +46,8 @@ const LONGEST_QUEUED_MS = (REDELIVERY_SECONDS - 60 * 60) * 1000;
 const MAX_PARTS = 20;
 
 /**
- * Maximum age of republished events, in milliseconds: the time for which consumers keep their records, less an hour for
- * the run.
+ * Maximum age of republished events, in milliseconds: the retention of the consumers' records, minus an hour for the
+ * run.
  */
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 
@@ -61,7 +61,7 @@ export interface RepublishLostEventsTools extends RepublishTools {
    * Called with a time range that was not processed in time and is skipped, in Unix milliseconds; the end is exclusive.
    */
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
-  /** Parks a time range with events that cannot be published. An operator redrives it after the fix. */
+  /** Parks a time range that contains events that cannot be published. An operator redrives the range after the fix. */
   readonly park: (range: RepublishRequest, detail: string) => Promise<void>;
   /** Called with the age, in milliseconds, of a part whose events were published late. */
   readonly late: (ageMs: number) => void;
@@ -108,7 +108,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
   const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
-      // Never later than now, even if the run is scheduled for later.
+      // End at the present at the latest, even if the run was scheduled for later.
       const untilMs = Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs;
       if (cursor !== undefined) return waitingParts(tools, await partsFrom(tools, cursor, untilMs, limit));
       const begin = beginning(await marks.readMark(LOST_EVENTS_JOB), clock.nowMs());
@@ -173,23 +173,22 @@ async function waitingParts(
   if (step?.kind !== 'part') return page;
   const places = placesOf(step.outcomes);
   try {
-    // If the projector has seen the newest event, which is nearly always true, the other events need no check.
+    // If the projector has seen the part's newest event, which is nearly always true, do not check the other events.
     if ((await tools.processed.unprocessed(places.slice(-1))).length === 0) return page;
     const isQueued = await queuedSince(tools, step)(await tools.processed.unprocessed(places), places);
     return isQueued ? { items: [] } : page;
   } catch {
-    // The failure is not handled here: the part itself fails, too, and is reported.
+    // Ignore the failure here: the part itself fails for the same reason, and is reported.
     return page;
   }
 }
 
 /**
  * Returns a function that checks whether the events of a part are still queued. The projector processes its queue
- * roughly in order. Events therefore count as queued under three conditions: they are not older than
- * `LONGEST_QUEUED_MS`, the projector has not seen most of the newest events of the part, and its queue has a message
- * for each unseen event of the part and for each outcome that follows the part. If the projector has seen the newest
- * events, earlier unseen events were lost. If the queue is shorter, some events were lost, and all unseen events are
- * published.
+ * roughly in order. Events are therefore considered queued if they are not older than `LONGEST_QUEUED_MS`, if the
+ * projector has not seen most of the part's newest events, and if its queue contains a message for each unseen event of
+ * the part and for each outcome that follows the part. If the projector has seen the newest events, earlier unseen
+ * events were lost. If the queue is shorter, some events were lost, and all unseen events are published.
  */
 function queuedSince(
   { queued, clock }: RepublishLostEventsTools,
@@ -209,8 +208,8 @@ async function setMark(
 ) {
   if (mark !== undefined) beyondReach(timeOf(mark), timeOf(from));
   await marks.moveMark(LOST_EVENTS_JOB, mark, from);
-  // The events before the new mark are skipped, because consumers no longer have records of them, and publishing could
-  // apply them twice. An alarm reports this.
+  // Skip the events before the new mark. Consumers no longer have records of these events, so publishing them could
+  // cause a second effect. An alarm reports the skipped range.
   return { done: 0, left: 0, failed: mark === undefined ? 0 : 1 };
 }
 
@@ -222,7 +221,7 @@ function beginning(mark: OutcomePosition | undefined, nowMs: number): Extract<Re
 }
 
 /**
- * Returns the parts after a position. The last part ends at `untilMs`, whether or not it has outcomes, so that the mark
+ * Returns the parts after a position. The last part ends at `untilMs` even if it has no outcomes, so that the mark also
  * advances in quiet times.
  */
 async function partsFrom(

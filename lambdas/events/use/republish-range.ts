@@ -24,7 +24,8 @@ export interface RepublishTools extends PublishTools {
    */
   readonly processed?: ProcessedEvents;
   /**
-   * Returns whether events that the projector has not seen may still be in its queue. @default no event is in the queue
+   * Returns whether unseen events may still be in the projector's queue.
+   * @default no event is in the queue
    */
   readonly isQueued?: (missing: readonly OutcomePlace[], of: readonly OutcomePlace[]) => Promise<boolean>;
   readonly runner: OperationRunner;
@@ -40,16 +41,16 @@ export interface RepublishTools extends PublishTools {
 }
 
 export interface RepublishRange {
-  /** Unix milliseconds, inclusive. */
+  /** Start in Unix milliseconds, inclusive. */
   readonly sinceMs: number;
-  /** Unix milliseconds, exclusive. */
+  /** End in Unix milliseconds, exclusive. */
   readonly untilMs: number;
-  /** The time after which the call ends and returns where to continue, in Unix milliseconds. */
+  /** Unix time in milliseconds after which the call ends. It then returns where to continue. */
   readonly deadlineMs: number;
 }
 
 export interface Republished {
-  /** Number of outcomes that the Ledger has in the processed part of the range. */
+  /** Number of outcomes in the part of the range that was processed. */
   readonly found: number;
   readonly published: number;
   /** Number of events that cannot be read or that the bus refuses permanently; absent when 0. They do not block other events. */
@@ -58,7 +59,7 @@ export interface Republished {
   readonly nextMs?: number;
 }
 
-/** Number of outcomes that are checked and published together. Reading them from the index costs eight queries. */
+/** Number of outcomes that are checked and published together. Reading a part from the index needs eight queries. */
 export const PART = 100;
 /** Number of events that are read concurrently and held in memory. */
 const READ_AT_ONCE = 20;
@@ -73,8 +74,8 @@ interface Part extends Pick<Republished, 'found' | 'published'> {
 }
 
 /**
- * Publishes those outcomes of the range that the projector has not seen, so that an outage longer than the Stream's
- * retention (24 hours) loses no event. A consumer that already received an event recognizes it by its id.
+ * Publishes every outcome of the range that the projector has not seen, so that no event is lost even if an outage
+ * exceeds the Stream's retention (24 hours). A consumer recognizes an event that it already received by the event's id.
  *
  * @throws RetryableError when the Ledger cannot be read now
  */
@@ -96,8 +97,8 @@ export async function republishRange(tools: RepublishTools, range: RepublishRang
 }
 
 /**
- * Publishes the outcomes that the projector has not seen. If the projector has seen all of them, the part counts as
- * already done.
+ * Publishes the part's outcomes that the projector has not seen. If the projector has seen all of them, the part is
+ * reported as already done.
  *
  * @param position the position that identifies the part
  */
@@ -131,8 +132,7 @@ async function publishMissing(
   const unpublishable: OutcomePlace[] = [];
   let published = 0;
   for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
-    // If the projector has seen the published events before the next call, that call publishes only the rest of this
-    // part.
+    // End here only if a later call can skip the published events, because the projector has seen them by then.
     const isOver = start > 0 && tools.processed !== undefined && tools.clock.nowMs() >= deadlineMs;
     if (isOver) return { published, unpublishable, isFinished: false };
     const some = missing.slice(start, start + READ_AT_ONCE);

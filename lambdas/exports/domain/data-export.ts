@@ -33,19 +33,22 @@ export interface ExportKey {
 }
 
 /**
- * An export with the progress of its writer. Every change increments `revision` and expects the previous revision, so a
- * writer whose lease was taken over cannot save.
+ * An export with the progress of its writer. Every change increments `revision` and requires the previous revision, so
+ * a writer that has lost its lease cannot save.
  */
 export interface DataExport extends ExportKey {
   readonly revision: number;
   readonly kind: ExportKind;
-  /** The first and last day, as `YYYY-MM-DD` in UTC. */
+  /** The first day, as `YYYY-MM-DD` in UTC. `to` is the last day. */
   readonly from: string;
   readonly to: string;
   readonly filters: ExportFilters;
-  /** Unix milliseconds, inclusive. */
+  /** Start in Unix milliseconds, inclusive. */
   readonly fromMs: number;
-  /** The end of the last day, or the second of the request if that is earlier, in Unix milliseconds, exclusive. */
+  /**
+   * End of the exported time, in Unix milliseconds, exclusive: the end of the last day, or the second of the request if
+   * that is earlier.
+   */
   readonly untilMs: number;
   /** The API key or operator that requested the export. */
   readonly requestedBy: string;
@@ -63,8 +66,8 @@ export interface DataExport extends ExportKey {
   /** The number of the next part. Each writer begins at a number that no earlier writer has used. */
   readonly nextPart: number;
   /**
-   * Number of the file that stores the rows after the saved parts, if these rows are too few for a part. Absent or 0
-   * when no rows are stored in this way.
+   * Number of the file that stores the remaining rows after the saved parts, if they are too few for a part. Absent or
+   * 0 when there is no such file.
    */
   readonly rest?: number;
   /** Position after the last row that is in a saved part or in the file of remaining rows. */
@@ -142,7 +145,7 @@ export function fileEndsAtMs({ endedAtMs }: DataExport): number | undefined {
   return endedAtMs === undefined ? undefined : endedAtMs + FILE_DAYS * DAY_MS;
 }
 
-/** Returns the name of the export's file in the bucket. Each tenant has its own folder. */
+/** Returns the name of the export's file in the bucket. Each tenant has a separate folder. */
 export function fileOf({ tenantId, mode, id }: ExportKey): string {
   return `${EXPORTS_FOLDER}${tenantId}/${mode}/${id}.csv`;
 }

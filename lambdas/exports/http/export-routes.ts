@@ -115,8 +115,8 @@ const getExport = reading({
     const asked = EXPORT_ID.test(id) ? await tools.exports.read({ tenantId, mode, id }) : undefined;
     if (asked === undefined) return refusal(problem('not_found', 'There is no such export.'), sent);
     const nowMs = tools.clock.nowMs();
-    // The writer did not start, or has stopped. Starting a second writer is harmless: it finds the lease taken and
-    // ends.
+    // The writer did not start, or has stopped. If a second writer is started by mistake, it finds that the lease is
+    // taken, and ends.
     if (hasNoWriter(asked, nowMs)) await tools.startWriter(asked).catch(tools.report);
     return found({ ...exportObject(asked), ...(await linkOf(tools, asked, nowMs)) });
   },

@@ -47,8 +47,8 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Creates an export. The write is conditional on the unfinished exports that were read, so one of two requests for
-   * the last free slot is refused:
+   * Creates an export. The write requires that the list of unfinished exports has not changed since it was read, so if
+   * two requests use the last free slot, one is refused:
    *
    *   A ── read four ── write five ✓
    *   B ──── read four ──── write five ✗ ── read five: too many
@@ -151,7 +151,8 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Reports whether this call's write took effect although its response was lost: the retried write finds its own row.
+   * Reports whether this call's write took effect although its response was lost: then the retry finds the row that
+   * this call wrote.
    */
   async #isMine(now: DataExport): Promise<boolean> {
     const found = await this.read(now);
@@ -168,7 +169,7 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Builds the write of an owner's row of unfinished exports. The row exists only while there are unfinished exports,
+   * Returns the write of the row that lists an owner's unfinished exports. The row is removed when the list is empty,
    * because a job reads all of these rows.
    */
   #opened(was: OpenExports, ids: readonly string[]): TransactItem {
@@ -194,9 +195,8 @@ export class DynamoDbExports implements ExportStore {
 }
 
 /**
- * Returns the condition for writing the list entry of an export: the entry is new, or is the entry that is being
- * replaced.
- * @param createdAtMs creation time of a list entry whose export is missing and is being replaced
+ * Returns the condition for writing the list entry of an export: the entry does not exist, or is the one to replace.
+ * @param createdAtMs creation time of the list entry to replace, whose export is missing
  */
 function whileStill(createdAtMs: number | undefined) {
   if (createdAtMs === undefined) return { ConditionExpression: ROW_IS_NEW };

@@ -35,7 +35,10 @@ const READS_AT_ONCE = 32;
 type Row = readonly Cell[];
 type Read = (row: ViewRow) => Promise<Transition | undefined>;
 
-/** The data source of one kind of export: its list in the Views, and the rows that each list row produces. */
+/**
+ * The data source for one kind of export: a list in the Views, and a function that returns the rows for each entry of
+ * the list.
+ */
 interface Source {
   readonly columns: readonly string[];
   readonly list: (asked: DataExport) => ViewList;

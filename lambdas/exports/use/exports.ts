@@ -41,7 +41,9 @@ export interface ExportStore {
 /** Stores files that are uploaded in parts. A file becomes visible when its upload is completed. */
 export interface ExportFiles {
   begin(file: string): Promise<string>;
-  /** Uploads a part. It replaces an earlier part with the same number. All parts but the last have 5 MiB or more. */
+  /**
+   * Uploads a part. Replaces an earlier part with the same number. Every part except the last must have at least 5 MiB.
+   */
   part(file: string, uploadId: string, number: number, text: string): Promise<FilePart>;
   /**
    * Completes an upload.
@@ -49,7 +51,7 @@ export interface ExportFiles {
    */
   end(file: string, uploadId: string, parts: readonly FilePart[]): Promise<boolean>;
   exists(file: string): Promise<boolean>;
-  /** Writes a text to a separate file, to be read by {@link ExportFiles.kept}. */
+  /** Writes a text to a separate file. {@link ExportFiles.kept} reads it. */
   keep(file: string, text: string): Promise<void>;
   /**
    * Reads a text that `keep` wrote.
@@ -62,7 +64,7 @@ export interface ExportFiles {
 
 export interface ExportPage {
   readonly rows: readonly (readonly Cell[])[];
-  /** The position after these rows. Absent on the last page. */
+  /** The position after the rows of this page. Absent on the last page. */
   readonly next?: string;
 }
 

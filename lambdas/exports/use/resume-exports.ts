@@ -8,13 +8,13 @@ export interface ResumeExportsTools {
   readonly exports: Pick<ExportStore, 'open' | 'read'>;
   readonly startWriter: StartWriter;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Receives the error of an export whose writer could not be started. A later run starts it. */
+  /** Called with the error when a writer could not be started. A later run starts the writer. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * Starts a writer for each unfinished export of any tenant without an active writer. Either no writer was started, or
- * all of Lambda's attempts failed.
+ * Starts a writer for every unfinished export that has no active writer, for all tenants. Such an export's writer was
+ * never started, or failed in all of Lambda's attempts.
  */
 export async function resumeExports(
   { exports, startWriter, clock, report }: ResumeExportsTools,

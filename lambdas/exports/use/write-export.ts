@@ -30,12 +30,13 @@ const MAX_PARTS = 1_000;
 /** Time for which a writer continues after its deadline to fill the current part, in milliseconds. */
 const FILL_PART_MS = 60_000;
 /**
- * Time within which the projector processes all events from before a request, unless an event is late, in milliseconds.
+ * Time in milliseconds after which the projector has processed all events from before a request, unless an event is
+ * late.
  */
 const SETTLED_MS = 10_000;
 /**
- * Duration of a writer's lease, in milliseconds. Reading a page of rows takes seconds; a writer that takes longer than
- * the lease can no longer save.
+ * Duration of a writer's lease, in milliseconds. A page of rows takes seconds to read. If a page takes longer than the
+ * lease, the writer can no longer save.
  */
 const LEASE_MS = 60_000;
 /** Interval at which the progress is saved and the lease is renewed, in milliseconds. */
@@ -43,8 +44,8 @@ const SAVE_PROGRESS_EVERY_MS = 2_000;
 /** Maximum number of consecutive writers that save no part. After that, the export fails. */
 const MAX_TRIES = 20;
 /**
- * Increment of the wait after each failed attempt, in milliseconds. With this increment, an export survives an outage
- * of an hour and a half.
+ * Time in milliseconds by which the pause grows with each failed attempt. With this increment, an export survives an
+ * outage of an hour and a half.
  */
 const PAUSE_MS = 30_000;
 
@@ -78,7 +79,7 @@ export async function writeExport(tools: WriteExportTools, key: ExportKey, stopA
     return await writer.write(stopAtMs);
   } catch (error) {
     if (error instanceof TakenOver) return 'busy';
-    // An error is ignored, because the lease also expires without this write.
+    // Ignore an error: without this write, the lease simply expires later.
     await writer.release(PAUSE_MS * writer.mine.tries).catch(() => undefined);
     throw error;
   }
@@ -121,7 +122,7 @@ class Writer {
       }
     }
     const isWritten = await files.end(this.#file, uploadId, this.mine.parts);
-    // An earlier writer may have completed the upload and crashed before it saved.
+    // The upload may be missing because an earlier writer completed it and crashed before saving.
     if (!isWritten && !(await files.exists(this.#file))) return this.fail('upload_lost');
     return this.#end({ status: 'completed' });
   }
@@ -129,12 +130,12 @@ class Writer {
   async fail(failure: NonNullable<DataExport['failure']>): Promise<WroteExport> {
     const { uploadId } = this.mine;
     const ended = await this.#end({ status: 'failed', failure });
-    // The lifecycle rule of the bucket removes parts that remain.
+    // If this fails, the lifecycle rule of the bucket removes the remaining parts.
     if (uploadId !== undefined) await this.#tools.files.abort(this.#file, uploadId).catch(() => undefined);
     return ended;
   }
 
-  /** Lets the next writer continue, by default immediately. */
+  /** Ends the lease, by default now, so that the next writer can continue. */
   async release(pauseMs = 0): Promise<void> {
     await this.#save({}, pauseMs);
   }
@@ -151,8 +152,8 @@ class Writer {
   }
 
   /**
-   * Reads the rows of one part, uploads them, and saves the progress. If matching rows are too rare to fill a part in
-   * time, they are stored in a file whose number no superseded writer uses.
+   * Reads the rows of one part, uploads them, and saves the progress. If too few rows match to fill a part in time,
+   * stores them in a separate file instead. No superseded writer uses the number of this file.
    */
   async #part(uploadId: string, begin: string, stopAtMs: number): Promise<void> {
     const { rows, files, clock, partLength = PART_LENGTH } = this.#tools;

@@ -16,7 +16,7 @@ const COMMISSIONS_DUE: DueRows<CommissionDue> = {
   parse: parseCommissionDue,
 };
 
-/** Reads the commissions in the Registry. The consumer of their events writes them. */
+/** Reads commissions from the Registry. The consumer of commission events writes them. */
 export class DynamoDbCommissions implements CommissionBook {
   readonly due: CommissionBook['due'];
   readonly #tools: QueueTools;

@@ -57,8 +57,8 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   }
   const admitted = await admit(tools, owner);
   if (admitted.kind === 'limited') {
-    // The wait is random, so that messages that wait because of the same tenant's limit are not all redelivered at the
-    // same time.
+    // Many messages may wait because of the same tenant's limit. The wait is random, so that they are not all
+    // redelivered at the same time.
     return later(Math.max(admitted.retryAfterMs, LIMITED_MS * (1 + tools.entropy.fraction())), { rate_limited: 1 });
   }
 
@@ -163,14 +163,11 @@ function readRequest(
     receivedAtMs: clock.nowMs(),
     ...requestedPayment(body.value),
   } as const;
-  // A sender whose clock is fast must not gain time in which the event may start a payment.
+  // Use the earlier time: a sender with a fast clock must not get more time in which the event may start a payment.
   return { kind: 'request', request, sentAtMs: Math.min(sentAtMs, Date.parse(timestamp)) };
 }
 
-/**
- * Returns the payload in the form in which the gateway passes request bodies, so that the rules for request bodies
- * apply to it.
- */
+/** Returns the payload in the form of a request body from the gateway, so that the rules for request bodies apply. */
 function asBody(payload: Uint8Array): RequestBody {
   const header = () => ['application/json'];
   return { body: Buffer.from(payload).toString('base64'), isBase64Encoded: true, header };
@@ -180,11 +177,11 @@ function detailOf({ code, detail, param }: Problem): string {
   return [code, ...(param === undefined ? [] : [param]), detail].join(': ');
 }
 
-/** A message that was parsed and searched for sensitive content, so that no later step repeats this. */
+/** A message that was parsed and searched for sensitive content. No later step does this again. */
 export interface ReadMessage {
   /**
-   * The message without content that must not be stored: text that is too long is cut, and the payload is removed if it
-   * contains a card number or a secret.
+   * The message without content that must not be stored. A text that is too long is cut. A payload that contains a card
+   * number or a secret is removed.
    */
   readonly message: RequestMessage;
   /** The body that was sent. */
@@ -224,15 +221,15 @@ async function hasBegun({ store }: IntakeTools, { paymentId }: CreatePayment): P
 }
 
 /**
- * Returns whether the request differs from the payment. The record with the fingerprint no longer exists, so the terms
- * in the payment's chain are compared.
+ * Returns whether the request differs from the payment. Compares the terms in the payment's chain, because the record
+ * with the fingerprint no longer exists.
  */
 async function isChanged({ store, digest }: IntakeTools, request: CreatePayment): Promise<boolean> {
   const chain = await store.readPayment(request.paymentId);
   return chain !== undefined && !isRequestedBy(digest, chain.first, request);
 }
 
-/** Applies the same limits as for HTTP requests. If the limits cannot be read, requests are not delayed. */
+/** Applies the same limits as for HTTP requests. If the limits cannot be read, admits the request without delay. */
 async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnType<TenantLimits['admit']> {
   return limits.admit({ ...owner, kind: 'payments' }).catch((error: unknown) => {
     if (!isPassing(error)) throw error;

@@ -18,12 +18,12 @@ import type { RequestMessage } from '../use/request-queue.ts';
 import { type IntakeTools, readMessage, takeRequest } from './take-request.ts';
 
 /**
- * The transports of payment requests. A request from any transport is parsed into the same kind of message, and is
- * acknowledged as soon as the message is settled or durable.
+ * Tools for the transports of payment requests. Requests of all transports are parsed into the same kind of message. A
+ * request is acknowledged as soon as its message is settled or durable.
  */
 
 export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<MessageParking, 'acknowledge'> {
-  /** Senders of the queues that have a single sender, by queue ARN. */
+  /** Senders of those queues to which only one sender writes, by queue ARN. */
   readonly queues: ReadonlyMap<string, string>;
   readonly telemetry: IntakeTools['telemetry'] & Pick<ConsumerTelemetry, 'batch'>;
 }
@@ -43,8 +43,8 @@ export function paymentRequests(tools: TransportTools) {
 // -------------------------------------------------------------------------------------------------------------------- SQS
 
 /**
- * Processes a batch of independent messages. A message that must wait is redelivered without the rest of the batch. An
- * attribute of each message counts its failures.
+ * Processes a batch of independent messages. A message that must wait is redelivered alone. Each message's failures are
+ * counted in an attribute of the message.
  */
 async function takeFromQueue(
   tools: TransportTools,
@@ -93,9 +93,8 @@ function parkingOf(
 }
 
 /**
- * Reads a message. Only Payonce, the bus and the NATS bridge write to the queue that has no single sender, so the
- * attributes of its messages are trusted. In the other queues, the senders set the attributes, so the attributes are
- * ignored.
+ * Reads a message. Only Payonce, the bus and the NATS bridge can write to Payonce's own queue, so the attributes of its
+ * messages are trusted. All other queues have a single sender, who sets the attributes, so the attributes are ignored.
  */
 function readQueued({ queues }: Pick<TransportTools, 'queues'>, record: SQSRecord): RequestMessage {
   const { body, attributes, eventSourceARN } = record;

@@ -45,8 +45,8 @@ export function configuredRequestQueue(
 }
 
 /**
- * Returns the attribute that counts failures. A parked message has no such attribute, so that the count starts over
- * when it is redriven.
+ * Returns the attribute that counts failures. A parked message has no such attribute, so that the count starts at 0
+ * again when the message is redriven.
  */
 function failuresOf({ failures = 0 }: RequestMessage): Readonly<Record<string, string>> {
   return failures === 0 ? {} : { [FAILURES_ATTRIBUTE]: String(failures) };

@@ -1,6 +1,6 @@
 /** A payment request from an event, as delivered by a transport. */
 export interface RequestMessage {
-  /** The sender's name in the settings. The transport authenticates the sender, never the payload. */
+  /** The sender's name in the settings. The transport determines it; the payload is never trusted for it. */
   readonly sender: string;
   /** JSON in UTF-8, not yet checked. */
   readonly payload: Uint8Array;

@@ -20,7 +20,7 @@ export interface TargetJob {
   /** The scopes of the credential for the call. */
   readonly scopes: readonly string[];
   /**
-   * Maximum time between the scheduled time of a run and its acceptance by the target, in seconds.
+   * Maximum time in seconds between the scheduled time of a run and the time at which the target accepts the run.
    * @default the value of `every`, but at most one hour
    */
   readonly window?: number;

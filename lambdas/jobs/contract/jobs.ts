@@ -12,8 +12,8 @@ export interface JobEntry {
    */
   readonly schedule: string;
   /**
-   * The longest interval between two scheduled times, in seconds, at most a week. An alarm reports a longer interval
-   * without a run.
+   * The longest interval between two scheduled times, in seconds, at most a week. An alarm is raised if there is no run
+   * for longer than this.
    */
   readonly every: number;
   /** The admin route that accepts runs of this job. */
@@ -38,15 +38,15 @@ export type JobWorkerName = 'payments' | 'upkeep';
 const runsOf = (id: string): string => `/v1/admin/jobs/${id}/runs`;
 const MINUTES = 60;
 /**
- * Time, in seconds, for which the executor and the jobs API use the credential's secret before they read it again. Both
- * run every minute, and Secrets Manager charges for each read. Shorter than the quarter of an hour after which a
- * rotation removes the old value (docs/guides/jobs.md, "The credential").
+ * Time, in seconds, for which the executor and the jobs API use the credential's secret before they read it again.
+ * Secrets Manager charges for each read, and both functions run every minute. Shorter than the quarter of an hour after
+ * which a rotation removes the old value (docs/guides/jobs.md, "The credential").
  */
 export const JOB_SECRET_FRESH_SECONDS = 12 * MINUTES;
 const HOURS = 60 * MINUTES;
 const DAYS = 24 * HOURS;
 
-/** All jobs. Each run processes everything that is due, so a missed run needs no replacement. */
+/** All jobs. Each run processes everything that is due, so a missed run need not be made up. */
 export const JOBS = [
   {
     id: 'resolve',
@@ -150,9 +150,9 @@ export const JOBS = [
 export type JobId = (typeof JOBS)[number]['id'];
 
 /**
- * The jobs of one worker. A worker's record must have exactly these jobs, otherwise it does not compile. Each worker
- * lists the code of its jobs, because the worker has the stores that this code needs. The stacks and the API read only
- * the entries, because they must not see the stores.
+ * The jobs of one worker. A worker that does not list the code of exactly these jobs does not compile. Each worker
+ * lists the code of its own jobs, because the worker has the stores that this code needs. The stacks and the API read
+ * only the entries, because they must not see the stores.
  */
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 

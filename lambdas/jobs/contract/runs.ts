@@ -71,7 +71,7 @@ export type JobMetricName = (typeof JobMetric)[keyof typeof JobMetric];
 /** Metrics that are counted per job. */
 export type CountedMetric = Exclude<JobMetricName, typeof JobMetric.overdue>;
 
-/** The dimension whose value is the job id. The service name below is the same for all workers. */
+/** The dimension whose value is the job id. All workers share the service name `jobs`. */
 export const JOB_DIMENSION = 'job';
 export const JOB_SERVICE = 'jobs';
 

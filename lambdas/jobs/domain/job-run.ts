@@ -40,13 +40,16 @@ export interface JobRun {
   /** The names of items that failed for other reasons. Absent when there are none. */
   readonly failedItems?: readonly string[];
   readonly reason?: string;
-  /** The version, which grows with every write. A worker's write replaces only the version that the worker has read. */
+  /**
+   * The version, which grows with every write. A worker's write fails if the version has changed since the worker read
+   * the run.
+   */
   readonly version: number;
 }
 
 /**
- * Returns the run-id of a scheduled time. It does not contain the execution id of the Scheduler, which changes with
- * every attempt.
+ * Returns the run-id of a scheduled time. The run-id does not contain the execution id of the Scheduler, because that
+ * id changes with every attempt.
  *
  * @param scheduledForMs Unix milliseconds, cut to whole seconds
  */
@@ -81,13 +84,13 @@ export function isEnded({ status }: JobRun): boolean {
 export const PAGE_ITEMS = 100;
 
 /**
- * Maximum number of attempts to process a page as a whole. A single crash may be unrelated to the page. After the page
- * has crashed two workers, its items are processed one by one.
+ * Maximum number of attempts to process a page as a whole. A single crash may have nothing to do with the page. If two
+ * workers crash on the page, its items are processed one by one.
  */
 const WHOLE_PAGE_ATTEMPTS = 2;
 /**
- * Maximum number of attempts to process one item. An item that crashed three workers on its own is expected to crash
- * the fourth.
+ * Maximum number of attempts to process one item. If an item alone has crashed three workers, it is expected to crash a
+ * fourth.
  */
 const ONE_ITEM_ATTEMPTS = 3;
 /**
@@ -97,8 +100,8 @@ const ONE_ITEM_ATTEMPTS = 3;
 const SKIP_AFTER_ATTEMPTS = 2;
 
 /**
- * Maximum number of names of skipped and of failed items that a run keeps. Further items are only counted, so that the
- * row stays small.
+ * Maximum number of names that a run stores of skipped items, and of failed items. Further items are only counted, so
+ * that the row stays small.
  */
 const MAX_NAMES = 20;
 const LONGEST_NAME = 200;
@@ -118,7 +121,10 @@ export interface PageProgress {
   readonly cursor?: string;
 }
 
-/** Decides how to process the page at the cursor, given the run as it was read: its `attempts` exclude this attempt. */
+/**
+ * Decides how to process the page at the cursor. The given run is the one that was read, so its `attempts` do not
+ * include this attempt.
+ */
 export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   if (oneByOne === undefined && attempts < WHOLE_PAGE_ATTEMPTS) return 'whole_page';
   const alone = oneByOne === undefined ? 0 : attempts;
@@ -127,15 +133,15 @@ export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
 }
 
 /**
- * Returns the maximum remaining lifetime of the worker that began the page at the cursor, in milliseconds; 0 when the
- * worker has certainly ended.
+ * Returns for how long, at most, the worker that began the page at the cursor may still be running, in milliseconds; 0
+ * when it has certainly ended.
  */
 export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
   return begunAtMs === undefined ? 0 : Math.max(0, begunAtMs + JOB_WORKER_TIMEOUT_SECONDS * 1000 - nowMs);
 }
 
 /**
- * Returns the run with one attempt less if the worker that began the page may still be alive, because the page has not
+ * Returns the run with one attempt less if the worker that began the page may still be running: the page has not
  * crashed that worker.
  */
 export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
@@ -198,10 +204,9 @@ export function withFailure(run: JobRun, reason: string, nowMs: number): JobRun 
 }
 
 /**
- * Returns whether the run takes too long, or has waited too long for a worker.
+ * Returns whether the run has taken too long, or has waited too long for a worker.
  *
- * @param maxDurationSeconds maximum time since the run started; for a run that has not started, maximum time since the
- * run was accepted
+ * @param maxDurationSeconds maximum time since the run's start, or since its acceptance if it has not started
  */
 export function isOverdue({ startedAtMs, acceptedAtMs }: JobRun, maxDurationSeconds: number, nowMs: number): boolean {
   return nowMs - (startedAtMs ?? acceptedAtMs) > maxDurationSeconds * 1000;

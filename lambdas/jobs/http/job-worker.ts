@@ -19,8 +19,8 @@ export interface JobWorkerParts {
 }
 
 /**
- * Creates the handler of a `JobWorker`'s queue. A failed message is redelivered without other messages until the queue
- * dead-letters it. A message that does not name a run is parked immediately.
+ * Creates the handler of a `JobWorker`'s queue. A failed message is redelivered alone until the queue dead-letters it.
+ * A message that names no run is parked immediately.
  */
 export function jobWorker({
   work,
@@ -30,7 +30,7 @@ export function jobWorker({
   /**
    * Processes one message.
    *
-   * @returns whether the message is processed or parked
+   * @returns true if the message was processed or parked
    */
   const settle = async ({ messageId, body, attributes }: SQSRecord): Promise<boolean> => {
     try {

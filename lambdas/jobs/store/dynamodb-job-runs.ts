@@ -25,7 +25,7 @@ import {
   tokenOf,
 } from './job-items.ts';
 
-/** The latest time that a run-id can contain, in Unix milliseconds: its year has four digits. */
+/** The latest time that a run-id can contain, in Unix milliseconds. The year in a run-id has four digits. */
 const LAST_SECOND_MS = Date.UTC(9999, 11, 31);
 
 /** Stores runs and job locks in the Registry, and the effect records of accepted runs in the Idempotency table. */
@@ -46,8 +46,8 @@ export class DynamoDbJobRuns implements JobRunStore {
     const entry = await this.#activity.itemsFor(activity);
     const whole = await this.#accept(record, [...entry, this.#newRun(run)], entry.length);
     if (whole !== 'run_exists') return whole;
-    // The run was requested under another idempotency key. The run stays unchanged; only the record of this key and the
-    // entry are written.
+    // Another request with a different idempotency key has created the run. Leave the run unchanged; write only the
+    // record of this key and the entry.
     const rest = await this.#accept(record, entry, entry.length);
     return rest === 'run_exists' ? { kind: 'changed' } : rest;
   }
@@ -79,12 +79,11 @@ export class DynamoDbJobRuns implements JobRunStore {
   async readRun(jobId: string, runId: RunId): Promise<JobRun | undefined> {
     const found = await this.#get(this.#tables.registry, runKey(jobId, runId));
     const run = found === undefined ? undefined : parseRun(found);
-    // The sort key contains only the time of the run-id, so a read with the run-id of another job could return this
-    // row.
+    // The sort key contains the time but not the job of the run-id, so the row found may belong to another run-id.
     return run?.runId === runId ? run : undefined;
   }
 
-  /** Lists runs. A page is at most 100 runs of less than 5 KB each, so one query returns the page. */
+  /** Lists runs. One query returns a whole page, which has at most 100 runs of less than 5 KB each. */
   async listRuns(
     jobId: string,
     { limit, fromMs = 0, beforeMs = LAST_SECOND_MS }: RunsPage,
@@ -115,8 +114,9 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Acquires the lock. The update increments the token. Of two concurrent acquisitions, only the one with the greater
-   * token can write. When the response is lost, the retry gets a newer token; nothing was written under the lost token.
+   * Acquires the lock. The update increments the token. If two acquisitions are concurrent, only the one with the
+   * greater token can write. If a response is lost, the retry gets a newer token; nothing was written under the lost
+   * token.
    */
   async lock(
     name: string,
@@ -145,7 +145,7 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Writes run and lock in one transaction. A worker that was paused after it checked the lock is refused, too:
+   * Writes run and lock in one transaction, which also refuses a worker that was paused after it checked the lock:
    *
    *   A ── lock 1 ── … paused …………………… ── run v3 ✓ token 1 ✗: nothing is written
    *   B ──────────────── lock 2 ── run v3 ✓ token 2 ✓
@@ -172,8 +172,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Builds the write of the lock. A released lock keeps its token, so that the next token is greater. An unused lock
-   * expires with its last run.
+   * Returns the write of the lock. A released lock keeps its token, so that the next token is greater. If a lock is no
+   * longer used, its row expires when its last run expires.
    */
   #heldLock(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): TransactItem {
     const ended = isEnded(run);

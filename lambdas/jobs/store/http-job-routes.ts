@@ -13,8 +13,8 @@ interface HttpJobRoutesTools {
 }
 
 /**
- * Calls the admin routes over HTTP. Each call sends one request; the only retries are those of Lambda's asynchronous
- * invocation of the executor.
+ * Calls the admin routes over HTTP. Each call sends one request. The only retries are those with which Lambda repeats
+ * the executor's asynchronous invocation.
  */
 export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRoutes {
   return {

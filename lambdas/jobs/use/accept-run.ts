@@ -28,7 +28,7 @@ export interface AcceptRun {
   readonly fingerprint: Fingerprint;
   /** The id of an existing job. */
   readonly jobId: string;
-  /** The scheduled time, in Unix milliseconds. @default now; a retry keeps the time of the first request */
+  /** The scheduled time, in Unix milliseconds. @default the current time; a retry uses the time of the first request */
   readonly scheduledForMs?: number;
   /** The operator's request, recorded in the activity log. @default none: the schedule requested the run */
   readonly requestedBy?: OperatorCause;
@@ -55,9 +55,9 @@ const AHEAD_MS = 600_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Accepts one run per scheduled time, no matter how many requests ask for the run, from how many callers and under how
- * many idempotency keys. Each request also enqueues the run for its worker, unless the run has ended. The worker does
- * the work.
+ * Accepts one run per scheduled time, no matter how many requests for the run there are, and how many callers and
+ * idempotency keys they have. Each request also enqueues the run for its worker, unless the run has ended. The worker
+ * does the work.
  *
  *   A (clock)    ── record A + run T ✓ ── enqueue ✓
  *   B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run in progress)
@@ -69,8 +69,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Promise<AcceptRunOutcome> {
   const outcome = await commitOnce(tools.runner, new Acceptance(tools, request));
   if (outcome.kind !== 'first' && outcome.kind !== 'replay') return outcome;
-  // A crash before this line leaves an accepted run without a message. A retry of the request reaches this line and
-  // enqueues the run.
+  // If this process crashes before this line, the accepted run has no message. A retry of the request then enqueues the
+  // run here.
   const run = await tools.runs.readRun(request.jobId, outcome.runId);
   if (run !== undefined && !isEnded(run)) await tools.tasks.enqueue(run, 0);
   return outcome;
@@ -108,8 +108,8 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
   }
 
   /**
-   * Writes the record and the run. If two deliveries of one request overlap, the second finds the record of the first
-   * and returns its stored response.
+   * Writes the record and the run. If two deliveries of one request overlap, the second finds the first one's record
+   * and returns the response stored in it.
    */
   async write(prepared: Prepared): Promise<Written<Prepared, AcceptRunOutcome>> {
     if (prepared.kind !== 'accept') return { kind: 'done', outcome: prepared };

@@ -5,8 +5,8 @@ export interface JobMarks {
   /** Reads the mark, strongly consistently. @returns undefined when the mark was never set */
   readMark(jobId: string): Promise<string | undefined>;
   /**
-   * Moves the mark if its value is still `from`. Of two concurrent runs, only one succeeds, so no run moves the mark
-   * past unprocessed work.
+   * Moves the mark if its value is still `from`. If two runs are concurrent, only one succeeds, so no run moves the
+   * mark past unprocessed work.
    *
    * @param from undefined when the mark must not exist yet
    * @returns false when the mark has another value

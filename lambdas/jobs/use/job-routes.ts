@@ -11,7 +11,7 @@ interface RunRequest {
   readonly scheduledForMs: number;
 }
 
-/** Client with which the executor calls the jobs' admin routes. */
+/** Calls the jobs' admin routes for the executor. */
 export interface JobRoutes {
   /**
    * Sends one request for a run, with the run-id as the idempotency key. Does not retry.

@@ -45,8 +45,8 @@ export interface JobRunStore {
   /** Lists runs, newest scheduled time first. */
   listRuns(jobId: string, page: RunsPage): Promise<readonly JobRun[]>;
   /**
-   * Acquires the lock if it is free, its lease has expired, or the same run already holds it. Every acquisition issues
-   * a new token, so the later of two workers on one run continues.
+   * Acquires the lock if it is free, if its lease has expired, or if the same run already holds it. Every acquisition
+   * issues a new token. If two workers process one run, only the one that acquired the lock last can continue.
    *
    * @returns undefined when another run holds the lock
    */

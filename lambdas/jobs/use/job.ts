@@ -1,6 +1,6 @@
 import type { RunId } from '../domain/job-run.ts';
 
-/** Number of a job's items by result. Each item counts once. */
+/** Number of a job's items by result. Each item is counted once. */
 export interface JobCounts {
   readonly done: number;
   /** Items that are not due or cannot be processed yet. A later run tries them again. */
@@ -27,13 +27,13 @@ export interface JobPage<Thing> {
 
 export interface JobRunContext {
   readonly runId: RunId;
-  /** The scheduled time of the run, in Unix milliseconds; not the time at which it is processed. */
+  /** The scheduled time of the run, in Unix milliseconds. Not the time at which the run is processed. */
   readonly scheduledForMs: number;
 }
 
 /**
- * Work that a run processes item by item. After a crash, a worker reads the page again and may process an item twice;
- * the second time must have no further effect.
+ * Work that a run processes item by item. After a crash, a worker reads the page again and may process an item twice,
+ * so processing an item again must have no further effect.
  */
 export interface Job<Thing = unknown> {
   /**
@@ -46,9 +46,9 @@ export interface Job<Thing = unknown> {
   /**
    * Processes one item. Must be idempotent.
    *
-   * @param deadlineMs time, in Unix milliseconds, at which an item with several parts stops and counts the remaining
-   * parts as left
-   * @throws when the item failed; it counts as failed, and the run continues
+   * @param deadlineMs Unix time in milliseconds at which an item that has several parts must stop; the remaining parts
+   * are counted as `left`
+   * @throws when the item failed; the item is counted as failed, and the run continues
    */
   handle(thing: Thing, run: JobRunContext & { readonly deadlineMs: number }): Promise<JobCounts>;
 }

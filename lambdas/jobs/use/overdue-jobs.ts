@@ -7,7 +7,7 @@ import type { JobRunStore } from './job-runs.ts';
 
 const HOUR_SECONDS = 3_600;
 const MINUTE_MS = 60_000;
-/** Maximum number of runs to read. Within the time in which a job must succeed, no job has more runs than this. */
+/** Maximum number of runs to read. No job has more runs than this within the time in which it must succeed. */
 const MAX_RUNS = 100;
 
 type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
@@ -32,8 +32,9 @@ interface OverdueTools {
 }
 
 /**
- * Returns the ids of the jobs whose last successful run is too long ago. If a job never ran, the time counts from the
- * first check that found no run and set a mark, so that a new job is not overdue before its first scheduled time.
+ * Returns the ids of the jobs whose last successful run is too long ago. The first check that finds no run of a job
+ * sets a mark. If a job has never run, the time is counted from this mark, so that a new job is not overdue before its
+ * first scheduled time.
  */
 export async function overdueJobs(
   { runs, marks, listed }: OverdueTools,
@@ -48,7 +49,8 @@ export async function overdueJobs(
     const found = await runs.listRuns(job.id, { limit: MAX_RUNS, fromMs });
     if (found.some(({ status, endedAtMs = 0 }) => status === 'succeeded' && endedAtMs >= sinceMs)) continue;
     const [earlier] = await runs.listRuns(job.id, { limit: 1, beforeMs: sinceMs });
-    // Called for every silent job, so that its mark still exists after its last row has expired.
+    // Call this for every job without a recent success, so that the job's mark still exists after its last row has
+    // expired.
     const missedSinceMs = await firstMissed(marks, job.id, nowMs);
     if (earlier !== undefined || missedSinceMs <= sinceMs) overdue.push(job.id);
   }
@@ -75,8 +77,8 @@ export interface WatchJobsTools extends OverdueTools {
 }
 
 /**
- * Wraps a job that runs every minute, so that its first run in every five minutes begins by reporting overdue jobs. The
- * scheduled times need not be whole minutes, because `rate(1 minute)` counts from the creation of the schedule.
+ * Wraps a job that runs every minute. The first of its runs in every five minutes begins by reporting overdue jobs. The
+ * scheduled times need not be whole minutes, because `rate(1 minute)` is counted from the creation of the schedule.
  */
 export function watchingJobs<Thing>(job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
   const { clock, reportOverdue, report } = tools;

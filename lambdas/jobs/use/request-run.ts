@@ -18,7 +18,7 @@ export interface RequestRunTools {
 }
 
 /**
- * Timeout of the request to the route, in milliseconds. It exceeds the route's duration with a cold start, and is much
+ * Timeout of the request to the route, in milliseconds. Longer than the route takes after a cold start, and much
  * shorter than the executor's timeout.
  */
 const ASK_TIMEOUT_MS = 10_000;
@@ -39,9 +39,9 @@ export interface RequestedRun {
 }
 
 /**
- * Requests the run for a scheduled time. No claim is needed: the route accepts a run once, however often it is
- * requested, so another invocation can replace an executor that crashed before or after its request. The only purpose
- * of the record is to avoid further requests.
+ * Requests the run for a scheduled time. No claim is needed: the route accepts a run once, no matter how often it is
+ * requested, so another invocation can replace an executor that crashed before or after its request. The record only
+ * serves to avoid further requests.
  *
  *   A ── find ── ask ✓ ── (dies)
  *   B ──────────────────── find ── ask ✓ (the same run-id: a replay) ── record ✓

@@ -14,9 +14,9 @@ interface PageTools {
 const NOTHING: RunCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Reads the page at the run's cursor and processes its items in order until the time limit of one minute per page. The
- * remaining items belong to the next page. The first item is always processed, even after a slow read, so that every
- * page makes progress.
+ * Reads the page at the run's cursor and processes its items in order, for at most one minute. The remaining items
+ * belong to the next page. The first item is always processed, even if the read was slow, so that every page makes
+ * progress.
  *
  * @throws when the page cannot be read
  */

@@ -71,14 +71,14 @@ interface Work {
 }
 
 /**
- * Processes one page of a run, and sends the message for the next page. Messages may be duplicated or late, so a message only
- * names the run and its version; the row of the run holds its state.
+ * Processes one page of a run, and sends the message for the next page. Messages may be duplicated or late, so a
+ * message only names the run and its version; the run's row contains its state.
  *
  *   lock ── read ── begin (attempt counted) ── items … ── save (cursor, counts) ── next message
  *
- * Every write is conditional on the lock's token and replaces only the version that was read. A worker that was paused
- * beyond its lease, or overtaken by a second worker of its run, writes nothing. Repeated items have no second effect,
- * because each item of a job is idempotent:
+ * Every write requires the lock's token, and that the run's version has not changed since it was read. If a worker was
+ * paused beyond its lease, or overtaken by a second worker of its run, it writes nothing. Items that are repeated have
+ * no second effect, because each item of a job is idempotent:
  *
  *   A ── lock 1 ── begin v2 ── items … paused ………………………… ── save v3 ✗ (token 1)
  *   B ─────────────────────────────── lock 2 ── begin v3 ── items ── save v4 ✓
@@ -92,7 +92,7 @@ export async function workRun(tools: WorkRunTools, message: JobMessage, receives
   const job = entry === undefined ? undefined : tools.jobs[entry.id];
   if (entry === undefined || job === undefined) throw new Error(`this worker has no job ${jobId}`);
   const work = { tools, job, entry };
-  // No release step: the redelivered message acquires the lock again for the same run.
+  // No release step is needed: when the message is redelivered, the same run acquires its lock again.
   return tools.runner.run<ClaimedPage, JobRun, Worked>(runPageOperation(runId), {
     claim: async () => {
       const claimed = await claimPage(work, message, receives);
@@ -108,7 +108,7 @@ export async function workRun(tools: WorkRunTools, message: JobMessage, receives
  * owners.
  */
 interface ClaimedPage {
-  /** The run, with the attempt counted. */
+  /** The run. `attempts` includes this one. */
   readonly run: JobRun;
   readonly lock: JobLock;
   readonly attempt: Exclude<PageAttempt, 'give_up'>;
@@ -132,7 +132,7 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
   if (found.version !== message.version) return catchUp(work, found, message, receives);
   const lock = await runs.lock(entry.overlap === 'allow' ? runId : jobId, runId, times(clock));
   if (lock === undefined) return waitForLock(work, found);
-  // The run is read again under the lock, whose previous owner can no longer write.
+  // Read the run again under the lock: the lock's previous owner can no longer write.
   const run = await runs.readRun(jobId, runId);
   if (run === undefined || isEnded(run)) return releaseLock(work, run, lock);
   if (run.version !== message.version) return catchUp(work, run, message, receives);
@@ -140,11 +140,11 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
 }
 
 /**
- * Handles a message of a run that has since continued. The worker that continued the run has sent its own message, so
- * this message is dropped. If duplicates were not dropped, each would cause further messages until the run ends, and
- * the number of messages would double whenever the result of a send is unknown. Only two kinds of messages may be the
- * run's last message and are replaced by a new one: a redelivered message, and a message whose page a worker began but
- * did not finish:
+ * Handles a message of a run that has continued since the message was sent. The worker that continued the run has sent
+ * its own message, so this message is dropped. Otherwise, each duplicate would cause further messages until the run
+ * ends, and the number of messages would double whenever the result of a send is unknown. Only two kinds of messages
+ * may be the run's last message, and are replaced by a new one: a redelivered message, and a message whose page a
+ * worker began but did not finish:
  *
  *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
  */
@@ -168,14 +168,14 @@ async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<Claime
 /**
  * Processes the claimed page.
  *
- * @returns the run to write; nothing is written yet
+ * @returns the run, which the caller must write
  */
 async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run' | 'attempt'>): Promise<JobRun> {
   const { observer } = work.tools;
   try {
     return attempt === 'pass_over' ? await skipItem(work, run) : await workItems(work, run, attempt);
   } catch (error) {
-    // A worker that reports an error did not crash on an item, so no item is skipped because of the error.
+    // A worker that can report an error has not crashed. Do not skip an item because of the error.
     if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
     observer.report(error, run);
     return withFailure(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
@@ -195,7 +195,7 @@ async function workItems(work: Work, run: JobRun, attempt: 'whole_page' | 'one_i
 async function skipItem({ job, entry, tools }: Work, run: JobRun): Promise<JobRun> {
   const { clock, observer } = tools;
   const item = await itemToSkip(job, run);
-  // Counted before the write: a repeated count is better than a lost one.
+  // Count before the write: counting twice is better than not counting.
   if (item.name !== undefined) observer.count(entry.id, JobMetric.skipped, 1);
   return item.name === undefined
     ? withPageDone(run, { counts: { done: 0, left: 0, failed: 0 }, items: 0, ...item }, clock.nowMs())
@@ -203,12 +203,12 @@ async function skipItem({ job, entry, tools }: Work, run: JobRun): Promise<JobRu
 }
 
 /**
- * Delays a duplicate message of the run until the page's worker has certainly stopped. The message is not discarded,
- * because it may belong to a worker that has just crashed.
+ * Delays a duplicate message of the run until the page's worker has certainly stopped. Does not discard the message,
+ * because that worker may have just crashed, and this may be its only message.
  */
 async function waitForWorker({ tools }: Work, run: JobRun, livesMs: number): Promise<Worked> {
-  // If a fast clock wrote `begunAtMs`, `livesMs` is too large, so the delay is capped at the timeout, which no worker
-  // exceeds.
+  // If a fast clock wrote `begunAtMs`, `livesMs` is too large. Limit the delay to the timeout, because no worker runs
+  // longer.
   await tools.tasks.enqueue(run, Math.min(JOB_WORKER_TIMEOUT_SECONDS, Math.ceil(livesMs / 1000)));
   return 'waiting';
 }
@@ -218,7 +218,8 @@ async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPag
   if (!(await save(tools, now, lock))) return fenced({ tools, job, entry }, run, lock);
   if (now.status === 'failed') return 'failed';
   if (isEnded(now)) return 'succeeded';
-  // Sent before the current message is acknowledged: a crash after the send leaves two messages, never none.
+  // Send the next message before the current one is acknowledged. A crash after the send then leaves two messages,
+  // never none.
   await tools.tasks.enqueue(now, 0);
   return 'continued';
 }
@@ -230,8 +231,8 @@ async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPag
 async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
   const { tools, entry } = work;
   const { runs, tasks, clock } = tools;
-  // The write uses a lock with the run's own name, because another run has the job lock. If a worker begins the run
-  // now, the condition on the version refuses one of the two writes.
+  // Write under a lock with the run's own name, because another run has the job lock. If a worker begins the run now,
+  // one of the two writes is refused, because both require the same version.
   const own = await runs.lock(run.runId, run.runId, times(clock));
   if (own === undefined) return 'fenced';
   if (isOverdue(run, maxDurationOf(entry), clock.nowMs())) return fail(work, run, own, 'lock_not_available');

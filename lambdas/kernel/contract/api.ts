@@ -90,8 +90,8 @@ export function stackNameOf(stack: keyof typeof StackName, environment?: string)
 }
 
 /**
- * Returns the name of the SSM parameter that holds the address to which the sandbox sends its callbacks. Stacks refer
- * to the parameter by name, because the stack that knows this address needs the sandbox's own address first.
+ * Returns the name of the SSM parameter that contains the address to which the sandbox sends its callbacks. The stacks
+ * use the parameter, because the stack that defines this address needs the sandbox's own address first.
  */
 export function callbackAddressParameter(environment?: string): string {
   return `/payonce/${environment === undefined ? '' : `${environment}/`}sandbox/callback-address`;

@@ -24,9 +24,9 @@ export const Environment = {
    * request takes effect immediately.
    */
   approvals: 'APPROVALS',
-  /** JSON, `RateLimit`: the limit on payments and reads for each tenant without a limit of its own. */
+  /** JSON, `RateLimit`: the limit on payments and reads of each tenant that has no specific limit. */
   tenantLimit: 'TENANT_LIMIT',
-  /** JSON, `Retention`: the retention, in hours, of each scope that overrides RETENTION_HOURS. */
+  /** JSON, `Retention`: the retention, in hours, of each scope whose retention differs from RETENTION_HOURS. */
   retention: 'RETENTION',
   /**
    * JSON, an object of strings: the deployment's settings that the activity log records, without secrets and personal
@@ -38,13 +38,13 @@ export const Environment = {
    * without a match is refused.
    */
   processorRoutes: 'PROCESSOR_ROUTES',
-  /** Set after a table was lost together with records of claims. Absent otherwise. */
+  /** Set after a table that contained records of claims was lost. Absent otherwise. */
   claimsLost: 'CLAIMS_LOST',
   /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how their callbacks are verified. */
   callbackSources: 'CALLBACK_SOURCES',
   /** Name of the event bus to which events are published. */
   eventBus: 'EVENT_BUS',
-  /** Time after which an event that the projector has not processed is republished, in seconds. */
+  /** Time in seconds after which an event is republished if the projector has not processed it. */
   lostAfterSeconds: 'LOST_AFTER_SECONDS',
   /** The queue in which a function parks unreadable records, complete and with the reason. */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
@@ -56,7 +56,10 @@ export const Environment = {
   webhookLanesQueueUrl: 'WEBHOOK_LANES_QUEUE_URL',
   /** The secret with the root keys from which the secrets of webhook endpoints are derived. */
   webhookRootSecretId: 'WEBHOOK_ROOT_SECRET_ID',
-  /** The secret with the keys for hashing e-mail addresses. Payments and orders are found by these hashes. */
+  /**
+   * The secret with the keys for hashing e-mail addresses. A search for payments and orders by address uses these
+   * hashes.
+   */
   emailKeysSecretId: 'EMAIL_KEYS_SECRET_ID',
   /** `true` permits webhooks to loopback addresses, including over plain HTTP. */
   webhookLoopback: 'WEBHOOK_LOOPBACK',
@@ -95,7 +98,7 @@ export interface IdentityProviderSettings {
   readonly roles?: Readonly<Record<string, Role>>;
 }
 
-/** Settings of the console as a public client of the operators' identity provider. */
+/** Settings with which the console signs operators in as a public client of their identity provider. */
 export interface ConsoleSignIn {
   readonly issuer: string;
   readonly audience: string;
@@ -117,7 +120,7 @@ export const NODE_THREADS = 'UV_THREADPOOL_SIZE';
 /** Set when functions record spans (setting `tracing`). */
 export const TRACING = 'TRACING';
 
-/** Powertools disables idempotency when this variable is set, so a function refuses to start with it. */
+/** A function refuses to start when this variable is set, because Powertools then disables idempotency. */
 export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED';
 
 /**

@@ -27,13 +27,13 @@ export const EventMetric = {
   tampered: 'ledger_tampered',
   /** Payments that went into review. */
   toReview: 'payment_to_review',
-  /** Minutes whose events were not republished, because consumers no longer keep their records of events that old. */
+  /** Minutes whose events were not republished, because consumers no longer have records of events that old. */
   beyondReach: 'event_minutes_beyond_reach',
   /** Age of the oldest event in a batch, in milliseconds since its transition. */
   age: 'event_age',
 } as const;
 
-/** Timeout of a consumer, in seconds. The lease of the consumer's claim ends a little after this timeout. */
+/** Timeout of a consumer, in seconds. The lease of its claim ends a little later. */
 export const CONSUMER_TIMEOUT_SECONDS = 30;
 
 /**
@@ -44,7 +44,7 @@ export const CONSUMER_LEASE_SECONDS = 35;
 
 /**
  * Number of consumer failures, at intervals of three minutes, after which an event is parked. Outages, throttled
- * functions and rivals' claims are not counted as failures: in these cases, the event waits.
+ * functions and rivals' claims are not counted as failures: the event waits instead.
  */
 export const CONSUMER_TRIES = 5;
 
@@ -55,8 +55,8 @@ export const RETRY_DELAY_SECONDS = 180;
 export const FAILURES_ATTRIBUTE = 'failures';
 
 /**
- * Maximum age, in days, of an event that may be replayed from the archive or republished from the Ledger. The replayed
- * message stays in a queue for two weeks at most, and a consumer keeps the event's record for thirty days, so the
- * record still exists whenever a replayed event is processed.
+ * Maximum age, in days, of an event that may be replayed from the archive or republished from the Ledger. The message
+ * then stays in a queue for two weeks at most. A consumer keeps the event's record for thirty days, so the record still
+ * exists when the message is processed.
  */
 export const REPLAY_HORIZON_DAYS = 14;

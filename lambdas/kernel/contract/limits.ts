@@ -19,6 +19,7 @@ export interface RateLimit {
 export const HIGHEST_LIMIT = 10_000;
 
 /**
- * Maximum number of requests per tenant and mode that may wait concurrently, each for another request (`Prefer: wait`).
+ * Maximum number of requests per tenant and mode that may wait at the same time (`Prefer: wait`). Each waits for the
+ * response to another request.
  */
 export const MAX_WAITS = 10;

@@ -4,7 +4,7 @@ export const MetadataName = {
   receiptEmail: 'receipt_email',
   /** The affiliate who referred the customer and receives a commission. */
   affiliate: 'affiliate',
-  /** The merchant's order, under either of two names. */
+  /** The merchant's order id. `orderId` is an alternative name. */
   order: 'order',
   orderId: 'order_id',
 } as const;

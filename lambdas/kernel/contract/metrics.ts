@@ -19,7 +19,7 @@ export const ALARMS = {
     description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
     entry: 'payments.md#late-success',
   },
-  /** The fact was not posted, unless it is the success of a refund that Payonce had given up. */
+  /** The fact was not posted, unless it reports the success of a refund that Payonce had already recorded as failed. */
   contradiction: {
     description: 'A processor reported a fact that contradicts the payment.',
     entry: 'payments.md#contradiction',
@@ -69,7 +69,7 @@ export type OutboundMetric =
 
 /** Metrics of the archive. */
 export type ArchiveMetric =
-  /** A manifest was written. It lists every object that arrived. */
+  /** A manifest was written. It lists all objects that have been added. */
   | 'archive_listed'
   /** Events were published, but nothing was archived for an hour. */
   | 'archive_stopped'

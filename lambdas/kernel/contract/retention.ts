@@ -11,15 +11,15 @@ export const RETENTION_HOURS = {
   /** Scopes named by the team's own services (`idempotent`). */
   default: 24,
   /**
-   * Time for which responses to payments, payment changes and orders are replayed, whether requested over HTTP or by an
-   * event.
+   * Responses to payments, changes of payments, and orders can be replayed for this time, whether a request arrived
+   * over HTTP or as an event.
    */
   payments: 7 * 24,
   /** Work that may be redelivered or retried: events, callbacks, and administrative requests. */
   events: 30 * 24,
 } as const;
 
-/** Retention in hours of the scopes that override {@link RETENTION_HOURS}. */
+/** Retention, in hours, of the scopes whose retention differs from {@link RETENTION_HOURS}. */
 export type Retention = Readonly<Partial<Record<string, number>>>;
 
 /** Returns the retention of a scope, in hours. */
@@ -32,8 +32,8 @@ export function retentionHours(scope: string, set: Retention = {}): number {
 export const QUEUE_DAYS = 14;
 
 /**
- * Maximum time between the publication of an event and its last redelivery, in hours: the event is replayed from the
- * archive or the Ledger, and then waits in a queue.
+ * Maximum time between an event's publication and its last redelivery, in hours: it is replayed from the archive or the
+ * Ledger at the latest time that is allowed, and then waits in a queue for the maximum time.
  */
 export const REDELIVERED_HOURS = (REPLAY_HORIZON_DAYS + QUEUE_DAYS) * 24;
 

@@ -1,7 +1,7 @@
 /**
- * Key prefixes, one for each kind of row. Stores write and read with them, and the stacks grant access by them
- * (`dynamodb:LeadingKeys`), so that a function reaches only the kinds of rows that it needs. A prefix must never
- * change, because stored rows keep it. A test refuses a prefix that is written anywhere else.
+ * Key prefixes, one for each kind of row. Stores use them in keys, and the stacks grant access by them
+ * (`dynamodb:LeadingKeys`), so that a function can access only the kinds of rows that it needs. A prefix must never
+ * change, because stored rows contain it. A test fails if a prefix is written anywhere else.
  */
 
 /** Partitions of the Idempotency table. */
@@ -65,7 +65,7 @@ export const RegistryRow = {
   operatorKey: 'OPERATOR_KEY#',
   /** Lists the ids of operators' API keys, in a single partition. */
   operatorKeys: 'OPERATOR_KEYS',
-  /** The last day on which an API key was used. Separate from the key, so that no API can change a key. */
+  /** The last day on which an API key was used. In a separate row, so that no API needs permission to change a key. */
   apiKeyUse: 'KEY_USE#',
   /** All tenants, by id, in a single partition. */
   tenants: 'TENANTS',
@@ -89,8 +89,8 @@ export const RegistryRow = {
   orphan: 'ORPHAN#',
   keptOrphan: 'ORPHAN_KEPT#',
   /**
-   * Number of e-mails from one tenant to one recipient on one day. Keyed by a digest, so that no key contains an
-   * address.
+   * Number of e-mails from one tenant to one recipient on one day. The key contains a digest of the address instead of
+   * the address.
    */
   emailCount: 'EMAIL_COUNT#',
   /** Claims of calls to vendors that do not deduplicate requests. */
@@ -111,10 +111,7 @@ export const RegistryRow = {
   commissionDue: 'COMMISSION_DUE#',
 } as const;
 
-/**
- * Partitions of the index `queues` of the Registry. A job reads each partition in the order in which its entries are
- * due.
- */
+/** Partitions of the Registry's index `queues`. A job reads each partition in the order of the entries' due times. */
 export const QueueRow = {
   /** Payments and changes whose outcome is not known. */
   unknownOutcome: 'QUEUE_UNKNOWN#',

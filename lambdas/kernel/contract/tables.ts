@@ -4,8 +4,8 @@
 export const KeyAttribute = { partition: 'pk', sort: 'sk' } as const;
 
 /**
- * Idempotency: partition key `pk` only. Open claims are found through a sparse index of whole records. Only a record
- * whose claim is open has the two key attributes of this index.
+ * Idempotency: partition key `pk` only. A sparse index that contains whole records is used to find open claims: only a
+ * record whose claim is open has the two key attributes of this index.
  */
 export const IdempotencyTable = {
   partitionKey: 'pk',
@@ -80,7 +80,7 @@ export const ViewsTable = {
 export const INDEX_SHARDS = 32;
 
 /**
- * Number of partitions over which a day's outcomes are spread. At 1,000 payments per second, each partition receives
- * 125 of the 1,000 write units per second that it accepts. Reading a time range costs one query per partition.
+ * Number of partitions over which a day's outcomes are spread. A partition accepts 1,000 write units per second; at
+ * 1,000 payments per second, each receives 125. Reading a time range costs one query per partition.
  */
 export const OUTCOME_SHARDS = 8;

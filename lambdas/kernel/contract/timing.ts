@@ -10,17 +10,17 @@
 export const REQUEST_BUDGET_SECONDS = 20;
 
 /**
- * Timeout of the function for payments, in seconds. It is shorter than the lease, so an owner has provably stopped when
+ * Timeout of the function for payments, in seconds. Shorter than the lease, so that an owner has certainly stopped when
  * its lease ends.
  */
 export const PAYMENTS_TIMEOUT_SECONDS = 24;
 
-/** The time for which a claim excludes rivals, in seconds. Longer than the timeout of the function. */
+/** Time, in seconds, for which a claim prevents rivals from continuing. Longer than the timeout of the function. */
 export const LEASE_SECONDS = 25;
 
 /**
- * Time after a claim, in seconds, within which its charge may be sent. It prevents charging a payer hours after the
- * payer left the checkout.
+ * Time after a claim, in seconds, within which its charge may be sent. Prevents a charge hours after the payer has left
+ * the checkout.
  */
 export const SEND_WINDOW_SECONDS = 15 * 60;
 
@@ -37,9 +37,9 @@ export const WEBHOOK_CALL_SECONDS = 10;
 const AROUND_CALLS_SECONDS = 3;
 
 /**
- * Maximum processing time of one message, in seconds, by function. An execution that processes a batch sequentially
- * begins a message only if that much time remains. Otherwise, a message in progress at the timeout would look like the
- * cause of the timeout. Each value is shorter than its function's timeout by at least a second, so that the first
+ * Maximum processing time of one message, in seconds, by function. An execution that processes a batch in sequence
+ * begins a message only if it has this much time left. Otherwise, a message in progress at the timeout would look like
+ * the cause of the timeout. Each value is at least a second shorter than its function's timeout, so that the first
  * message always begins.
  */
 export const LONGEST_MESSAGE_SECONDS = {
@@ -49,8 +49,8 @@ export const LONGEST_MESSAGE_SECONDS = {
 } as const;
 
 /**
- * Timeout of the function for callbacks, in seconds. Processors give up a callback after 10 to 30 s. A read at the
- * processor and a commit fit into this time.
+ * Timeout of the function for callbacks, in seconds. It suffices for a read at the processor and a commit. Processors
+ * abandon a callback after 10 to 30 s.
  */
 export const CALLBACKS_TIMEOUT_SECONDS = 20;
 
@@ -58,8 +58,8 @@ export const CALLBACKS_TIMEOUT_SECONDS = 20;
 export const REDRIVE_SECONDS = 240;
 
 /**
- * Timeout of a redrive, in minutes. The calls that it has begun finish within this time. The dead letters stay hidden
- * from other readers for a minute longer.
+ * Timeout of a redrive, in minutes. All calls that the redrive has begun finish within this time. The dead letters stay
+ * hidden from other readers for one minute longer.
  */
 export const REDRIVE_TIMEOUT_MINUTES = 5;
 
@@ -71,13 +71,13 @@ export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
 
 /**
  * Time, in seconds, for which a queue redelivers a message before it is dead-lettered. A delivery to a throttled
- * function counts like a failed delivery (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the
- * longest throttling or outage of a dependency that a message survives.
+ * function is counted like a failed delivery (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so a message
+ * survives throttling, or an outage of a dependency, for at most this time.
  */
 export const REDELIVERY_SECONDS = 6 * 60 * 60;
 
 /**
- * Time in a queue after which waiting work raises an alarm, in milliseconds. It is longer than a retry takes, and far
+ * Time, in milliseconds, after which work that waits in a queue raises an alarm. Longer than a retry takes, and far
  * shorter than {@link REDELIVERY_SECONDS}.
  */
 export const LONGEST_WAIT_MS = 30 * 60_000;
@@ -92,7 +92,7 @@ export function maxReceives(hiddenSeconds: number): number {
 }
 
 /**
- * Timeout of the sandbox's function, in seconds. It is longer than the sandbox's slowest response takes; no caller
- * waits that long.
+ * Timeout of the sandbox's function, in seconds. Longer than the sandbox takes for its slowest response; no caller
+ * waits for so long.
  */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

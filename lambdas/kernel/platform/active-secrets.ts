@@ -5,8 +5,8 @@ import { invariant } from '../invariant.ts';
 import type { Clock } from '../world.ts';
 
 /**
- * Maximum time for which a removed secret may still be used, in milliseconds, unless the constructor's `freshMs` allows
- * more.
+ * Time, in milliseconds, for which a secret may still be used after its removal, unless the constructor's `freshMs`
+ * allows more.
  */
 const FRESH_MS = 60_000;
 /**
@@ -15,8 +15,8 @@ const FRESH_MS = 60_000;
  */
 const RENEWAL_PAUSE_MS = 10_000;
 /**
- * Maximum age of known secrets while Secrets Manager does not respond, in milliseconds. It is longer than most outages,
- * and limits how long a leaked secret works after its removal.
+ * Maximum age of the secrets that are used while Secrets Manager does not respond, in milliseconds. Longer than most
+ * outages, but limits how long a leaked secret is accepted after its removal.
  */
 const STALE_MS = 15 * 60_000;
 /** Suggested time after which a processor may retry, in seconds. Processors choose their own times. */
@@ -33,7 +33,7 @@ interface Known {
 
 interface Entry {
   known?: Known | undefined;
-  /** The start of the last read, in Unix milliseconds, whether the read succeeded or not. */
+  /** Start of the last read, in Unix milliseconds, even if the read failed. */
   triedAtMs?: number;
   /** The read in progress; concurrent callers wait for it. */
   reading?: Promise<readonly string[]> | undefined;
@@ -59,8 +59,8 @@ export class ActiveSecrets {
   }
 
   /**
-   * Returns the active secrets. They were read at most `freshMs` ago (60 s by default), or, while Secrets Manager is
-   * unavailable, at most 15 minutes ago.
+   * Returns the active secrets. They were read at most `freshMs` ago (60 s by default). While Secrets Manager is
+   * unavailable, they may be up to 15 minutes old.
    *
    * @throws RetryableError `secrets_unavailable` when the secrets cannot be read now, TerminalError `secret_malformed`
    * when the secret's text has none of the accepted forms
@@ -156,7 +156,7 @@ function parsedJson(text: string): unknown {
 }
 
 function unavailable(secretId: string, error: unknown): RetryableError {
-  // The message of a SyntaxError quotes the response, which contains the secret.
+  // Omit a SyntaxError: its message quotes the response, which contains the secret.
   const cause = error instanceof SyntaxError ? undefined : error;
   return new RetryableError('secrets_unavailable', `The secret ${secretId} cannot be read now.`, {
     cause,

@@ -26,7 +26,7 @@ export interface Pacing {
   readonly retention?: Retention | undefined;
 }
 
-/** The possible effect of a failed call. */
+/** The effect that a failed call may have had. */
 type FailureClass =
   /** A condition rejected the write. This is an expected outcome, with the existing item. */
   | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
@@ -47,18 +47,18 @@ const THROTTLES = new Set([
 const CANCELED_BY_LOAD = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
 /**
- * Classifies a failure by its possible effect (Amazon DynamoDB developer guide, "Error handling with DynamoDB" and
- * "Transaction conflict handling").
+ * Classifies a failure by the effect that the call may have had (Amazon DynamoDB developer guide, "Error handling with
+ * DynamoDB" and "Transaction conflict handling").
  */
 function classify(error: unknown): FailureClass {
   if (error instanceof TransactionCanceledException) return classifyCancellation(error.CancellationReasons ?? []);
   if (error instanceof ConditionalCheckFailedException) {
     return { kind: 'condition', reasons: [{ Code: 'ConditionalCheckFailed', Item: error.Item }] };
   }
-  // DynamoDB responded, but only in part.
+  // DynamoDB responded, but the response was incomplete.
   if (error instanceof RetryableError) return { kind: 'throttled' };
   if (!(error instanceof DynamoDBServiceException)) {
-    // No response at all: a timeout, a connection reset or a name that did not resolve.
+    // There was no response: a timeout, a connection reset, or a host name that could not be resolved.
     return { kind: isAfterAttempt(error) ? 'ambiguous' : 'terminal' };
   }
   if (THROTTLES.has(error.name)) return { kind: 'throttled' };
@@ -70,7 +70,8 @@ function classify(error: unknown): FailureClass {
 
 function classifyCancellation(reasons: readonly CancellationReason[]): FailureClass {
   const codes = reasons.map((reason) => reason.Code ?? 'None');
-  // Checked first: during a rival's transaction, the other reasons may reflect only part of that transaction.
+  // Check for a conflict first: during a rival's transaction, the other reasons may reflect a part of that transaction
+  // only.
   if (codes.includes('TransactionConflict')) return { kind: 'conflict' };
   if (codes.includes('ConditionalCheckFailed')) return { kind: 'condition', reasons };
   return codes.some((code) => CANCELED_BY_LOAD.has(code)) ? { kind: 'throttled' } : { kind: 'terminal' };
@@ -82,11 +83,12 @@ export type WriteResult<Early> =
   | { readonly kind: 'early'; readonly result: Early };
 
 /**
- * Retries a conditional write until it is applied or refused. `send` must send the same write each time, so that a
- * retry cannot apply it twice: a transaction with the same client token, or a write whose condition no longer holds
- * once it is applied.
+ * Retries a conditional write until it is applied or refused. `send` must send the same write each time, in a form that
+ * cannot be applied twice: a transaction with the same client token, or a write whose condition is false after the
+ * write was applied.
  *
- * @param onConflict checks whether the rival's write makes this write unnecessary; undefined retries this write
+ * @param onConflict checks whether the rival's write makes this write unnecessary; if it returns undefined, this write
+ * is retried
  * @throws RetryableError when no attempt was applied, AmbiguousError when an attempt may have been applied,
  * TerminalError when no attempt can succeed
  */
@@ -106,7 +108,7 @@ export async function writeConditionally<Early = never>(
       lastError = error;
       const failure = classify(error);
       if (failure.kind === 'condition') return { kind: 'refused', reasons: failure.reasons };
-      // In spite of this failure, an earlier attempt whose response was lost may have been applied.
+      // This attempt failed, but an earlier attempt whose response was lost may have been applied.
       if (failure.kind === 'terminal' && mayBeApplied) throw exhausted(error, true);
       if (failure.kind === 'terminal')
         throw new TerminalError('store_refused', 'the store refused a write', { cause: error });

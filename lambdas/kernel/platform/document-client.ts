@@ -2,18 +2,18 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
 /**
- * Timeout of one call to DynamoDB, in milliseconds. A call usually takes a few milliseconds, and a client's request has
- * several seconds for all its calls.
+ * Timeout of one call to DynamoDB, in milliseconds. A call usually takes a few milliseconds, and all calls of a
+ * client's request together may take several seconds.
  */
 const REQUEST_TIMEOUT_MS = 2_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 /**
- * Parts of the SDK that are unnecessary for a call but take a sixth of the call's CPU time: the first copies input and
- * output for a logger, which the functions do not have, and the second lists the features that the caller uses.
+ * Parts of the SDK that calls do not need, but that take a sixth of a call's CPU time. The first copies input and
+ * output for a logger, which the functions do not have. The second lists the SDK features in use.
  */
 const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware'];
 
-/** Creates a client that does not retry. Retries are made in one layer, which knows the effect of a repeated write. */
+/** Creates a client that does not retry. Only one layer retries, because it knows the effect of a repeated write. */
 export function documentClient(client: DynamoDBClient = plainClient()): DynamoDBDocumentClient {
   const documents = DynamoDBDocumentClient.from(client);
   documents.middlewareStack.add(

@@ -10,7 +10,7 @@ export interface Instruments {
 
 export interface Meter extends Gauge {
   publishStoredMetrics(): void;
-  /** Creates a metric with its own dimensions, which is published immediately. */
+  /** Creates a metric with separate dimensions. It is published immediately. */
   singleMetric(): Gauge & { addDimension(name: string, value: string): unknown };
 }
 

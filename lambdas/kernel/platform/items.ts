@@ -14,9 +14,9 @@ export function shardOf(id: string): number {
 }
 
 /**
- * Checks that the schema of a row, or of an object in a row, matches `T`: it must list each field of `T`, including
- * optional fields, and no other field. A field that is added only to `T` does not compile, because it would be written
- * and then lost by the next read.
+ * Checks that the schema of a row, or of an object in a row, matches `T`: the schema must list every field of `T`,
+ * including optional ones, and no other field. Adding a field only to `T` is a compile error, because the field would
+ * be written but lost by the next read.
  *
  *     const failureItem = itemSchema<Failure>()({ code: z.string(), message: z.string() });
  */

@@ -24,7 +24,7 @@ export function keyedEmailHashes(
   { secretsManager, clock }: Secrets & { readonly clock: Clock },
 ): EmailHashes {
   const id = readVariables(variables, environment)[Environment.emailKeysSecretId];
-  // Loaded at the first use, so that a cold start does not load the Secrets Manager client.
+  // Load the Secrets Manager client at its first use, so that a cold start does not load it.
   const known = loadedOnce(
     async () => new (await import('./secrets-manager.ts')).ActiveSecrets(await secretsManager(), clock),
   );

@@ -7,10 +7,10 @@ import type { Instruments } from './instruments.ts';
 const METRIC: AlarmMetric = 'messages_wait';
 
 /**
- * Counts the messages of a queue that have waited too long. They are counted before they are processed, because one of
- * the messages may end the process. CloudWatch does not report these messages: its metric for the age of the oldest
- * message excludes messages that were received three times (Amazon SQS developer guide, "Available CloudWatch metrics
- * for Amazon SQS"), and messages that wait for the end of an outage are received more than three times.
+ * Counts the messages of a batch that have waited too long in their queue. Call this before the messages are processed,
+ * because one of them may end the process. CloudWatch does not report these messages: they wait for the end of an
+ * outage and are received more than three times, and the metric for the age of the oldest message excludes messages
+ * that were received three times (Amazon SQS developer guide, "Available CloudWatch metrics for Amazon SQS").
  *
  * @param event an event of any kind
  */

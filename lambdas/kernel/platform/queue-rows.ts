@@ -20,7 +20,9 @@ const UNREADABLE_AGAIN_MS = 5 * 60_000;
 /** Called for each row that this code cannot read. The row stays in its queue, and the other rows are read. */
 export type Unreadable = (error: unknown) => void;
 
-/** Fails the read instead of skipping a row silently, for callers that do not report unreadable rows. */
+/**
+ * Throws, so that the read fails instead of silently skipping a row. For callers that do not report unreadable rows.
+ */
 export const failOnUnreadable: Unreadable = (error) => {
   throw error;
 };
@@ -70,9 +72,10 @@ export async function readDue<Row>(tools: QueueTools, { of, parse }: Queue<Row>,
 }
 
 /**
- * Reads due entries, longest overdue first. A bounded read starves no entry, because each processed entry gets a later
- * time or leaves the queue. The index is eventually consistent: the next read finds a row that was just written, and
- * processing a row that has just changed has no effect, because every write is conditional on the row as read.
+ * Reads due entries, longest overdue first. Although each read is limited, no entry waits forever, because each
+ * processed entry gets a later time or leaves the queue. The index is eventually consistent. If it lacks a row that was
+ * just written, the next read finds the row. If it contains a row that has just changed, processing the row has no
+ * effect, because every write requires that the row is still as it was read.
  */
 export async function readPartitions<Row>(
   tools: QueueTools,
@@ -135,7 +138,7 @@ export type Condition = Pick<
   'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 
-/** Sets attributes of an existing row while the condition holds. */
+/** Sets attributes of an existing row if the condition is true. */
 export async function setAttributes(
   { client, table, pacing }: Omit<QueueTools, 'unreadable'>,
   key: Item,
@@ -160,7 +163,7 @@ export async function setAttributes(
   await writeConditionally(pacing, () => client.send(update));
 }
 
-/** Parses the rows that this code can read, and reports the rest. */
+/** Returns the rows that this code can parse, and reports all others. */
 export function readableRows<Row>(
   items: readonly Item[],
   parse: (item: Item) => Row,
@@ -177,9 +180,9 @@ export function readableRows<Row>(
 }
 
 /**
- * Returns the fault for a row that this code cannot read.
+ * Returns the error for a row that this code cannot parse.
  *
- * @throws `cause` itself if it is a fault of the store, which says nothing about the row
+ * @throws `cause` itself if it is a fault of the store, because it does not mean that the row is unreadable
  */
 export function unreadableRow(item: Item, cause: unknown): TerminalError {
   if (isFault(cause)) throw cause;

@@ -12,7 +12,7 @@ const CONNECTION_TIMEOUT_MS = 1_000;
 export function s3Client(config: S3ClientConfig = { maxAttempts: 1 }): S3Client {
   return new S3Client({
     ...config,
-    // The local AWS serves buckets by path, not by host name.
+    // The local AWS identifies buckets by path instead of host name.
     forcePathStyle: true,
     requestHandler: {
       requestTimeout: REQUEST_TIMEOUT_MS,

@@ -1,6 +1,6 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 
-// Exported here, because functions that load the client also load this class.
+// Export the class here, because every function that loads the client also loads this class.
 export { ActiveSecrets } from './active-secrets.ts';
 
 export interface Secrets {

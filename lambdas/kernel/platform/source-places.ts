@@ -25,7 +25,7 @@ function mapOf(file: string): SourceMap | undefined {
   return maps.get(file);
 }
 
-/** Returns undefined if the map cannot be read, so that the fault is reported anyway. */
+/** Reads a source map. Returns undefined if it cannot be read, so that the fault is reported anyway. */
 function readMap(file: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(file)}.map`, 'utf8')) as SourceMapPayload);

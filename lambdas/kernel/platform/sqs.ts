@@ -2,7 +2,8 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Queues } from './system-platform.ts';
 
 /**
- * One attempt. A message that could not be sent is sent again when its source is redelivered or the request is retried.
+ * Makes only one attempt. If a message could not be sent, it is sent again when its source is redelivered or the
+ * request is retried.
  */
 const ONE_ATTEMPT = {
   maxAttempts: 1,

@@ -13,7 +13,7 @@ import { redactSensitive } from '../sensitive.ts';
 import type { Instruments } from './instruments.ts';
 import { withSourcePositions } from './source-places.ts';
 
-/** Counters, each with a metric of its own. */
+/** Counters of requests. Each has a separate metric. */
 export type RequestCount =
   | 'first'
   | 'replay'
@@ -91,7 +91,7 @@ export function standardTelemetry(serviceName: string, instruments: Instruments)
       logger.info('request', { ...report });
       for (const name of counts) metrics.addMetric(name, MetricUnit.Count, 1);
       if (counts.length > 0) metrics.publishStoredMetrics();
-      // Counts the request once for the alarm, and once for the tenant.
+      // Count the request twice: once for the alarm, and once for the tenant.
       if (counts.includes('rate_limited') && report.tenantId)
         for (const tenant of [undefined, report.tenantId]) shared(LIMITS_SERVICE, TENANT_LIMITED, 1, tenant);
     },

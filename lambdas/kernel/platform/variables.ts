@@ -40,7 +40,8 @@ export const jsonOf = <Value>(schema: z.ZodType<Value>) =>
  * @throws Error naming the variable that is missing or wrong
  */
 export function readVariables<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
-  // The schema is used once, so generating code for it would cost a cold start more than it saves.
+  // Generate no code for the schema: it is used only once, so generating code would take longer than it saves at a cold
+  // start.
   const parsed = schema.safeParse(environment, { jitless: true });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -48,8 +49,8 @@ export function readVariables<Value>(schema: z.ZodType<Value>, environment: Vari
 }
 
 /**
- * Reads one variable without an object schema, which would cost more to create than the read. @throws Error as {@link
- * readVariables}
+ * Reads one variable. Uses no object schema, because creating one would cost more than the read. @throws Error as
+ * {@link readVariables}
  */
 export function readVariable<Value>(name: string, schema: z.ZodType<Value>, environment: Variables): Value {
   const parsed = schema.safeParse(environment[name], { jitless: true });

@@ -1,7 +1,7 @@
 /** Parses the addresses of callers and settings, so that all code reads them the same way. */
 
 /**
- * Characters that the URL parser drops or replaces. With these characters, the text would show a different address from
+ * Characters that the URL parser drops or replaces. A text with these characters would show a different address than
  * the one that is requested.
  */
 const NOT_AS_WRITTEN = /[\s\p{Cc}\p{Cf}\\]/u;

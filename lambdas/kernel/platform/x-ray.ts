@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 
-/** A span: a subsegment of X-Ray under the execution's segment, which Lambda writes itself. */
+/** A span: a subsegment of X-Ray. Lambda itself writes the segment of the execution to which it belongs. */
 interface Span {
   readonly name: string;
-  /** The operation's id. Traces can be searched for it: `annotation.operation = "pay_…"`. */
+  /** The operation's id, for searches in traces: `annotation.operation = "pay_…"`. */
   readonly operation: string;
 }
 
@@ -12,9 +12,9 @@ const HEADER = '{"format":"json","version":1}\n';
 let socket: Socket | undefined;
 
 /**
- * Runs work in a span, which is sent to the X-Ray daemon of the Lambda environment over UDP (AWS X-Ray developer guide,
- * "Segment documents" and "Sending segment documents to the X-Ray daemon"). An execution that is not sampled sends
- * nothing, and a span that cannot be sent is lost without an effect on the work.
+ * Runs work in a span, and sends the span over UDP to the X-Ray daemon of the Lambda environment (AWS X-Ray developer
+ * guide, "Segment documents" and "Sending segment documents to the X-Ray daemon"). Sends nothing if the execution is
+ * not sampled. If a span cannot be sent, it is lost without an effect on the work.
  */
 export async function inSpan<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
   const parent = currentSegment();

@@ -17,7 +17,8 @@ export interface OpenConsumption {
 export type Consumption = OpenConsumption | { readonly status: 'completed'; readonly record: EffectRecord };
 
 /**
- * Returns whether an owner may still be working. The lease of a crashed owner ends, and the next delivery takes over.
+ * Returns whether an owner may still be working. When an owner has crashed, its lease ends, and the next delivery takes
+ * over.
  */
 export function isUnderWay(consumption: OpenConsumption, nowMs: number): boolean {
   return consumption.status === 'pending' && consumption.leaseExpiresAtMs > nowMs;

@@ -4,13 +4,13 @@ import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import type { Entropy } from '../../kernel/world.ts';
 
-/** A request to another system that an owner made under its claim. */
+/** A request to another system, made by the owner of a claim. */
 export interface NotedCall {
   /** `send`: a request that may take effect. `look`: a look-up of an earlier request. */
   readonly do: 'send' | 'look';
   /**
-   * Kind of the response, or `no_response` (a send that may have taken effect), `not_sent`, or `unavailable` (a look-up
-   * without a response).
+   * The kind of the response, or `no_response` (the request of a send may have taken effect), `not_sent`, or
+   * `unavailable` (a look-up got no response).
    */
   readonly result: string;
   readonly atMs: number;
@@ -18,7 +18,7 @@ export interface NotedCall {
   readonly tookMs: number;
 }
 
-/** An owner that did not complete its claim and was replaced by another owner. */
+/** An earlier owner of a claim. It did not complete the claim, and another owner replaced it. */
 export interface EarlierOwner {
   readonly owner: OwnerToken;
   /** Time at which the next owner took over the claim, in Unix milliseconds. */
@@ -27,7 +27,7 @@ export interface EarlierOwner {
   readonly released?: true;
 }
 
-/** Maximum number of earlier owners in a record, which keeps only the latest. */
+/** Maximum number of earlier owners in a record. Only the latest ones are stored. */
 const EARLIER_KEPT = 5;
 
 /** Returns the earlier owners of a claim that is taken over at `nowMs`. */
@@ -83,12 +83,12 @@ export interface CompletedRecord {
 export type IdempotencyRecord = OpenRecord | CompletedRecord;
 
 /**
- * The record of an effect in Payonce's own tables, for example a callback's transition or a correction. One transaction
- * writes it with the effect, so there is no claim and nothing to take over.
+ * The record of an effect in Payonce's own tables, for example a callback's transition or a correction. The record and
+ * the effect are written in one transaction, so there is no claim and nothing to take over.
  */
 export interface EffectRecord {
   readonly operationId: OperationId;
-  /** Absent when the effect concerned no known payment. */
+  /** Absent when the effect does not belong to a known payment. */
   readonly paymentId?: PaymentId;
   /** The writer of the record. A writer whose response was lost recognizes its own record by this token. */
   readonly owner: OwnerToken;
@@ -98,8 +98,8 @@ export interface EffectRecord {
     readonly fingerprint: Fingerprint;
     readonly answer: Answer;
     /**
-     * Time until which the response is replayed, in Unix seconds. Set only if the record is kept longer than its
-     * response, because the effect is looked up through the record.
+     * Time until which the response is replayed, in Unix seconds. Set only if the record must outlive its response,
+     * because the record is also used to look up the effect.
      */
     readonly untilSeconds?: number;
   };
@@ -125,7 +125,7 @@ export interface ExpiryOptions {
   readonly retention?: Retention | undefined;
 }
 
-/** Returns the expiry, in Unix seconds, of a record of this scope that is completed now. */
+/** Returns the expiry, in Unix seconds, of a record that is completed now. The scope determines the retention. */
 export function expirySeconds({ entropy, retention }: ExpiryOptions, scope: string, nowMs: number): number {
   return Math.ceil(
     nowMs / 1000 + retentionHours(scope, retention) * 3600 * (1 + RETENTION_JITTER * entropy.fraction()),

@@ -29,7 +29,7 @@ export function parseConsumption(item: Item): Consumption {
   return openItem.parse(fieldsOf(item));
 }
 
-/** Returns the condition that the record is unchanged since it was read or written. */
+/** Returns the condition that the record has not changed since it was read or written. */
 export function whileStill({
   owner,
   status,

@@ -16,7 +16,10 @@ import type { StoreTables, TransactItem } from './transact-items.ts';
 
 /** The details rows of payments and orders: their personal data, and the salt of the commitment to this data. */
 
-/** The sort key of the details of a payment or an order itself. The sort keys of the other details rows are ids. */
+/**
+ * The sort key of the row with the details of the payment or order itself. Each other details row has an id as its sort
+ * key.
+ */
 const OWN = 'DETAILS';
 
 const detailsRow = z.lazy(() =>
@@ -55,9 +58,9 @@ export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundBy
 }
 
 /**
- * Builds a details row for the same transaction as the transition that holds its commitment. The row needs no
- * condition, because only one transition can take a position in the chain. A condition would refuse a retry after a
- * restore that kept the row but lost the transition.
+ * Builds a details row. It must be written in one transaction with the transition that contains its commitment. The row
+ * needs no condition, because only one transition can take a position in the chain. After a restore that kept the row
+ * but lost the transition, a condition would refuse the retry.
  *
  * @param part as for {@link detailsKey}
  * @param found further attributes, by which an index finds the row
@@ -106,10 +109,10 @@ export async function withDetailsRows(tools: DetailsTools, id: string): Promise<
 }
 
 /**
- * Reads details, strongly consistently.
+ * Reads details, with strong consistency.
  *
- * @returns the details and their salt; undefined when they are erased
- * @throws InvariantViolation when the row does not match the commitment, because it was changed
+ * @returns the details and their salt; undefined when they were erased
+ * @throws InvariantViolation when the row does not match the commitment, because the row was changed
  */
 export async function readDetails<Details extends object>(
   tools: DetailsTools,
@@ -157,6 +160,6 @@ export async function eraseDetailsItems(
       }),
     ),
   );
-  // Of two concurrent erasures, the second is refused, together with its entry in the activity log.
+  // If two erasures are concurrent, the second is refused, together with its entry in the activity log.
   return Items.map((Key) => ({ Delete: { TableName: registry, Key, ConditionExpression: ROW_EXISTS } }));
 }

@@ -59,7 +59,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
     const [recordReason, ...reasons] = written.reasons;
     const existing = itemOf(recordReason);
     if (existing !== undefined) {
-      // The record is this call's own if an earlier attempt was applied but its response was lost.
+      // If this call's first attempt was applied but its response was lost, the record is this call's own.
       return { kind: parseEffectRecord(existing).owner === record.owner ? 'recorded' : 'recorded_before' };
     }
     return { kind: 'refused', writes: reasons.flatMap((reason, index) => (isRefused(reason) ? [index] : [])) };
@@ -87,9 +87,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
     await this.#put(openConsumptionItem({ ...pending, status: 'failed' }), whileStill(pending));
   }
 
-  /**
-   * Performs a conditional write. It is safe to retry, because the condition no longer holds once the write is applied.
-   */
+  /** Performs a conditional write. A retry is safe, because the condition is false after the write was applied. */
   async #put(
     item: Record<string, unknown>,
     condition: Partial<ConstructorParameters<typeof PutCommand>[0]>,

@@ -10,7 +10,7 @@ import { itemOf, type StoreTables } from './transact-items.ts';
 
 const { openClaimsIndex } = IdempotencyTable;
 
-/** Stores the records of claimed operations. Each kind of operation adds its own claim and commit. */
+/** Stores the records of claimed operations. Subclasses add the claim and the commit of each kind of operation. */
 export class DynamoDbRecords implements RecordStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Pick<StoreTables, 'idempotency'>;

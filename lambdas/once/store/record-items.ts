@@ -16,7 +16,7 @@ import type {
   OpenRecord,
 } from '../domain/idempotency.ts';
 
-/** Time during which only the caller may continue a released claim, in milliseconds: the send window. */
+/** Time after a release, in milliseconds, during which only the caller may continue the claim: the send window. */
 export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;
@@ -108,7 +108,9 @@ export function operationOfKey(partition: string): OperationId {
   return partition.slice(IdempotencyRow.record.length) as OperationId;
 }
 
-/** Builds the item of a record: the key holds the operation id, and the time-to-live attribute holds the expiry. */
+/**
+ * Builds the item of a record. The key contains the operation id, and the time-to-live attribute contains the expiry.
+ */
 export function rowOf({
   operationId,
   expiresAtSeconds,

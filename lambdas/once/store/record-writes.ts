@@ -3,7 +3,7 @@ import type { ExpectedRecord } from '../use/record-store.ts';
 import { openRecordItem, rowOf } from './record-items.ts';
 import { RECORD_IS_NEW, type StoreTables, type TransactItem } from './transact-items.ts';
 
-/** The writes of an idempotency record. In a transaction, such a write is always the first item. */
+/** The writes of an idempotency record. In a transaction, the record's write is always the first item. */
 
 /** The condition that fences an owner: it fails after a takeover. */
 export const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
@@ -21,8 +21,8 @@ export function claimItem({ idempotency }: Pick<StoreTables, 'idempotency'>, rec
 }
 
 /**
- * Builds the completing write. It replaces the record, which removes the record from the open-claims index and sets its
- * expiry.
+ * Builds the write that completes a record. It replaces the whole record. This sets the expiry, and removes the record
+ * from the open-claims index.
  */
 export function completionItem(
   { idempotency }: Pick<StoreTables, 'idempotency'>,

@@ -20,8 +20,8 @@ export const RECORD_IS_NEW = `attribute_not_exists(${IdempotencyTable.partitionK
 export const ROW_IS_NEW = `attribute_not_exists(${KeyAttribute.partition})`;
 
 /**
- * Executes one transaction, with the same client request token for all attempts. DynamoDB applies the transaction once,
- * and responds to a retry within ten minutes as it responded to the first request (Amazon DynamoDB API reference,
+ * Executes one transaction, with the same client request token in every attempt. DynamoDB applies the transaction once.
+ * A retry within ten minutes gets the same response as the first request (Amazon DynamoDB API reference,
  * "TransactWriteItems").
  */
 export async function transactOnce<Early = never>(
@@ -38,7 +38,7 @@ export function isRefused(reason: CancellationReason | undefined): boolean {
   return reason?.Code === 'ConditionalCheckFailed';
 }
 
-/** Returns the existing item that made a condition fail, if the write requested its return. */
+/** Returns the existing item that made the condition fail, if the write requested this item. */
 export function itemOf(reason: CancellationReason | undefined): Item | undefined {
   return isRefused(reason) && reason?.Item !== undefined ? unmarshall(reason.Item) : undefined;
 }

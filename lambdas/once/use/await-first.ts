@@ -8,7 +8,7 @@ export interface AwaitFirstTools {
   readonly clock: Clock;
 }
 
-/** The preferred wait of a request, and the reservation of slots for waiting requests. */
+/** How long a request prefers to wait, and how it reserves a slot for waiting. */
 export interface Waiting {
   /** Maximum wait, in milliseconds; 0 responds immediately. */
   readonly waitMs: number;
@@ -72,7 +72,7 @@ async function pollUntil<Outcome extends { readonly kind: string }>(
     if (leftMs <= 0) break;
     await clock.sleep(Math.min(pauseMs, leftMs));
     pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-    // A read costs a quarter of what a claim costs.
+    // Read first: a read costs a quarter of a claim.
     const record = await store.readRecord(operationId);
     if (record?.status === 'INPROGRESS' && isLeased(record, clock.nowMs())) continue;
     outcome = await attempt();

@@ -30,18 +30,19 @@ export type Handle<Event> =
   | { readonly kind: 'outside'; readonly call: (event: Event, call: ExternalCall) => Promise<void> };
 
 /**
- * Declares an effect of at most 99 rows in Payonce's own tables, written in one transaction with the effect record.
+ * Declares an effect of at most 99 rows in Payonce's own tables. They are written in one transaction with the effect
+ * record.
  *
- * @param writes returns the writes, and may read; called again when a condition did not hold
+ * @param writes returns the writes, and may read; called again when a condition was false
  */
 export function inOwnTables<Event>(writes: (event: Event) => Promise<readonly ConsumerWrite[]>): Handle<Event> {
   return { kind: 'in_our_tables', writes };
 }
 
 /**
- * Declares an effect in another system: claim, call, complete. The next delivery retries a call that threw. If the
- * process crashed, a delivery after the end of the claim's lease retries the call. The call must therefore be
- * idempotent by the given operation id.
+ * Declares an effect in another system, in three steps: claim, call, complete. If the call throws, the next delivery
+ * retries it. If the process crashes, the first delivery after the claim's lease has ended retries the call. The call
+ * must therefore be idempotent by the given operation id.
  */
 export function outside<Event>(call: (event: Event, call: ExternalCall) => Promise<void>): Handle<Event> {
   return { kind: 'outside', call };
@@ -51,8 +52,8 @@ export interface Consumer<Event extends ConsumableEvent> {
   /** The handler name. It must never change, because the records of effects contain it. */
   readonly handler: string;
   /**
-   * Returns the business key, for example `commission:<order>`. Each key has one effect per tenant and mode,
-   * permanently, for any number of events. @default the event's id, whose record is kept for 30 days
+   * Returns the business key, for example `commission:<order>`. No matter how many events have the same key, it takes
+   * effect once per tenant and mode, permanently. @default the event's id, whose record is kept for 30 days
    */
   readonly key?: (event: Event) => string;
   readonly handle: Handle<Event>;
@@ -95,9 +96,9 @@ export async function consumeEvent<Event extends ConsumableEvent>(
 const HOUR_MS = 60 * 60_000;
 
 /**
- * Refuses an event that could take effect twice, because the record of an earlier delivery may have expired. A failing
- * message can be redriven without limit, so its age is unbounded. The maximum age is an hour less than the retention of
- * the record, because clocks differ.
+ * Refuses an event that could take effect twice, because the record of an earlier delivery may have expired. Events can
+ * be of any age, because a failing message can be redriven without limit. The maximum age is an hour less than the
+ * retention of the record, because clocks differ.
  *
  * @param keptHours minimum retention of the record
  * @throws TerminalError `event_too_old`
@@ -127,8 +128,8 @@ function operationOf<Event extends ConsumableEvent>(
 }
 
 /**
- * Builds the effect record. The record of a business key does not expire, because nothing else would refuse a later
- * event.
+ * Builds the effect record. The record of a business key does not expire, because only this record refuses a later
+ * event with the same key.
  */
 function recordOf<Event extends ConsumableEvent>(
   tools: ConsumeTools,

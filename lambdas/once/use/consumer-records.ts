@@ -21,8 +21,8 @@ type RowValue =
 export type RowCondition =
   | { readonly kind: 'absent' }
   /**
-   * The row is absent, or its numeric attribute `attribute` is less than `than`. With `of`, an existing row must also
-   * have the value `of.value` in the attribute `of.attribute`.
+   * True if the row is absent, or its numeric attribute `attribute` is less than `than`. If `of` is given, an existing
+   * row must also have the value `of.value` in the attribute `of.attribute`.
    */
   | {
       readonly kind: 'older';
@@ -40,7 +40,7 @@ interface ConditionalWrite {
    */
   readonly when?: RowCondition;
   /**
-   * The reaction when the condition does not hold: omit this write, omit all writes of the event, or call the handler again.
+   * Reaction to a false condition: omit this write, omit all writes of the event, or call the handler again.
    *
    * @default again
    */
@@ -61,7 +61,7 @@ export const MAX_CONSUMER_WRITES = 99;
 export type RecordOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before' }
-  /** Nothing was written. `writes` contains the indexes of the writes whose condition does not hold. */
+  /** Nothing was written. `writes` contains the indexes of the writes whose condition is false. */
   | { readonly kind: 'refused'; readonly writes: readonly number[] };
 
 /** Stores effects in Payonce's own tables, each in one transaction with its record. */
@@ -85,7 +85,7 @@ export interface ConsumerClaims {
     pending: OpenConsumption,
     replaces?: OpenConsumption,
   ): Promise<{ readonly kind: 'claimed' } | { readonly kind: 'refused'; readonly found: Consumption | undefined }>;
-  /** Completes the claim, only while `record.owner` holds it. @returns false when another owner holds the claim */
+  /** Completes the claim if `record.owner` still holds it. @returns false when another owner holds the claim */
   complete(record: EffectRecord): Promise<boolean>;
   /**
    * Marks the call as failed, so that the next delivery begins immediately. Does nothing when another owner holds the

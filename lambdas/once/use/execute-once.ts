@@ -47,13 +47,13 @@ export interface Operation<Subject, Work, Write, Refusal> {
   readonly key: ClaimedKey;
   /** The outcome for an idempotency key whose stored response has expired. */
   readonly expired: Refusal;
-  /** The retention scope of the record. @default payments */
+  /** Scope that determines the record's retention. @default payments */
   readonly scope?: string;
-  /** The time for which the claim excludes rivals, in seconds. @default LEASE_SECONDS */
+  /** Time, in seconds, for which the claim prevents rivals from continuing. @default LEASE_SECONDS */
   readonly leaseSeconds?: number;
   /**
    * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its idempotency
-   * key. Operations that have begun continue while the breaker is open.
+   * key. An operation that has already begun continues even while the breaker is open.
    *
    * @default the claim checks the breaker
    */
@@ -64,7 +64,8 @@ export interface Operation<Subject, Work, Write, Refusal> {
      */
     readonly check: () => Promise<void>;
     /**
-     * Checks the breaker of the system that an operation with a stale claim has called, before the operation continues.
+     * Checks a breaker before an operation whose claim is stale continues: the breaker of the system that the operation
+     * has called.
      * @default no check
      */
     readonly checkBegun?: () => Promise<void>;
@@ -75,11 +76,11 @@ export interface Operation<Subject, Work, Write, Refusal> {
    * @param open builds the record to write; the send window begins at `claimedAtMs`
    */
   claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<Subject, Refusal>>;
-  /** Derives, from the subject, the state of a request whose record no longer exists. */
+  /** Derives the state of a request whose record no longer exists. The subject contains the state. */
   lostRecord(subject: Subject): LostRecord;
   /**
-   * Claims by writing only the record, because the pending transition exists. @returns false when a rival created the
-   * record first
+   * Claims the operation when the pending transition already exists: writes only the record. @returns false when a
+   * rival created the record first
    */
   claimAgain(record: OpenRecord): Promise<boolean>;
   read(): Promise<Subject>;
@@ -95,7 +96,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
   /** Decides what to write and how to respond. Called a second time after {@link Operation.decideAgain}. */
   conclude(work: Work, nowMs: number, held: Held<Subject>): Conclusion<Write>;
   commit(record: CompletedRecord, expects: ExpectedRecord, write: Write): Promise<CommitOutcome>;
-  /** Applies the work to the subject after a rival's write, without another call to the other system. */
+  /** After a rival's write, applies the work to the subject's new state without another call to the other system. */
   decideAgain(work: Work): Promise<Work>;
   /** Records facts that only this run knows, after another owner has committed. */
   keep?(work: Work): Promise<void>;
@@ -118,7 +119,7 @@ export type Attempt<Subject, Refusal> =
   | 'again';
 
 export interface LostRecord {
-  /** True if the operation has ended or was answered. In this case, no different response may be given. */
+  /** True if the operation has ended or was answered, so that no different response may be given. */
   readonly isAnswered: boolean;
   readonly isSameRequest: () => boolean;
   /** Time of the first claim, in Unix milliseconds. */
@@ -147,8 +148,8 @@ export interface Conclusion<Write> {
   /** True while the outcome is unknown, so that the response is not final. */
   readonly unknown: boolean;
   /**
-   * True if the response relies on a refusal, or on the fact that nothing was sent. Both are evidence about this
-   * owner's attempt only.
+   * True if the response relies on a refusal, or on proof that nothing was sent. Both prove something only about this
+   * owner's attempt.
    */
   readonly isRefusal: boolean;
 }
@@ -163,15 +164,15 @@ export interface ExecuteTools extends Pick<ExpiryOptions, 'retention'> {
 
 /** Notes about a run, for logs and metrics. */
 export interface RunNotes {
-  /** Whether a stale or lost claim was taken over. */
+  /** Whether this run took over a stale or lost claim. */
   takenOver: boolean;
-  /** Whether the claim was lost to another owner before the commit. */
+  /** Whether this run lost its claim to another owner before the commit. */
   fenced: boolean;
 }
 
 /** The result of an execution, in order of precedence. */
 export type Executed<Refusal> =
-  /** Executed by this call; `unknown` when the outcome was not known in time. */
+  /** This call executed the operation. `unknown` is true when the outcome was not known in time. */
   { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean } | RepeatOutcome | Refusal;
 
 /**
@@ -207,7 +208,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   // ------------------------------------------------------------------------------------------------- before the claim
 
-  /** Returns the stored response from this process's cache, if any. A warm replay needs no read. */
+  /** Returns the stored response if this process has cached it. Such a warm replay needs no read. */
   replayed(): RepeatOutcome | undefined {
     const { replays, clock } = this.#tools;
     const warm = replays.get(this.#operation.key.operationId);
@@ -217,7 +218,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return judged.kind === 'payload_mismatch' ? judged : undefined;
   }
 
-  /** Replays stored responses while the breaker is open, and begins no new operation. @returns undefined to continue */
+  /** Replays a stored response, or begins nothing, while the breaker is open. @returns undefined to continue */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
     const unready = breaker === undefined ? undefined : await refusalOf(breaker.check);
@@ -268,8 +269,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 
   /**
-   * Handles a claim whose record exists. A stale lease never means "run again": the new owner finds out what the
-   * previous owner did.
+   * Handles a claim whose record exists. After the lease has ended, the operation is not simply run again: the new
+   * owner first finds out what the previous owner did.
    */
   async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, replays, clock, entropy } = this.#tools;
@@ -287,14 +288,14 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     const earlier = earlierOwners(judged.record, nowMs);
     const taken = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
     if (taken.kind === 'changed') return 'again';
-    // A released claim proves that nothing was sent.
+    // If the claim was released, nothing was sent under it.
     return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe', earlier);
   }
 
   /**
-   * Handles a claim whose subject exists. The claim's record may have been deleted, by time to live or by hand. An
-   * answered operation is never executed again. An open operation is taken over, and its outcome is queried at the
-   * other system.
+   * Handles a claim whose subject exists, but whose record may have been deleted, by time to live or by hand. An
+   * operation that was answered is never executed again. An open operation is taken over, and its outcome is looked up
+   * at the other system.
    */
   async #claimBegun(subject: Subject): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, clock, entropy } = this.#tools;
@@ -359,15 +360,15 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     try {
       await this.#tools.store.release(this.#operation.key.operationId, owner);
     } catch {
-      // If the release fails, the lease ends, and the next owner looks up the outcome.
+      // If the release fails, the claim stays until its lease ends. The next owner then looks up the outcome.
     }
   }
 
   // ------------------------------------------------------------------------------------------------------------ commit
 
   /**
-   * Commits the result. A rival that appended a transition has newer information than this run's call, so the state
-   * that the rival wrote decides the answer.
+   * Commits the result. If a rival has appended a transition, the rival's information is newer than this run's call, so
+   * the answer follows from the state that the rival wrote.
    *
    *   owner  claim ──── call ──────────────── commit: refused, T2 is there ── commit the answer that T2 implies
    *   rival            └─ callback appends T2 ─┘
@@ -397,8 +398,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
           return 'again';
         case 'fenced':
           if (outcome.record !== undefined || expects === 'absent') return this.#afterFence(outcome.record, current);
-          // The record no longer exists, so a rival may have sent a request since this run's call. In this case, the
-          // refusal that this run received proves nothing.
+          // The record no longer exists, so a rival may have sent a request after this run's call. If so, the refusal
+          // that this run received proves nothing.
           if (isRefusal) throw contention('this key');
           expects = 'absent';
           return 'again';
@@ -415,8 +416,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 
   /**
-   * Handles a commit that another owner prevented: returns that owner's stored response, and discards this run's
-   * response.
+   * Handles a commit that failed because another owner has taken over. Returns the other owner's stored response, and
+   * discards this run's response.
    */
   async #afterFence(record: IdempotencyRecord | undefined, work: Work): Promise<Executed<Refusal>> {
     this.#notes.fenced = true;
@@ -455,7 +456,7 @@ function retryable(error: unknown): RetryableError | undefined {
 // ------------------------------------------------------------------------------------------------------- commit only
 
 /**
- * An effect in Payonce's own tables: record and rows are one write, so no claim is needed.
+ * An effect in Payonce's own tables. One write contains the record and the rows, so no claim is needed.
  *
  *   A ── find ── read ── decide T4 ── record A ✓ T4 ✓
  *   A again ── find ── read ── decide T4 ── record A ✗: done before
@@ -472,9 +473,9 @@ export interface Effect<Prepared, Outcome> {
 }
 
 export type Written<Prepared, Outcome> =
-  /** Written by this run, written before, or refused. */
+  /** The effect was written, now or before, or was refused. */
   | { readonly kind: 'done'; readonly outcome: Outcome }
-  /** A rival was faster: decide again on the new state. */
+  /** A rival has written first. Decide again on the new state. */
   | { readonly kind: 'again'; readonly prepared: Prepared }
   /** A part of the effect is written. The record is written with the last part. */
   | { readonly kind: 'part'; readonly prepared: Prepared };
@@ -533,9 +534,9 @@ export interface CompleteTools {
 }
 
 /**
- * Makes a call to another system that no client waits for: claim, call, complete. The next delivery retries a call that
- * threw. If the process crashed, a delivery after the end of the claim's lease retries the call. The call must
- * therefore be idempotent by the given operation id.
+ * Makes a call to another system for which no client waits, in three steps: claim, call, complete. If the call throws,
+ * the next delivery retries it. If the process crashes, the first delivery after the claim's lease has ended retries
+ * the call. The call must therefore be idempotent by the given operation id.
  *
  * @param completed builds the record of the completed call
  * @throws the errors of the call; the message must be delivered again
@@ -553,7 +554,7 @@ export async function completeOnce(
       await call({ operationId, attempt });
       return true;
     },
-    // If this owner is fenced, the new owner retries the call with the same key and completes it.
+    // If another owner has fenced this one, the new owner retries the call with the same key and completes it.
     commit: async (_done, { owner }) => ({
       kind: (await records.complete({ ...completed(), owner })) ? 'done' : 'busy',
     }),
@@ -563,8 +564,8 @@ export async function completeOnce(
 }
 
 /**
- * Claims the call. Of two deliveries that find the same stale claim, one gets the claim, because a claim is replaced
- * only while it is unchanged.
+ * Claims the call. If two deliveries find the same stale claim, only one gets it, because a claim can be replaced only
+ * if it has not changed.
  *
  *   A ── claim ✓ ── call ── ✗ (crashes)
  *   B ──────────────── claim ✗ (A's, stale) ── replace A's ✓ ── call

@@ -19,7 +19,7 @@ type Judgement =
   | { readonly kind: 'key_expired' }
   | { readonly kind: 'stale'; readonly record: OpenRecord };
 
-/** Judges a request by the existing record of its idempotency key, in the documented precedence. */
+/** Decides how to treat a request whose idempotency key has a record. The cases have the documented precedence. */
 export function judgeRecord(
   record: IdempotencyRecord,
   request: { readonly fingerprint: Fingerprint },
@@ -32,7 +32,7 @@ export function judgeRecord(
   return { kind: 'stale', record };
 }
 
-/** Judges a request by the existing effect record of its idempotency key. */
+/** Decides how to treat a request whose idempotency key has an effect record. */
 export function judgeEffect(
   { request }: Pick<EffectRecord, 'request'>,
   mine: Fingerprint,

@@ -8,7 +8,7 @@ export interface ReplayCache {
   put(record: CompletedRecord): void;
 }
 
-/** The operations that this process has completed, for effects that can be repeated safely but at a cost. */
+/** The operations that this process has completed. For effects that are safe but costly to repeat. */
 export interface OnceInProcess<Outcome> {
   find(operationId: OperationId): Outcome | undefined;
   keep(operationId: OperationId, outcome: Outcome): void;
@@ -21,13 +21,15 @@ export type ClaimStep<Held, Outcome> =
   | { readonly kind: 'completed'; readonly outcome: Outcome; readonly answer: Answer }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
-/** The steps of one operation, in execution order. Each step receives what the claim returned. */
+/**
+ * The steps of one operation, in execution order. The steps after the claim receive the value that the claim returned.
+ */
 export interface OperationSteps<Held, Work, Outcome> {
   claim(): Promise<ClaimStep<Held, Outcome>>;
   execute(held: Held): Promise<Work>;
   commit(work: Work, held: Held): Promise<Outcome>;
   /**
-   * Called after `execute` threw. It must not throw.
+   * Called after `execute` has thrown. Must not throw.
    *
    * @default nothing is released, and the claim lasts until its lease ends
    */
@@ -46,8 +48,8 @@ export interface EffectSteps<Work, Outcome> {
 }
 
 /**
- * Runs one operation so that it takes effect once. Each run has its own instances, so two idempotency keys share
- * nothing.
+ * Runs one operation so that it takes effect once. Each run creates new instances, so that two idempotency keys share
+ * no state.
  */
 export interface OperationRunner {
   run<Held, Work, Outcome>(operationId: OperationId, steps: OperationSteps<Held, Work, Outcome>): Promise<Outcome>;

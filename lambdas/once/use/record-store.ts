@@ -2,7 +2,7 @@ import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 
 export interface Takeover {
-  /** The record as it was read. The takeover succeeds only if no rival has taken over since. */
+  /** The record as it was read. The takeover fails if a rival has taken over since. */
   readonly stale: OpenRecord;
   readonly owner: OwnerToken;
   readonly leaseExpiresAtMs: number;
@@ -23,7 +23,7 @@ export interface RecordStore {
   readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined>;
 }
 
-/** The outcome of a claiming write, in order of precedence: the first that applies is reported. */
+/** The outcome of a write that claims. If several apply, the first in this order is returned. */
 export type ClaimOutcome =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'record_exists'; readonly record: IdempotencyRecord }

@@ -1,19 +1,20 @@
 import { RetryableError } from '../../kernel/faults.ts';
 
 /**
- * Maximum number of rounds. When a rival has taken the position of a write, the write is decided again on the new
- * state. Some rival succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the
- * caller must retry. With fewer rounds, the commit after a call could fail, and the idempotency key of that call would
- * be blocked until the lease ends.
+ * Maximum number of rounds. In each round, the write is decided again, because a rival has taken its position in the
+ * chain. Some rival succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the
+ * caller must retry. With fewer rounds, the commit after a call could fail, and the call's idempotency key would be
+ * blocked until the lease ends.
  */
 const MAX_ROUNDS = 8;
 
 /**
  * Repeats an attempt until no rival writes first.
  *
- * @param what the subject of the race, for the error's message
- * @param attempt reads, decides and writes; returns `again` when a rival has written first. Rounds count from 0.
- * @throws RetryableError `contention` when a rival was faster in every round; nothing was written
+ * @param what the object for which the writers compete, for the error's message
+ * @param attempt reads, decides and writes; returns `again` when a rival has written first. The first round has number
+ * 0.
+ * @throws RetryableError `contention` when a rival wrote first in every round; nothing was written
  */
 export async function rounds<Result>(
   what: string,
@@ -31,8 +32,8 @@ export function contention(what: string): RetryableError {
 }
 
 /**
- * Returns the error for a claim that lost the rest of its transaction in a restore of the tables. The error is thrown
- * until the recovery resolves the claim. Nothing is sent under such a claim, because its request is unknown.
+ * Returns the error for a claim whose transaction was partly lost in a restore of the tables. It is thrown until the
+ * recovery has resolved the claim. Under such a claim, nothing is sent, because its request is unknown.
  */
 export function claimedWithoutBeginning(): RetryableError {
   return new RetryableError(

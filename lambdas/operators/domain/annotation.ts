@@ -28,8 +28,9 @@ export type AnnotationDecision =
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
 /**
- * Decides on an annotation, in any status of the payment. An annotation posts nothing and changes only the payment's
- * number of annotations. It is a transition, because a separate row would need its own chain to make its removal visible.
+ * Decides on an annotation. It is allowed in any status of the payment. An annotation posts nothing, and only increases
+ * the payment's number of annotations. It is a transition, so that its removal is detected; a separate row would need
+ * its own chain for this.
  */
 export function decideAnnotation(
   { annotationId, reason, operator, annotates }: AnnotationRequest,

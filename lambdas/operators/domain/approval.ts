@@ -40,8 +40,8 @@ export type Asked =
     >);
 
 /**
- * The effect that was shown to the requester and to the approver. If the effect has changed since, the approval is
- * refused.
+ * The effect that was shown to the requester and to the approver. If the request would now have a different effect, the
+ * approval is refused.
  */
 export interface ShownEffect {
   readonly type: TransitionType;
@@ -51,7 +51,7 @@ export interface ShownEffect {
 
 /** An operator's request that waits for a second person. */
 export interface Approval extends GivenReason {
-  /** `apr_…`. The id contains the time, so that the approval is found in the list without an index. */
+  /** `apr_…`. The id contains the time, by which the approval can be found in the list without an index. */
   readonly id: OperationId;
   /** The id that the correction or decision will have. */
   readonly operationId: OperationId;
@@ -61,7 +61,7 @@ export interface Approval extends GivenReason {
   readonly asked: Asked;
   /** Amount, in minor units, that was compared with the limit of `currency`. */
   readonly amountMinor: number;
-  /** The currency of the correction's postings, which may belong to a stray charge. */
+  /** The currency of the correction's postings. For a stray charge, it may differ from the payment's. */
   readonly currency: string;
   readonly effect: ShownEffect;
   readonly askedBy: Person;
@@ -78,7 +78,7 @@ export interface ApprovalEnd {
 }
 
 export const APPROVAL_ID = /^apr_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
-/** The id contains the first 130 bits of a digest, which are 26 base32 characters. */
+/** Length of the digest's part in the id: the first 130 bits, encoded as 26 base32 characters. */
 const ID_BYTES = 17;
 const ID_LETTERS = 26;
 
@@ -107,9 +107,9 @@ export type ApprovalAmount = Pick<Approval, 'amountMinor' | 'currency'>;
 
 /**
  * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, so that
- * a correction above the limit cannot be split; postings of a stray charge can be in a different currency than the
- * payment. For a decision, the compared amount is at least the amount that the decision concerns, even when the
- * decision posts nothing.
+ * a correction above the limit cannot be split into smaller ones. Postings of a stray charge can have a different
+ * currency than the payment. For a decision, the amount that is compared is at least the amount that the decision is
+ * about, even if the decision posts nothing.
  */
 export function amountAboveLimit(
   rules: ApprovalRules,
@@ -159,13 +159,13 @@ export function shownEffect({ type, payment, postings }: TransitionDraft): Shown
   return { type, paymentStatus: payment.status, postings };
 }
 
-/** Returns whether two operators are the same person, by any of the identifiers in keys and at identity providers. */
+/** Returns whether two operators are the same person. Compares all identifiers from API keys and identity providers. */
 export function isSamePerson(left: Person, right: Person): boolean {
   const names = new Set(namesOf(left));
   return namesOf(right).some((name) => names.has(name));
 }
 
-/** Returns the fields that identify a person; other fields of the argument are omitted. */
+/** Returns only the fields that identify a person. */
 export function personOf({ name, person, identity }: Person): Person {
   return { name, person, identity };
 }
@@ -177,8 +177,8 @@ function namesOf({ name, person, identity }: Person): readonly string[] {
 }
 
 /**
- * Time before the expiry of an approval during which no verdict is accepted, in milliseconds. It exceeds the time
- * between the decision and the write of a verdict, so that no approval takes effect after it was shown as expired.
+ * Time before the expiry of an approval in which verdicts are no longer accepted, in milliseconds. Writing a verdict
+ * takes less time, so no approval takes effect after it was shown as expired.
  */
 const CLOSED_BEFORE_MS = 60_000;
 

@@ -24,9 +24,9 @@ export type CorrectionDecision =
   | { readonly kind: 'made_before' }
   /** There is no such transition, or it has no postings. */
   | { readonly kind: 'nothing_to_reverse' }
-  /** A set of postings can be reversed only once. The correction that reversed it can itself be reversed. */
+  /** The set of postings was already reversed by this correction. The correction itself can be reversed. */
   | { readonly kind: 'already_reversed'; readonly correctionId: string }
-  /** Debits minus credits, in minor units. */
+  /** `byMinor` is debits minus credits, in minor units. */
   | { readonly kind: 'unbalanced'; readonly byMinor: number }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 

@@ -17,7 +17,10 @@ import { postingObject } from '../../payments/domain/posting.ts';
 import { OUTCOME_KNOWN_WITHIN_MS } from '../../payments/domain/settlement.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
-/** An operator's decision about a payment in review or an open change, after an inquiry outside Payonce. */
+/**
+ * An operator's decision about a payment in review or about an open change. The operator has made inquiries outside of
+ * Payonce.
+ */
 export interface DecisionRequest {
   readonly decisionId: string;
   readonly outcome: 'succeeded' | 'failed';

@@ -1,6 +1,6 @@
 /**
- * Compares an operator's decision about a charge with the processor's books. A decision that the books contradict is
- * refused, because its amount is posted and reported to the merchant before the books are next read.
+ * Compares an operator's decision about a charge with the processor's books. If the books contradict the decision, it
+ * is refused: otherwise, its amount would be posted and reported to the merchant before the books are read again.
  */
 import { changeOf } from '../../payments/domain/change.ts';
 import { mayBeSameRefund } from '../../payments/domain/nameless-refunds.ts';
@@ -35,8 +35,8 @@ interface Money {
 }
 
 /**
- * Returns the charge that the books must show if a decision is correct. The books cannot contradict the decision that a
- * payment failed: money that the books show now or later is refunded to the payer.
+ * Returns the charge that the books must contain if a decision is correct. The books cannot contradict the decision
+ * that a payment failed: if they contain money for the payment, now or later, the money is refunded to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -68,8 +68,8 @@ export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCha
 }
 
 /**
- * Reports whether the charge belongs to the payment, according to its metadata or to the Ledger. The Ledger is needed
- * because every user of the processor's account can remove metadata.
+ * Reports whether the charge belongs to the payment, according to the charge's metadata or the Ledger. Metadata alone
+ * is not enough, because every user of the processor's account can remove it.
  */
 function isShownOf(charge: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   if (isOfAnotherPayment(charge, payment.id)) return false;
@@ -86,8 +86,8 @@ function refundDiffers(
   const refunds = factsOf(charge, state.payment, 0).filter((fact) => fact.kind === 'refund');
   const named = refunds.find((each) => each.refundId === refundId);
   if (outcome === 'failed') {
-    // Only a refund with this operation id is compared. A refund without an operation id is recorded as made by another
-    // user, even if it is the refund that the decision concerns.
+    // Compare only the refund with this operation id. A refund without an operation id is recorded as made by another
+    // user of the account, even if it is the one that the decision is about.
     const shownMinor = named === undefined || named.status === 'failed' ? 0 : named.amountMinor;
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }

@@ -30,7 +30,7 @@ export interface AdminTools extends DecisionTools, KeyTools, LimitTools, Mismatc
   readonly isTenant: IsTenant;
 }
 
-/** The routes for operators, except those of jobs. An unknown tenant in the query is answered with 404. */
+/** The routes for operators, except those of jobs. If the query names an unknown tenant, the response is 404. */
 export const ADMIN_ROUTES: readonly OperatorEndpoint<AdminTools>[] = [
   postAnnotation,
   postCorrection,

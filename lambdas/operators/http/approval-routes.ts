@@ -140,8 +140,8 @@ const REFUSALS: Readonly<Record<ApprovalRefusal['kind'], Problem>> = {
 };
 
 /**
- * Gives a verdict. The request states the result of one approval, so repeating it has the same effect and needs no
- * idempotency key.
+ * Gives a verdict. Repeating the request has no further effect, because it states the result of one approval.
+ * Therefore, it needs no idempotency key.
  */
 async function give(
   call: VerdictCall,

@@ -130,8 +130,9 @@ async function shown({ tools, request, caller }: Call, id: string): Promise<Hand
 }
 
 /**
- * @param showsBody false for viewers, who get only the status of the stored response, because its body can contain text
- * from a merchant or a processor
+ * Renders a key's record for the API.
+ * @param showsBody false for viewers. They get only the status of the stored response, because its body can contain
+ * text from a merchant or a processor
  */
 function recordObject(record: KeyRecord, showsBody: boolean): Record<string, unknown> {
   const { operationId, state, paymentId, owner, earlier = [], calls = [], fingerprint, answer } = record;

@@ -61,7 +61,7 @@ const dryRun = z
       '`Idempotency-Key` is neither needed nor used up.',
   });
 
-/** Validation reports the first invalid field in this order. */
+/** If several fields are invalid, the first one in this order is reported. */
 export const correctionBody = z
   .strictObject({
     payment: freeText(100, 1).meta({

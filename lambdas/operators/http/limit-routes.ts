@@ -21,7 +21,7 @@ export interface LimitTools extends RecordTools {
   readonly digest: Digest;
   /** @param by the operator to name in the activity log */
   readonly limitsBy: (by: OperatorCause) => LimitSettings;
-  /** The limit of tenants without a limit of their own. */
+  /** The limit of each tenant that has no specific limit. */
   readonly deployedLimit: RateLimit;
 }
 

@@ -137,7 +137,7 @@ export const OPERATOR_EFFECT_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   }),
 ];
 
-/** Finds the payment through the operation's record, which does not expire. */
+/** Shows one effect. Its payment is found through the operation's record, which does not expire. */
 async function show({ tools, caller, request, id }: ShowCall, { noun, shown }: Effects): Promise<Handled> {
   const operationId = parseOperatorEffectId(id);
   const record = operationId === undefined ? undefined : await tools.effects.readEffect(operationId);
@@ -152,7 +152,10 @@ async function list({ tools, caller, request, query }: ListCall, { shown }: Effe
   return found({ object: 'list', data: shown(chain), has_more: false });
 }
 
-/** Later transitions of a change repeat the change's decision, so only the first transition is used. */
+/**
+ * Returns the decisions of a payment. Later transitions of a change repeat the change's decision, so only the first one
+ * is used.
+ */
 function decisionsOf({ transitions }: PaymentChain): readonly Readonly<Record<string, unknown>>[] {
   const shown = new Map<string, Readonly<Record<string, unknown>>>();
   for (const transition of transitions) {

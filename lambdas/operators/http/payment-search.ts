@@ -85,8 +85,8 @@ async function search(call: ReadingCall<SearchTools, typeof searchQuery, Operato
   if (email !== undefined && !isTrusted) return refusal(problem('insufficient_role', ROLE_NEEDED), request);
   const owner = { tenantId: tenantId(tenant), mode };
   const outcome = await listPayments({ ...tools.search, books: [] }, owner, {
-    // This function's policy has no space for access to the index. The rows also contain the status, so the status
-    // filters the rows after they are read.
+    // This function has no access to the status index, because its policy has no space left for it. The rows contain
+    // the status, too, so filter the rows after they are read.
     byIndex: false,
     ...defined({ status, reference, email, currency, amountFromMinor, amountToMinor }),
     ...pageRequest(range),

@@ -98,8 +98,8 @@ function keyOf({ id }: Pick<Approval, 'id'>): Item {
 }
 
 /**
- * Stores the effects of operators' requests, and the approvals for which some requests wait. All approvals are in one
- * partition of the Registry, sorted by time.
+ * Stores the effects of operators' requests. If a request must wait for an approval, stores the approval instead. All
+ * approvals are in one partition of the Registry, sorted by time.
  */
 export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore {
   readonly #client: DynamoDBDocumentClient;
@@ -147,14 +147,14 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
       ),
     );
     const found: Approval[] = [];
-    // The reasons are read one after the other, because a page is short and rarely requested.
+    // Read the reasons one after the other: a page is short, and is rarely requested.
     for (const item of Items) found.push(await this.#withReason(item));
     return found;
   }
 
   /**
-   * Adds the reason to an approval. The reason is in a details row of the payment, so that it is erased with the other
-   * personal data.
+   * Adds the reason to an approval. The reason is stored in a details row of the payment, so that an erasure of the
+   * payment's personal data includes it.
    */
   async #withReason(item: Item): Promise<Approval> {
     const approval = approvalItem.parse(item);

@@ -20,7 +20,7 @@ const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });
 
 /**
  * Finds expired records by segmented scans of the Idempotency table. Only completed records expire. An open record has
- * no expiry, and the filter would exclude it even if it had one.
+ * no expiry; if it had one, the filter would still exclude the record.
  */
 export class DynamoDbExpiredRecords implements ExpiredRecords {
   readonly #client: DynamoDBDocumentClient;
@@ -56,7 +56,7 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   }
 
   /**
-   * Deletes the record if it is unchanged. The condition protects the new record of a key that is used again:
+   * Deletes the record if it has not changed. If the key was used again, the condition protects the new record:
    *
    *   purge   ── finds it, expired ─────────────────────── delete ✗ another expiry
    *   rival             └─ time to live deletes it, the operation is recorded again
@@ -77,13 +77,13 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   }
 }
 
-/** Reads the time-to-live state of the tables that were deployed with time to live. */
+/** Reads whether time to live is enabled in the tables that were deployed with it. */
 export class DynamoDbTimeToLive implements TimeToLive {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Readonly<Record<string, string>>;
   readonly #pacing: Pacing;
 
-  /** @param tables the name of each table in DynamoDB, keyed by its name in logs */
+  /** @param tables the name of each table in DynamoDB, keyed by the name that is used in logs */
   constructor(client: DynamoDBDocumentClient, tables: Readonly<Record<string, string>>, pacing: Pacing) {
     this.#client = client;
     this.#tables = tables;
@@ -97,7 +97,8 @@ export class DynamoDbTimeToLive implements TimeToLive {
           this.#client.send(new DescribeTimeToLiveCommand({ TableName })),
         );
         const status = described?.TimeToLiveStatus;
-        // Enabling time to live can take up to an hour (Amazon DynamoDB API reference, "UpdateTimeToLive").
+        // Accept `ENABLING`: it can take up to an hour to enable time to live (Amazon DynamoDB API reference,
+        // "UpdateTimeToLive").
         const isOn = status === 'ENABLED' || status === 'ENABLING';
         return { table, isOn: isOn && described?.AttributeName === EXPIRY };
       }),

@@ -21,8 +21,8 @@ import { DEAD_LETTERS_END, type MessageQueueNames, REDRIVE_TARGETS, TASKS_END } 
 import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
 
 /**
- * Visibility timeout of a message that is only listed, in seconds. It exceeds the duration of a listing, so that no
- * message is received twice, but is so short that an operator can wait for its end.
+ * Visibility timeout of a message that is only listed, in seconds. Longer than a listing takes, so that no message is
+ * received twice, but short enough that an operator can wait until it ends.
  */
 const HIDDEN_SECONDS = 15;
 /**
@@ -81,8 +81,8 @@ export function deployedQueues({ at, tasks, functions, ...others }: MessageQueue
 }
 
 /**
- * A dead letter of a vendor call. Its body contains the reason why the call was given up; messages of other queues have
- * the reason in an attribute.
+ * A dead letter of a vendor call. Its body contains the reason why the call failed permanently. Messages of other
+ * queues contain the reason in an attribute.
  */
 const deadLetter = z.object({
   deadLetter: z.object({ vendor: z.string(), operation: z.string(), reason: z.string() }),

@@ -22,8 +22,8 @@ import { type DecisionRefusal, type DecisionTools, decisionEffect } from './deci
 import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
 
 /**
- * A second person's verdict on a request. It needs no idempotency key: an approval ends only once, and a repeated
- * verdict is a replay.
+ * A second person's verdict on a request. It needs no idempotency key: an approval can end only once, so repeating the
+ * verdict only replays the response.
  */
 export interface Verdict {
   /** The unvalidated approval id from the request. */
@@ -54,8 +54,8 @@ export type ApprovalOutcome =
 
 /**
  * Executes the request of another operator, exactly once. The request is decided again on the current payment, and
- * takes effect in the transaction that ends the approval. Of two concurrent verdicts, only the first takes effect,
- * because both write the same record.
+ * takes effect in the transaction that ends the approval. If two verdicts are given concurrently, only the first takes
+ * effect, because both write the same record.
  *
  *   Ben  ── read ── decide T3 ── record ✓ T3 ✓ end ✓
  *   Carl ──── read ── reject ──── record ✗: ended
@@ -85,7 +85,7 @@ export async function approve(tools: DecisionTools, verdict: Verdict): Promise<A
     personalFields: () => reasonFields(approval),
     ended: (atMs) => ({ approval, end: end(atMs) }),
   });
-  // Either the other verdict is recorded, or the effect exists and the record of its verdict has expired.
+  // Either the opposite verdict was recorded, or the effect exists and the record of its verdict has expired.
   return taken.kind === 'payload_mismatch' || taken.kind === 'key_expired' ? { kind: 'approval_ended' } : taken;
 }
 
@@ -102,7 +102,7 @@ async function decideAgain<Refusal extends { readonly kind: string }>(
   return isOther ? { kind: 'approval_outdated' as const } : decision;
 }
 
-/** Ends an approval without an effect. @throws as `takeEffect` */
+/** Ends an approval without executing the request. @throws as `takeEffect` */
 export async function reject(tools: KeyedEffectTools, verdict: Verdict): Promise<ApprovalOutcome> {
   const approval = await judgeVerdict(tools, verdict);
   if ('kind' in approval) return approval;
@@ -165,7 +165,7 @@ function answerOf(approval: Approval, nowMs: number): Answer {
   return { status: 200, headers: { 'content-type': JSON_TYPE }, body };
 }
 
-/** Returns the fingerprint that distinguishes the two possible verdicts, which share one record. */
+/** Returns the verdict's fingerprint. Both possible verdicts use one record; the fingerprint distinguishes them. */
 function verdictPrint(digest: Digest, verdict: ApprovalEnd['verdict']): Fingerprint {
   return fingerprintOf(digest, { body: { verdict }, query: {} });
 }

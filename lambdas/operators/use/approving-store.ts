@@ -9,7 +9,7 @@ export interface ApprovalChange {
   readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
 }
 
-/** Stores effects that may wait for a second person. */
+/** Stores effects that may need a second person's approval. */
 export interface ApprovingStore extends EffectStore {
   recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
   /**

@@ -6,7 +6,7 @@ import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/proces
 import type { DecisionRequest } from '../domain/operator-decision.ts';
 import { type Claim, claimedCharge, type NotShown, notShown } from '../domain/shown-by-books.ts';
 
-/** The processors whose books are compared with decisions. */
+/** The processors with whose books decisions are compared. */
 export interface ComparingTools extends KnownProcessors {
   readonly books: readonly ProcessorBooks[];
 }
@@ -16,8 +16,8 @@ export type ComparisonRefusal =
   /** The books cannot be read, and the request has no `override`. */
   | { readonly kind: 'books_unreadable' }
   /**
-   * `override` is refused because it is allowed only for unreadable books. These books can be read, or the decision
-   * states nothing that the books could contradict.
+   * `override` is refused, because it is allowed only if the books cannot be read. Here, the books can be read, or the
+   * decision contains nothing that the books could contradict.
    */
   | { readonly kind: 'override_refused' };
 
@@ -40,8 +40,8 @@ export async function compareDecision(
 }
 
 /**
- * Reads the claimed charge. The books of a processor are treated as unreadable if the processor has no look-up, or if
- * this deployment no longer calls the processor.
+ * Reads the claimed charge. If a processor has no look-up, or this deployment no longer calls the processor, its books
+ * are treated as unreadable.
  */
 async function readShown(
   tools: ComparingTools,

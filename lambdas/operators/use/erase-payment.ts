@@ -20,7 +20,7 @@ export type ErasePaymentOutcome =
   | { readonly kind: 'not_found' }
   /** The payment may still succeed. After a success, its receipt and commission need the metadata. */
   | { readonly kind: 'unfinished'; readonly status: PaymentStatus }
-  /** The receipt and commission are created from the metadata in `payment.completed`, which is not published yet. */
+  /** The receipt and commission need the metadata in `payment.completed`, and this event has not been published yet. */
   | { readonly kind: 'unpublished' }
   /** The payment has no details, or they were already erased. */
   | { readonly kind: 'nothing_to_erase' }
@@ -30,8 +30,9 @@ export type ErasePaymentOutcome =
 const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'canceled']);
 
 /**
- * Erases the description, the metadata and all reasons of a payment that has ended and whose success was published. The
- * payment's chain keeps the commitment and still verifies. Repeating the erasure has no further effect.
+ * Erases the description, the metadata and all reasons of a payment. The payment must have ended, and its success must
+ * have been published. The payment's chain keeps the commitment and can still be verified. Repeating the erasure has no
+ * further effect.
  *
  *   relay    ───── reads the details ── publishes `payment.completed` with the metadata ──
  *   erasure  ✗ unpublished ──────────────────────────────────────────────────────── ✓ seen: the consumers have their copy

@@ -100,7 +100,7 @@ type Decided<Refusal> =
  */
 export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
   /**
-   * The request as it is stored for a second person if its amount is above the limit.
+   * The request to store for a second person if its amount is above the limit.
    * @default the request does not wait
    */
   readonly asked?: Asked;

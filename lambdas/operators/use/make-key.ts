@@ -19,8 +19,8 @@ export interface MakeKey extends Pick<RecordedAct, 'operationId' | 'fingerprint'
 }
 
 /**
- * Creates an API key exactly once. The stored response omits the secret, so that the tables never contain it. Responses
- * to retried requests therefore omit it as well.
+ * Creates an API key exactly once. The stored response omits the secret, so that the tables never contain it.
+ * Therefore, the response to a retry does not contain it either.
  *
  * @throws RetryableError when nothing was written
  */

@@ -24,14 +24,14 @@ interface PurgeObserver {
 }
 
 /**
- * Time after expiry at which this job deletes a record, in milliseconds. Time to live "typically deletes expired items
- * within a few days" (AWS re:Post knowledge center, "Why aren't the items with expired Time to Live deleted from my
- * Amazon DynamoDB table?").
+ * Time between a record's expiry and its deletion by this job, in milliseconds. Time to live "typically deletes expired
+ * items within a few days" (AWS re:Post knowledge center, "Why aren't the items with expired Time to Live deleted from
+ * my Amazon DynamoDB table?").
  */
 const GRACE_MS = 4 * DAY_MS;
 /**
- * Number of expired records above which the job reports that time to live does not work. Time to live can lag behind by
- * hundreds of records even when it works.
+ * Number of expired records from which on the job reports that time to live does not work. Even when it works, time to
+ * live can lag behind by hundreds of records.
  */
 const TTL_BACKLOG_LIMIT = 1_000;
 /**
@@ -56,9 +56,9 @@ interface Place {
 }
 
 /**
- * Creates the job that deletes completed idempotency records that time to live has not deleted, and reports whether
- * time to live works. The job scans the whole table: an index by expiry would add a write to every payment only to make
- * this nightly job cheaper. Readers already treat an expired record as expired, so the deletion only saves storage.
+ * Creates the job that deletes the completed idempotency records that time to live has not deleted, and reports whether
+ * time to live works. The job scans the whole table. An index by expiry would make this nightly job cheaper, but would
+ * add a write to every payment. Readers already treat an expired record as expired, so the deletion only saves storage.
  */
 export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
   return {

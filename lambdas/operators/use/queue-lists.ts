@@ -1,8 +1,8 @@
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 
 /**
- * The queues of unfinished work. Each has a description of its entries, and names the job whose runs report the number
- * of remaining entries as `left`.
+ * The queues of unfinished work. `waits` describes a queue's entries. The runs of `job` report the number of remaining
+ * entries as `left`.
  */
 export const QUEUES = {
   claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
@@ -24,7 +24,7 @@ export interface QueueEntry {
   readonly part?: string;
   /** Time since which the entry has been waiting, in Unix milliseconds. Absent when the row cannot be read. */
   readonly sinceMs?: number;
-  /** Whether the entry can only be resolved by an operator, not by a job. */
+  /** Whether only an operator, and no job, can resolve the entry. */
   readonly needsOperator: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface QueuePosition {
 export const CLAIM_SORT = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.record}.+)$`);
 
 export interface QueueSummary {
-  /** Number of entries, counted up to a limit of a few hundred per shard. */
+  /** Number of entries. At most a few hundred entries per shard are counted. */
   readonly waiting: number;
   /** Whether there are more entries than were counted. */
   readonly hasMore: boolean;
@@ -68,11 +68,11 @@ interface DeployedQueue {
   readonly isKept: boolean;
   /** Name of the queue or function that reprocesses the messages unchanged. */
   readonly redriveTo?: string;
-  /** The deployed name of `redriveTo`, if it is a function. */
+  /** The function's name in the deployment, if `redriveTo` is a function. */
   readonly redriver?: string;
 }
 
-/** Reasons why the messages of these queues cannot be redriven, each with the alternative for the operator. */
+/** Reasons why the messages of these queues cannot be redriven. Each reason names what the operator can do instead. */
 const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked':
     'The archive needs the rows of these messages, and finds them by searching the whole Ledger: use the command `payonce redrive`.',
@@ -109,15 +109,15 @@ function isQueueName(id: string): id is QueueName {
 
 export interface MessageEntry extends QueueEntry {
   readonly id: string;
-  /** Reason why the message was given up, if its sender provided one. */
+  /** Reason why processing of the message was abandoned, if its sender provided one. */
   readonly reason?: string;
 }
 
 /** Selects the messages that a redrive moves. */
 export interface PutBack {
   /**
-   * Time before which a message must have been sent to be moved, in Unix milliseconds. A message that fails again after
-   * a redrive is treated as a new message.
+   * Only messages that were sent before this time are moved, in Unix milliseconds. A message that fails again after a
+   * redrive is treated as a new message.
    */
   readonly beforeMs: number;
   /** Time after which no more messages are received, in Unix milliseconds. */

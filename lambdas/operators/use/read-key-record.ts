@@ -44,7 +44,7 @@ export interface KeyRecord {
   readonly earlier?: readonly EarlierOwner[];
   readonly calls?: readonly NotedCall[];
   readonly fingerprint?: Fingerprint;
-  /** Time of the claim, in Unix milliseconds. The next two fields use the same unit. */
+  /** Time of the claim, in Unix milliseconds. `changedAtMs` and `leaseExpiresAtMs` have the same unit. */
   readonly claimedAtMs?: number;
   readonly changedAtMs?: number;
   readonly leaseExpiresAtMs?: number;
@@ -64,7 +64,7 @@ export const KEYED_PATH =
   /^\/v1\/(?:payments(?:\/pay_[a-z2-7]{32}\/(?:capture|cancel|refunds))?|orders|admin\/(?:corrections|payments\/pay_[a-z2-7]{32}\/(?:resolve|annotations)))$/;
 const CHANGE_PATH = /^\/v1\/payments\/(pay_[a-z2-7]{32})\/(capture|cancel|refunds)$/;
 const CHANGES = { capture: 'capture', cancel: 'cancel', refunds: 'refund' } as const;
-/** Returns the kind of key owner, tenant or operator, that sends requests to a path. */
+/** Returns the kind of callers, tenants or operators, that send requests to a path. */
 export function ownerKindOf(path: string): KeyOwner['kind'] {
   return path.startsWith('/v1/admin/') ? 'operator' : 'tenant';
 }

@@ -23,7 +23,10 @@ import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
  * each webhook endpoint of the tenant.
  */
 export const MAX_TRANSITIONS = 25;
-/** Number of newest entries in the tenant's activity log to search for operator actions that have no transition. */
+/**
+ * Number of entries, newest first, of the tenant's activity log that are searched for operator actions without a
+ * transition.
+ */
 const ACTIVITY_READ = 100;
 
 export interface TimelineTools {
@@ -99,7 +102,10 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
   return { kind: 'found', payment, entries, hasMore };
 }
 
-/** Returns the entries of one transition, and of the record of the operation or callback that caused it. */
+/**
+ * Returns the timeline entries of one transition, and of the record of the operation or callback that caused the
+ * transition.
+ */
 async function around(tools: TimelineTools, transition: Transition): Promise<readonly TimelineEntry[]> {
   const { sequence, type, occurredAtMs: atMs, subject, cause, payment } = transition;
   const entry = (happened: TimelineEvent, when = atMs): TimelineEntry => ({ atMs: when, sequence, happened });
@@ -116,7 +122,7 @@ async function around(tools: TimelineTools, transition: Transition): Promise<rea
 }
 
 /**
- * Returns the operation that a transition begins. A payment's first transition begins its charge, and a pending change
+ * Returns the operation that begins with a transition. A payment's first transition begins its charge; a pending change
  * begins a capture, a void or a refund.
  */
 function operationBegunBy({ sequence, type, subject, payment }: Transition): OperationId | undefined {

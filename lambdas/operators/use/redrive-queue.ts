@@ -22,15 +22,15 @@ export interface Redrive {
   readonly to: string;
 }
 
-/** Time limit for moving messages, in milliseconds. It keeps the request within API Gateway's timeout. */
+/** Time limit for moving messages, in milliseconds. The request thus ends before API Gateway's timeout. */
 const MOVES_FOR_MS = 15_000;
 
 /**
- * Redrives the messages that were in a dead-letter queue when the request arrived, after recording the request in the
- * activity log. A repeated request continues with the messages that a crashed request left. One request never redrives
- * a message twice, because a message that fails again is newer than the request. Each redriven message takes effect
- * once, because every handler is idempotent. A request, which ends after 29 seconds, does not process the messages
- * itself: it hands them to functions that have the permissions and the time for the work.
+ * Redrives the messages that were in a dead-letter queue when the request arrived. First records the request in the
+ * activity log. If a request crashes, repeating it continues with the remaining messages. One request never redrives a
+ * message twice, because a message that fails again is newer than the request. Each redriven message takes effect once,
+ * because every handler is idempotent. The request itself must end within 29 seconds, so it does not process the
+ * messages: it passes them to functions that have the permissions and the time for the work.
  *
  * @returns `refused` when the queue is empty
  * @throws RetryableError when the queues or the store are unavailable: a retry with the same key continues

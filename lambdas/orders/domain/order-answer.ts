@@ -50,7 +50,7 @@ export const SHOWN_EMAIL = ['none', 'pending', 'sent', 'delayed', 'failed', 'cap
 export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed', 'no_referral_program', 'unknown'] as const;
 
 function shownEmail({ status, email }: Order): (typeof SHOWN_EMAIL)[number] {
-  // Steps that had not begun when the order was canceled will never begin.
+  // The order was canceled before this step had begun, so the step will never begin.
   if (email.status === 'none') return status === 'canceled' ? 'none' : 'pending';
   return email.status === 'queued' ? 'delayed' : email.status;
 }

@@ -9,7 +9,7 @@ import {
   type ReversalKind,
 } from './order.ts';
 
-/** Information about one step of an order. A fact describes a state, not an action. */
+/** Information about one step of an order. A fact states what is true, not what was done. */
 export type OrderFact =
   | {
       readonly kind: 'payment';
@@ -33,7 +33,7 @@ export type OrderFact =
   | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalKind }
   /** The hold was captured before it could be voided, so only a refund can reverse the charge. */
   | { readonly kind: 'reversal_turned' }
-  /** The refund failed after it had succeeded, so the processor has the money again. */
+  /** The refund succeeded at first and failed later, so the processor has the money again. */
   | { readonly kind: 'reversal_undone' }
   | { readonly kind: 'reserved'; readonly reservationId: string }
   | { readonly kind: 'reservation_refused'; readonly failure: Failure }
@@ -42,7 +42,7 @@ export type OrderFact =
   | { readonly kind: 'credited' | 'credit_refused' | 'credit_without_program' | 'credit_unknown' | 'credit_unanswered' }
   /** A delayed message will make the last attempt. */
   | { readonly kind: 'email_queued' | 'credit_queued' }
-  /** The call is dead-lettered for an operator to redrive. */
+  /** The call failed. It is dead-lettered, until an operator redrives it. */
   | { readonly kind: 'email_given_up' | 'credit_given_up' };
 
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
@@ -121,8 +121,8 @@ function decidePayment(
 }
 
 /**
- * Returns whether a succeeded payment does not cover its order: nothing remains of the payment, part of it is disputed,
- * or less than the order's amount was captured. A partial refund is treated as a discount if an amount remains.
+ * Returns whether a succeeded payment does not cover its order: nothing of the payment is left, a part is disputed, or
+ * less than the order's amount was captured. A partial refund is treated as a discount as long as an amount is left.
  */
 export function isMoneyMissing(
   { status, leftMinor, capturedMinor, disputedMinor }: PaymentFact,
@@ -132,21 +132,21 @@ export function isMoneyMissing(
 }
 
 /**
- * Decides on a payment that does not cover its order. An uncompleted order can no longer complete, even if its e-mail
- * was sent. A refund after completion is treated as a return of goods and changes nothing.
+ * Decides on a payment that does not cover its order. If the order is not completed, it can no longer complete, even if
+ * its e-mail was sent. After completion, a refund is treated as a return of goods and changes nothing.
  */
 function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDraft | undefined {
   if (order.failure !== undefined || order.status === 'completed') return undefined;
   const failure = fact.capturedMinor < order.amountMinor ? UNDERPAID : REFUNDED;
   const charge = { status: restOf(fact), sinceMs: nowMs } as const;
   const draft = failed('charge.refunded', { ...order, charge }, failure, nowMs);
-  // Reopens an order in review. If the reversal does not succeed, an operator must act a second time.
+  // Reopen an order in review. If the reversal fails, an operator must act again.
   return charge.status === 'reversed' ? draft : inProgress(draft.type, draft.order);
 }
 
 /**
- * Returns the status of a charge that is being reversed: `succeeded` if an amount remains, `reversing` if only another
- * actor's refund is pending, and otherwise `reversed`.
+ * Returns the status of a charge that is being reversed: `succeeded` if an amount is left, `reversing` if nothing is
+ * left but a refund by another actor is pending, and otherwise `reversed`.
  */
 function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'reversing' | 'reversed' {
   if (leftMinor > 0) return 'succeeded';
@@ -191,7 +191,7 @@ function decideReversal(
       return charged('reversal.turned', { status: 'reversing', attempt: 1, by: 'refund' });
     case 'reversal_undone': {
       if (status !== 'reversed') return undefined;
-      // A refund by another actor does not count as an attempt of the order.
+      // A refund by another actor is not counted as an attempt of the order.
       const tried = by === 'cancel' || attempt === undefined ? {} : { attempt };
       const { type, order: open } = charged('reversal.undone', { status: 'reversal_failed', ...tried, by: 'refund' });
       return inProgress(type, { ...open, failedAtMs: nowMs });
@@ -200,8 +200,8 @@ function decideReversal(
 }
 
 /**
- * Decides how to handle a reservation that was found. A delayed driver can find a reservation that the order can no
- * longer use. Such a reservation is released, even after the order has ended.
+ * Decides what to do with a reservation that was found. A delayed driver can find a reservation that the order can no
+ * longer use. This reservation is released, even after the order has ended.
  */
 function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId: known } = order.reservation;
@@ -236,7 +236,7 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
   return isNothing ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
 }
 
-/** Decides on an e-mail. A late success is recorded even after the e-mail was given up. */
+/** Decides on an e-mail. A late success is recorded even if the e-mail was already recorded as failed. */
 function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.email;
   const isOpen = ANNOUNCED_STATUSES.has(status);
@@ -272,8 +272,8 @@ function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | und
 }
 
 /**
- * Sets an order back to `processing`. If this changes the status, the order is reopened with an event, because status
- * lists and merchants must learn of every status change.
+ * Sets an order back to `processing`. If the order had another status, it is reopened with an event, because status
+ * lists and merchants must be notified of every change of status.
  */
 function inProgress(type: OrderTransitionType, order: Order): OrderDraft {
   return order.status === 'processing'

@@ -42,7 +42,7 @@ export const MAX_REVERSALS = 5;
 export const REVERSAL_WAIT_MS = MINUTE_MS;
 
 /**
- * Time for which an order in review is still driven, in milliseconds, so that actions that operators take elsewhere
- * take effect. Counted from the start of the review or from the reopening.
+ * Time for which an order in review is still driven, in milliseconds, so that what operators do elsewhere takes effect.
+ * Counted from the start of the review, or from the time when the order was reopened.
  */
 export const REVIEW_WATCH_MS = 30 * DAY_MS;

@@ -25,13 +25,13 @@ export type OrderCall =
   | 'credit'
   /** Refund or cancel the payment, or check whether it was reversed. */
   | 'reverse'
-  /** Repeat the reservation request to learn the reservation's id. */
+  /** Repeat the reservation request to find out the reservation's id. */
   | 'find_reservation'
   | 'release';
 
 export type OrderStep =
   | { readonly do: 'call'; readonly call: OrderCall }
-  /** Append a transition. The transition is written before the call that it announces. */
+  /** Append a transition. If it announces a call, it is written before the call is made. */
   | { readonly do: 'append'; readonly draft: OrderDraft }
   /** Append the result that the client receives. Delayed e-mails and credits continue after the response. */
   | { readonly do: 'conclude'; readonly draft: OrderDraft }
@@ -73,7 +73,7 @@ function fulfil(order: Order, turn: Turn): OrderStep {
   const { status, sinceMs } = order.reservation;
   const { nowMs } = turn;
   if (status === 'none') {
-    // The payment may have been refunded since an earlier turn.
+    // Read the payment again: it may have been refunded since an earlier turn.
     const look = ask('charge', turn);
     if (look !== undefined) return look;
     if (!turn.timeLeft) return REST;
@@ -100,8 +100,8 @@ function givenUp(order: Order, nowMs: number): Order {
 }
 
 /**
- * Decides the next step of the e-mail, and then of the credit. Neither depends on the other, and a failure of either
- * one does not reverse the order.
+ * Decides the next step of the e-mail, and after that the next step of the credit. Neither depends on the other, and a
+ * failure of either does not reverse the order.
  */
 function finishLate(order: Order, turn: Turn): OrderStep {
   const email = sendEmail(order, turn);
@@ -116,7 +116,7 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
   }
   if (!ANNOUNCED_STATUSES.has(status)) return REST;
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
-  // The response to an earlier call may have been lost.
+  // An earlier call may have succeeded without a response.
   if (isTooLate) return append('email.unknown', { ...order, email: { status: 'unknown', sinceMs } });
   // A queued call is made by its delayed message.
   return status === 'queued' ? REST : (ask('send_email', turn) ?? REST);
@@ -137,8 +137,8 @@ function credit(order: Order, turn: Turn): OrderStep {
 // ---------------------------------------------------------------------------------------------------------- compensation
 
 /**
- * Decides the next step of an order that is being reversed. The payment is reversed first, and the goods are released
- * without waiting for its outcome. The order is canceled when both are done.
+ * Decides the next step of an order that is being reversed. First reverses the payment. Then releases the goods,
+ * without waiting for the outcome of the reversal. When both are done, cancels the order.
  */
 function compensate(order: Order, turn: Turn): OrderStep {
   const step = stopLate(order) ?? reverse(order, turn) ?? release(order, turn);
@@ -163,8 +163,8 @@ function stopLate(order: Order): OrderStep | undefined {
 }
 
 /**
- * Checks whether a succeeded refund has failed since, both before the order is canceled and after a canceled order was
- * reopened.
+ * Checks whether a refund that succeeded has failed since. Needed before the order is canceled, and after a canceled
+ * order was reopened.
  */
 function checkReversalAgain({ charge }: Order, turn: Turn): OrderStep | undefined {
   return charge.status === 'reversed' ? ask('reverse', turn) : undefined;
@@ -183,7 +183,7 @@ function reverse(order: Order, turn: Turn): OrderStep | undefined {
     case 'reversing':
       return ask('reverse', turn);
     case 'reversal_failed': {
-      // An operator may have reversed the payment manually, so that nothing is left to do.
+      // First check the payment: an operator may have reversed it manually, so that nothing is left to do.
       const look = ask('reverse', turn);
       if (look !== undefined) return look;
       const isDue = turn.nowMs - sinceMs >= REVERSAL_WAIT_MS * 2 ** (attempt - 1);

@@ -44,7 +44,7 @@ export interface StoredOrderDetails {
 export interface OrderDetails extends StoredOrderDetails, Partial<OrderContacts>, Partial<Pick<Seal, 'salt'>> {
   /** Present after the details row was erased. */
   readonly detailsErased?: true;
-  /** Keyed hash of a new order's e-mail address. The contacts row is indexed by this hash. */
+  /** Keyed hash of a new order's e-mail address, by which an index finds the contacts row. */
   readonly emailHash?: string;
 }
 
@@ -109,9 +109,9 @@ export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
 }
 
 /**
- * Returns whether a request created this order. Used when the request's record no longer exists. The chain has no
- * fingerprint, so this function compares the terms and, through their commitment, the contacts. Erased contacts are not
- * compared.
+ * Returns whether a request created this order. Used when the request's record no longer exists. The chain contains no
+ * fingerprint, so this function compares the terms, and compares the contacts through their commitment. Contacts that
+ * were erased are not compared.
  */
 export function isOrderedBy(
   digest: Digest,

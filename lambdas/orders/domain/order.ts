@@ -13,7 +13,9 @@ export const ORDER_STATUSES = [
   'completed',
   /** Nothing was charged, or everything was refunded or voided. Nothing is reserved. */
   'canceled',
-  /** The outcome of the payment or of its reversal cannot be determined. Later evidence ends this status. */
+  /**
+   * It is unknown whether the payment or its reversal succeeded. The status ends when later evidence shows the outcome.
+   */
   'needs_review',
 ] as const;
 
@@ -39,7 +41,7 @@ export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
 interface ChargeProgress extends Progress<(typeof CHARGE_STATUSES)[number]> {
   /**
-   * The number of the reversal attempt, from 1. Each attempt has its own idempotency key, and starts only after the
+   * The number of the reversal attempt, from 1. Each attempt has a different idempotency key, and starts only after the
    * previous attempt has provably failed.
    */
   readonly attempt?: number;
@@ -60,7 +62,7 @@ interface ReservationProgress extends Progress<(typeof RESERVATION_STATUSES)[num
   readonly reservationId?: string;
 }
 
-/** `queued`: the calling process gave up; a delayed message makes the last attempt. */
+/** `queued`: the calling process stopped trying; a delayed message makes the last attempt. */
 export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', 'failed', 'capped', 'unknown'] as const;
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
@@ -105,15 +107,15 @@ export interface Order {
 }
 
 export const ORDER_TRANSITION_TYPES = [
-  /** Also serves as the charge's pending transition: after this transition, the charge may be in progress. */
+  /** Begins the order. Also serves as the pending transition of the charge, which may be in progress from now on. */
   'order.placed',
   'charge.succeeded',
   'charge.failed',
   /** The payer did not approve the payment in time. */
   'charge.abandoned',
   /**
-   * Before the order was completed, the payment was fully refunded or disputed, or turned out to be less than the
-   * order's amount.
+   * The payment was fully refunded or disputed, or is less than the order's amount. This was found before the order was
+   * completed.
    */
   'charge.refunded',
   'charge.review_required',
@@ -121,13 +123,15 @@ export const ORDER_TRANSITION_TYPES = [
   'reversal.failed',
   /** The hold was captured before it could be voided, so the payment is refunded instead. */
   'reversal.turned',
-  /** A refund failed after it had succeeded; the reversal is attempted again. */
+  /** A refund succeeded at first and failed later. The reversal is attempted again. */
   'reversal.undone',
   'reversal.succeeded',
   'reservation.pending',
   'reservation.succeeded',
   'reservation.refused',
-  /** The stock service gave no usable response in time. The reservation is released, whether it exists or not. */
+  /**
+   * The stock service gave no usable response in time. The reservation is released in any case, because it may exist.
+   */
   'reservation.given_up',
   'release.pending',
   /** The id of the reservation to release was found. */
@@ -157,8 +161,8 @@ export const ORDER_TRANSITION_TYPES = [
 export type OrderTransitionType = (typeof ORDER_TRANSITION_TYPES)[number];
 
 /**
- * The types that are published as events. Only these types change an order's status; the other types record steps of an
- * order.
+ * The transition types that are published as events. Only these change an order's status; all other types record the
+ * steps of an order.
  */
 const ORDER_OUTCOMES = [
   'order.placed',
@@ -180,9 +184,9 @@ export interface OrderDraft {
 }
 
 /**
- * Referrer's credit, in percent of the order's amount. A constant, because no shop needs a different rule yet.
- * Deploying another percentage causes no second credit: the shop stores each credit's idempotency key with its amount,
- * and refuses a retry with a different amount. The outcome of a credit whose retry is refused is unknown.
+ * Referrer's credit, in percent of the order's amount. A constant, because no shop needs a different rule yet. A
+ * deployment with another percentage causes no second credit: the shop stores each credit's idempotency key with its
+ * amount, and refuses a retry with a different amount. The outcome of such a credit is then unknown.
  */
 const REFERRAL_PERCENT = 5;
 

@@ -59,8 +59,8 @@ const shopOrder = z
   });
 
 /**
- * Fields are validated in the order of this schema, and the first invalid field is reported. The amount is validated as
- * in a payment.
+ * The schema of a request that creates an order. Fields are validated in this order, and the first invalid field is
+ * reported. The amount is validated as in a payment.
  */
 export const createOrderBody = z
   .strictObject({

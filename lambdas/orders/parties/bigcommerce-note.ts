@@ -23,10 +23,12 @@ export interface BigCommerceStore {
   readonly send: SendRequest;
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
-  /** Receives calls whose outcome cannot be determined, for an operator. */
+  /** Stores a call whose outcome cannot be determined, for an operator. */
   readonly deadLetters: DeadLetters;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Handling of a note that is given up: `throw` during a redrive; otherwise, the note is dead-lettered. */
+  /**
+   * Handling of a note whose every attempt has failed: `throw` during a redrive; otherwise, the note is dead-lettered.
+   */
   readonly givenUp: OnGivenUp;
 }
 

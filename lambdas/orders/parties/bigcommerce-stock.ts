@@ -30,9 +30,9 @@ interface Adjustment {
 
 /**
  * Creates the stock service of orders, which adjusts the inventory of a BigCommerce store. The API has no idempotency
- * keys, and adjustments cannot be searched, so an adjustment is sent at most once for each key, under a sending claim.
- * If no response arrived, or the process crashed while sending, the adjustment may have been applied. The adjustment
- * then becomes a dead letter for an operator, and is never sent again.
+ * keys, and adjustments cannot be searched. Therefore, each key's adjustment is sent at most once, under a sending
+ * claim. If no response arrived, or the process crashed while sending, the adjustment may have been applied. It then
+ * becomes a dead letter for an operator, and is never sent again.
  *
  *   claim ── send ── answer                    adjusted, or refused
  *   claim ── send ── ✗                         dead letter; the order counts as refused and returns the money
@@ -47,7 +47,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
 
   /**
    * Sends an adjustment at most once.
-   * @returns undefined when the outcome is unknown, so that the adjustment was dead-lettered for an operator
+   * @returns undefined when the outcome is unknown; the adjustment was then dead-lettered for an operator
    */
   const adjust = async (adjustment: Adjustment, { timeoutMs }: CallLimit): Promise<SendAnswer | undefined> => {
     const { key, orderId } = adjustment;
@@ -95,7 +95,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
       const outcome = await adjust({ key: `release:${reservationId}`, orderId, reason, items: perSku(items) }, limit);
       if (orderId !== undefined && shopOrder !== undefined)
         await noteOnOrder(options, { orderId, shopOrder, reservationId, orderStatus: 'canceled' }, limit);
-      // If the outcome is unknown, an operator handles the dead letter, and the order does not wait for it.
+      // If the outcome is unknown, the order does not wait: an operator handles the dead letter.
       if (outcome?.kind !== 'refused') return;
       throw new TerminalError(`${vendor}_refused`, `The release of ${reservationId} was refused.`);
     },

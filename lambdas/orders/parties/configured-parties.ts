@@ -61,11 +61,11 @@ const CALL_TIMEOUT_MS = 5_000;
 
 /**
  * Creates the adapters of the external services from their settings. Call it once per process, because the adapters
- * hold the state of breakers and retry budgets. Tokens are read from Secrets Manager when they are needed.
+ * contain the state of breakers and retry budgets. Tokens are read from Secrets Manager when they are needed.
  *
- * When an e-mail or a credit is given up, a delayed message makes the last attempt, and then the call is dead-lettered
- * for an operator. An order waits for its reservation and its release, so its driver retries these calls; a release
- * that fails permanently is dead-lettered.
+ * When the attempts for an e-mail or a credit have failed, a delayed message makes the last attempt. If it fails too,
+ * the call is dead-lettered for an operator. An order waits for its reservation and its release, so its driver retries
+ * these calls; a release that fails permanently is dead-lettered.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const deadLetters = deadLetterStore(config, tools);
@@ -88,7 +88,7 @@ function modeOf({ secrets }: PartiesConfig): Mode {
 
 /**
  * Returns a function that counts each e-mail beyond its recipient's limit, and logs the tenant but not the recipient.
- * (A metric per tenant would be billed monthly for each tenant.)
+ * (The count has no tenant dimension, because a metric per tenant would be billed monthly for each tenant.)
  */
 export function reportCapped(instruments: Instruments): (email: OrderEmail) => void {
   const logger = instruments.logger(OUTBOUND_SERVICE);
@@ -103,7 +103,7 @@ export interface Redrive {
   readonly deadLetters: DeadLetterStore;
   /** Makes the last attempt at a delayed call. */
   readonly makeLast: Redrive['makeAgain'];
-  /** Records on the order that a call was given up. */
+  /** Records on the order that every attempt of a call has failed. */
   readonly recordGivenUp: (deadLetter: DeadLetter, id: string) => Promise<void>;
   readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
@@ -208,7 +208,7 @@ function connect(
   };
 }
 
-/** Stub for the referral program, which a BigCommerce shop does not have. */
+/** Replaces the referral program for a BigCommerce shop, which has none. */
 export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
 /** Returns a function that reads the first value of a secret from Secrets Manager. */

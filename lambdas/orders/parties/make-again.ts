@@ -81,14 +81,17 @@ export async function makeAgain(
       return { kind: 'applied' };
     }
     case ADJUST_OPERATION:
-      // Only an operator can compare the adjustment with the history of the inventory.
+      // Leave the dead letter: only an operator can compare the adjustment with the inventory history.
       return { kind: 'stays', reason: STOCK_IN_DOUBT };
     default:
       return { kind: 'stays', reason: 'operation_unknown' };
   }
 }
 
-/** Records on the dead letter's order that the call was given up. A later redrive records its own outcome. */
+/**
+ * Records on the dead letter's order that every attempt of the call has failed. A later redrive records its own
+ * outcome.
+ */
 export async function recordGivenUp(parties: OrderRedriveTools, deadLetter: DeadLetter, id: string): Promise<void> {
   const orderId = parseOrderId(deadLetter.about ?? '');
   if (orderId === undefined) return;

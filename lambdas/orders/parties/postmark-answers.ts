@@ -64,7 +64,7 @@ export function readFoundEmail(
 ): Found<{ readonly kind: 'sent'; readonly vendorId: string }> {
   if (answer.status !== 200) throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
   const { Messages: messages } = readJson(vendor, searchAnswer, answer);
-  // Postmark does not document whether the search compares whole values, so the values are compared here.
+  // Compare the values here: Postmark does not document whether its search compares whole values.
   const found = messages.find(({ Metadata: metadata }) => metadata?.[OUR_ID_FIELD] === messageId);
   return found === undefined
     ? { kind: 'absent' }

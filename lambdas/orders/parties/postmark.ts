@@ -32,7 +32,7 @@ export interface PostmarkOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** Maximum time for which Postmark's search may miss a sent e-mail, in milliseconds. @default five minutes */
+  /** Maximum time, in milliseconds, until Postmark's search finds an e-mail that was sent. @default five minutes */
   readonly maxLagMs?: number;
   /** Whether the search of the server at `url` is strongly consistent. @default false */
   readonly isStrong?: boolean;
@@ -51,8 +51,8 @@ export interface EmailSender {
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
 /**
- * Default of `maxLagMs`, in milliseconds. Postmark documents no value. Five minutes was chosen, far more than any
- * observed lag, because a second receipt is worse than a late receipt.
+ * Default of `maxLagMs`, in milliseconds. Postmark documents no value. Five minutes is far more than any observed lag;
+ * the value is large because a second receipt is worse than a late one.
  */
 export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
 
@@ -105,7 +105,7 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
   };
 }
 
-/** Tests whether Postmark is available and accepts the token, by reading the server that the token belongs to. */
+/** Tests whether Postmark is available and accepts the token. Reads the server to which the token belongs. */
 export async function probePostmark(
   vendor: string,
   { url = POSTMARK_URL, token, send = callOnce }: Pick<PostmarkOptions, 'url' | 'token' | 'send'>,

@@ -17,7 +17,7 @@ export interface ShopOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** Handling of calls that were given up and are safe to repeat at any later time. @default throw */
+  /** Handling of calls whose every attempt has failed, and that are safe to repeat at any later time. @default throw */
   readonly givenUp?: OnGivenUp;
 }
 
@@ -44,14 +44,14 @@ export async function postOnce(
 }
 
 /**
- * Sends a call that has an effect, with its idempotency key. The shop keeps keys permanently, so a retried call returns
- * the first result.
+ * Sends a call that has an effect, with its idempotency key. The shop stores keys permanently, so a retry gets the
+ * first result.
  */
 export async function postToShop<T>(
   options: Omit<ShopOptions, 'givenUp'>,
   request: ShopPost & {
     readonly operation: string;
-    /** The order that the call concerns. @default none */
+    /** The order to which the call belongs. @default none */
     readonly about?: string;
     readonly limit: CallLimit;
   },
@@ -72,7 +72,7 @@ export async function postToShop<T>(
   return 'answer' in outcome ? outcome.answer : outcome;
 }
 
-/** Tests whether the service is available, by reading an order that does not exist. */
+/** Tests whether the service is available. Reads an order that does not exist. */
 export async function probeShop(
   vendor: string,
   { url, path, send = callOnce }: Pick<ShopOptions, 'url' | 'send'> & { readonly path: string },

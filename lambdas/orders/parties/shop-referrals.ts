@@ -41,9 +41,9 @@ interface ReferralOptions extends ShopOptions {
 }
 
 /**
- * Implements the referral program through the HTTP API of a shop. The shop keeps idempotency keys permanently, so a
- * credit can be resent with its key. If a worker is killed after its send, the sending claim remains. If the later
- * attempts fail, the claim makes the outcome unknown:
+ * Implements the referral program through the HTTP API of a shop. The shop stores idempotency keys permanently, so a
+ * credit can be sent again with its key. If a worker is killed after its send, the sending claim remains. If the later
+ * attempts fail, the outcome is unknown because of this claim:
  *
  *   worker   claim ── send ✓ (killed)
  *   later                     claim: before ── send: 429, 429, … ── given up: unknown, not failed

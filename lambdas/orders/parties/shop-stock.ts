@@ -10,8 +10,8 @@ import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
 export const STOCK_PATH = '/stock/reservations';
 
 /**
- * The operation name in this adapter's dead letters. Reservations are not dead-lettered: at the time of a redrive, the
- * order may have been canceled.
+ * The operation name in this adapter's dead letters. Reservations are not dead-lettered, because their order may have
+ * been canceled when they are redriven.
  */
 export const RELEASE_OPERATION = 'reservation.release';
 export const releaseSchema = z.strictObject({ reservationId: z.string().min(1) });
@@ -51,7 +51,7 @@ export function createShopStock(options: ShopOptions): StockKeeper {
         options,
         { operation: RELEASE_OPERATION, path, limit },
         (answer, nowMs) => mustBeReleased(vendor, answer, nowMs),
-        // The order waits for the release, so its driver retries calls that could succeed.
+        // Throw if a retry could succeed: the order waits for the release, so its driver retries the call.
         { givenUp: givenUp === 'delay' ? 'dead_letter_terminal' : givenUp, payload },
       );
       if (outcome !== true) throw new TerminalError(outcome.reason, 'The release was dead-lettered.');

@@ -10,8 +10,8 @@ import type { EmailCounts, OrderEmail } from '../use/order-parties.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /**
- * Number of days for which a row is kept after the day whose e-mails it counts. Exceeds the longest retry time of any
- * e-mail: three days for orders, and 14 days for receipts.
+ * Number of days for which a row is kept after the day whose e-mails it counts. An e-mail is retried for a shorter
+ * time: at most three days for orders, and 14 days for receipts.
  */
 const KEPT_DAYS = 30;
 const COUNT = 'count';
@@ -20,8 +20,8 @@ const countItem = z.looseObject({ [COUNT]: z.int().min(1), [IdempotencyTable.tim
 
 /**
  * Counts e-mails in one row for each tenant, mode, recipient and day. The row contains the number of e-mails, and one
- * attribute for each e-mail. One conditional write counts an e-mail, and takes one write unit while the row has at most
- * 25 e-mails.
+ * attribute for each e-mail. Each e-mail is counted by one conditional write, which takes one write unit as long as the
+ * row has at most 25 e-mails.
  *
  *   A ── counts 1, at 19 of 20 ✓ ── crash ──────────── counts 1 again ✗: it is in the row, so it is sent
  *   B ────── counts 2, at 20 of 20 ✗: it is not in the row, so it is never sent
@@ -91,7 +91,7 @@ function mailboxOf(address: string): string {
   return address.toLowerCase().replace(/^([^+@]*)\+[^@]*@/, '$1@');
 }
 
-/** Parses a row. Used by tests only: production code reads the row only in its condition. */
+/** Parses a row. Only for tests: production code uses the row only in the condition of its write. */
 export function parseEmailCount(item: Item): z.infer<typeof countItem> {
   return countItem.parse(item);
 }

@@ -59,7 +59,7 @@ export class DynamoDbOrders implements OrderStore {
   }
 
   /**
-   * Writes the record and the first transition of an order. Of two concurrent first attempts, the second finds the
+   * Writes the record and the first transition of an order. If two first attempts are concurrent, the second finds the
    * record of the first.
    *
    *   A ── claim ✓ ────────────
@@ -111,7 +111,8 @@ export class DynamoDbOrders implements OrderStore {
   async listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]> {
     const found: OrderTransition[] = [];
     let from: Item | undefined;
-    // DynamoDB also ends a page at 1 MB. A short page with a `LastEvaluatedKey` is not the end of the chain.
+    // A page can also end because of DynamoDB's limit of 1 MB. While there is a `LastEvaluatedKey`, the chain
+    // continues.
     do {
       const input: QueryCommandInput = {
         TableName: this.#tables.ledger,

@@ -24,11 +24,11 @@ interface CallAgain {
 }
 
 /**
- * Retries a call that the order's driver gave up, and records the outcome on the order. The call is skipped if the
- * order was reversed, its money is missing, or the order records that the call took effect. An e-mail is also skipped
- * after an erasure. The call stays dead-lettered while the deployed external services have the other mode. If a redrive
- * was interrupted before it recorded the outcome, the next redrive repeats the call with the same key and finds the
- * call's record.
+ * Retries a call that failed in the order's driver, and records the outcome on the order. Skips the call if the order
+ * was reversed, its money is missing, or the order records that the call took effect. Also skips an e-mail after an
+ * erasure. While the deployed external services have the other mode, the call stays dead-lettered. If a redrive was
+ * interrupted before it recorded the outcome, the next redrive repeats the call with the same key and finds the call's
+ * record.
  *
  * @throws RetryableError when the outcome could not be recorded: the dead letter stays, and the next redrive records it
  */

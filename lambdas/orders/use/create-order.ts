@@ -47,7 +47,7 @@ export interface CreateOrder {
   /** The current actor: the request, or the run of a job that finishes the order. */
   readonly cause: Cause;
   /**
-   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget counts from this time.
+   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget begins at this time.
    * @default now
    */
   readonly receivedAtMs?: number;
@@ -71,10 +71,10 @@ type Refusal =
   /** No processor accepts the order's payment. Nothing was started. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor };
 
-/** A first execution has the outcome `unknown` when the order does not finish in time. */
+/** The outcome of a request for an order. A first execution is `unknown` if the order does not finish in time. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
-/** Time reserved at the end of a request for the commit and its bounded retries, in milliseconds. */
+/** Time in milliseconds that is left at the end of a request for the commit, which retries for a limited time. */
 const COMMIT_RESERVE_MS = 3_000;
 /** Time limit for one drive of an order, by a request or a run, in milliseconds. */
 export const DRIVE_FOR_MS = REQUEST_BUDGET_SECONDS * 1000 - COMMIT_RESERVE_MS;
@@ -145,7 +145,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   /**
-   * Continues an order that has begun, and refuses a new order. Called when no processor accepts the order's payment.
+   * Finds an order that has already begun, so that it continues. Refuses a new order, because no processor accepts its
+   * payment.
    */
   async #findBegun(why: NoProcessor): Promise<Attempt<OrderChain, Refusal>> {
     const { store, orders } = this.#tools;
@@ -180,8 +181,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   /**
-   * Returns the cause of an error that proves that nothing was sent. Only `NothingBegun` proves this. Any other error
-   * may follow a call to the processor or an external service.
+   * If an error proves that nothing was sent, returns its cause. Only `NothingBegun` proves this: any other error may
+   * follow a call to the processor or an external service.
    */
   unsent(error: unknown): unknown {
     return error instanceof NothingBegun ? error.cause : undefined;

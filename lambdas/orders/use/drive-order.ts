@@ -23,7 +23,10 @@ export interface Drive extends OrderCallContext {
 export interface Driven {
   readonly chain: OrderChain;
   readonly drafts: readonly OrderDraft[];
-  /** The facts behind the drafts. They are decided again when a rival has taken the drafts' position in the chain. */
+  /**
+   * The facts from which the drafts were decided. If a rival has taken the drafts' position in the chain, the facts are
+   * decided on again.
+   */
   readonly learnt: readonly OrderFact[];
   /** Whether the order has a result, so that the response is not 202 `processing`. */
   readonly concluded: boolean;
@@ -31,7 +34,7 @@ export interface Driven {
 
 /** Minimum remaining time for a call to begin, in milliseconds. */
 const SHORTEST_CALL_MS = 1_000;
-/** Calls whose effect requires that the order is paid. */
+/** Calls that may take effect only if the order is paid. */
 const EFFECTS: ReadonlySet<OrderCall> = new Set(['reserve', 'send_email', 'credit']);
 /**
  * Maximum number of steps in a turn: each call once, the transitions before and after it, and some repetitions because
@@ -40,8 +43,8 @@ const EFFECTS: ReadonlySet<OrderCall> = new Set(['reserve', 'send_email', 'credi
 const MAX_STEPS = 60;
 
 /**
- * Drives an order as far as possible now. Each call is announced by a transition before it is made. The result of a
- * call and the announcement of the next call are one write.
+ * Drives an order as far as possible now. Before each call, a transition announces it. One write contains the result of
+ * a call and the announcement of the next.
  *
  *   driver  reserve? ── reserved ── append T5 ✗ ── read ── decide again: released, because the order was given up
  *   rival      └─ append T5: given up ─┘
@@ -106,7 +109,7 @@ class OrderTurn {
   }
 
   /**
-   * Rereads the payment right before an effect and before the completion.
+   * Reads the payment again, immediately before an effect and before the completion.
    *
    *   driver  charge ✓ ── e-mail delayed ─────────── read ── no e-mail, no credit
    *   payer                        └─ dispute ─┘
@@ -179,8 +182,8 @@ export async function appendDrafts(
 }
 
 /**
- * Raises the alarms of drafts. Called before the write: an alarm may be raised twice, but must not be lost if the
- * response to the write is lost.
+ * Raises the alarms of drafts. Call it before the write, because the response to the write may be lost: raising an
+ * alarm twice is better than losing it.
  */
 export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readonly OrderDraft[]): void {
   const review = drafts.find(({ type }) => type === 'order.review_required');

@@ -38,8 +38,8 @@ export interface OrderTools extends ChangePaymentTools {
   /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: ChooseProcessor;
   /**
-   * The only mode in which new orders are accepted and external services are called: the mode of the shop. @default
-   * both modes
+   * The only mode in which new orders are accepted and external services are called, because the shop has this mode.
+   * @default both modes
    */
   readonly ordersOf?: Mode | 'none';
   /** Called with each TerminalError of an external service. */
@@ -79,7 +79,10 @@ const LATE_TIMEOUT_MS = 4_000;
 /** The tag of confirmation e-mails in the mailer's statistics. */
 const CONFIRMATION_TAG = 'order-confirmation';
 
-/** Thrown if the payment was provably not begun: the claim may be released, and the idempotency key may be reused. */
+/**
+ * Thrown when the payment has provably not begun. The claim may then be released, and the idempotency key may be used
+ * again.
+ */
 export class NothingBegun extends Error {
   override readonly name = 'NothingBegun';
   override readonly cause: RetryableError;
@@ -161,8 +164,8 @@ function limitOf({ clock }: OrderTools, mostMs: number, { untilMs }: OrderCallCo
 // ------------------------------------------------------------------------------------------------------------- the payment
 
 /**
- * Reads the payment, and creates it within the charge window. Once the payment has begun, its own claim, inquiry and
- * callbacks determine its outcome.
+ * Reads the payment. If there is none, creates it, within the charge window. After the payment has begun, its own
+ * claim, inquiry and callbacks determine its outcome.
  */
 async function askForPayment(
   tools: OrderTools,
@@ -192,14 +195,14 @@ async function askForPayment(
 }
 
 /**
- * Reads the charge of a payment whose outcome an operator decided. Callbacks during the review changed nothing, so the
- * chain may lack refunds and disputes that the processor had reported.
+ * Reads the charge of a payment whose outcome an operator decided. During the review, callbacks had no effect, so
+ * refunds and disputes that the processor reported may be missing in the chain.
  *
  *   processor  disputed ── callback: in review ✗ ──────────────── down ── up
  *   operator                                   └─ decided: paid          │
  *   order                                                  └─ waits ─────┴─ read: disputed ── no goods
  *
- * @returns undefined while the books cannot be read, or if they contradict the decided amount, which raises an alarm.
+ * @returns undefined while the books cannot be read, or if they contradict the decided amount, which raises an alarm
  * @throws as `readChargeBeforeSend`
  */
 async function factOfBooks(
@@ -281,7 +284,7 @@ async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<b
   return (await store.readPayment(paymentId)) === undefined;
 }
 
-/** Refunds or cancels the payment. Each attempt has its own idempotency key. */
+/** Refunds or cancels the payment. Each attempt has a different idempotency key. */
 async function reverse(
   tools: OrderTools,
   order: Order,
@@ -317,8 +320,8 @@ async function reverse(
 }
 
 /**
- * Returns whether another attempt is needed: either this attempt failed, or it refunded only the remainder, and another
- * actor's refund, which was pending at that time, has failed since.
+ * Returns whether another attempt is needed. It is if this attempt failed, or if it refunded only the remainder because
+ * a refund by another actor was pending, and that refund has failed since.
  */
 function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
   const change = changeOf(state, operationId);
@@ -421,7 +424,7 @@ function reportGivenUp({ report }: OrderTools, { reason }: { readonly reason: st
   report(new TerminalError(reason, 'The call of the order was dead-lettered.'));
 }
 
-/** Builds the confirmation e-mail from fields that never change, so that it is the same for every attempt. */
+/** Builds the confirmation e-mail. Uses only fields that never change, so that every attempt sends the same e-mail. */
 export function confirmationEmail(
   { id, amountMinor, currency }: Order,
   { items }: OrderDetails,

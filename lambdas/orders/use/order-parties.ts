@@ -16,7 +16,7 @@ export interface OrderItem {
   readonly quantity: number;
 }
 
-/** A call that was given up. It is in a queue, so the caller does not repeat it. */
+/** A call whose attempts have failed. It is in a queue, so the caller must not repeat it. */
 export type GivenUpCall =
   /** A delayed message makes the last attempt, and records its outcome in the order. */
   | { readonly kind: 'queued' }
@@ -84,17 +84,16 @@ export interface OrderEmail {
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
   /**
-   * The payment that a receipt is for. The payment is reread before a queued message attempts to send the receipt.
+   * The payment to which a receipt belongs. When a queued message tries to send the receipt, it reads the payment again
+   * first.
    * @default none: an order's e-mail
    */
   readonly paymentId?: PaymentId;
-  /** Tenant whose daily number of e-mails to one recipient is limited. */
+  /** The tenant whose limit of e-mails per day and recipient applies. */
   readonly tenantId: TenantId;
   /** A test-mode e-mail does not reach a real mailer. */
   readonly mode: Mode;
-  /**
-   * Time that determines the day to whose count the e-mail is added, in Unix milliseconds. The same for every attempt.
-   */
+  /** Time that determines the day on which the e-mail is counted, in Unix milliseconds. The same for every attempt. */
   readonly dueAtMs: number;
   readonly to: string;
   readonly subject: string;
@@ -115,9 +114,9 @@ export type EmailOutcome =
 /** Limits the number of e-mails per day (UTC) to one recipient from one tenant in one mode. */
 export interface EmailCounts {
   /**
-   * Counts an e-mail. An e-mail that was counted before is admitted without being counted a second time.
+   * Counts an e-mail. An e-mail that was counted before is admitted, but not counted again.
    *
-   * @returns whether it may be sent
+   * @returns whether the e-mail may be sent
    */
   admit(email: Pick<OrderEmail, 'operationId' | 'tenantId' | 'mode' | 'to' | 'dueAtMs'>): Promise<boolean>;
 }

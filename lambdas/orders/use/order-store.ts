@@ -14,7 +14,7 @@ export interface OrderClaim {
 export interface OrderAppend {
   /** The new transitions, in order. Empty in a commit when the order already has the state of the stored response. */
   readonly transitions: readonly OrderTransition[];
-  /** The queue entry, when the order is not settled and not yet queued. */
+  /** The queue entry to write. Present if the order is not settled and not queued yet. */
   readonly open?: OpenOrder;
 }
 
@@ -42,24 +42,23 @@ export interface OrderStore {
   /** Writes the record and the first transition in one transaction. */
   claimOrder(claim: OrderClaim): Promise<ClaimOutcome>;
   /**
-   * Writes the stored response and the order's new transitions in one transaction, only while the owner holds the
-   * claim.
+   * Writes the stored response and the order's new transitions in one transaction, if the owner still holds the claim.
    */
   commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
-  /** Appends transitions. The only fence is the chain, in which each position can be taken once. */
+  /** Appends transitions. Rivals are fenced only by the chain: each position can be taken once. */
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
   /** Reads with strong consistency, oldest first. */
   listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;
   /** Lists the open orders that are due, longest overdue first. */
   openOrders(due: Due): Promise<readonly OpenOrder[]>;
   /**
-   * Sets the time of the order's next drive. Has no effect on an order that was closed or reopened since the entry was
+   * Sets the time of the order's next drive. Has no effect if the order was closed or reopened after the entry was
    * read.
    */
   postponeOrder(open: OpenOrder, dueAtMs: number): Promise<void>;
   /**
-   * Deletes the queue entry if it is unchanged: an order stays in the queue if it was reopened since the entry was
-   * read.
+   * Deletes the queue entry if it has not changed. If the order was reopened after the entry was read, the order stays
+   * in the queue.
    */
   closeOrder(open: OpenOrder): Promise<void>;
 }

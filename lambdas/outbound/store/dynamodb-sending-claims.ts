@@ -60,7 +60,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
       const nowMs = this.#pacing.clock.nowMs();
       const leaseExpiresAtMs = nowMs + leaseMs;
       const found = await this.#putNew(key, { owner, leaseExpiresAtMs });
-      // This process's own claim: the first write was applied, but its response was lost.
+      // If this is the claim of this process, its first write was applied, but the response was lost.
       if (found === undefined || (found.status === 'sending' && found.owner === owner)) return { kind: 'ours', owner };
       if (found.status === 'sent') return { kind: 'sent', vendorId: found.vendorId };
       if (nowMs < found.leaseExpiresAtMs) return { kind: 'sending', leaseExpiresAtMs: found.leaseExpiresAtMs };
@@ -129,8 +129,8 @@ export class DynamoDbSendingClaims implements SendingClaims {
   }
 
   /**
-   * Takes over a claim, and keeps `mayHaveSentUntilMs`, because the new owner has not sent yet. Returns false if a
-   * rival took over first.
+   * Takes over a claim. Does not change `mayHaveSentUntilMs`, because the new owner has not sent yet. Returns false if
+   * a rival took over first.
    */
   async #takeOver(
     key: string,
@@ -139,7 +139,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
   ): Promise<boolean> {
     const written = await this.#update(key, {
       UpdateExpression: 'SET #owner = :owner, leaseExpiresAtMs = :lease',
-      // The condition includes the lease, because an owner that ends its lease also changes `mayHaveSentUntilMs`.
+      // The condition must include the lease: an owner that ends its lease also changes `mayHaveSentUntilMs`.
       ConditionExpression: '#status = :sending AND #owner = :before AND leaseExpiresAtMs = :ended',
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
@@ -152,11 +152,11 @@ export class DynamoDbSendingClaims implements SendingClaims {
     });
     if (written.kind === 'applied') return true;
     const now = claimItem.safeParse(refusing(written)).data;
-    // This process's own takeover: the first write was applied, but its response was lost.
+    // If this is the takeover by this process, its first write was applied, but the response was lost.
     return now?.status === 'sending' && now.owner === owner;
   }
 
-  /** Ends the lease now. The next owner determines the outcome; this owner sends nothing after this time. */
+  /** Ends the lease now. From this time on, this owner sends nothing, and the next owner determines the outcome. */
   async #endLease({ key, owner }: SendingOwner): Promise<void> {
     const values = { ':sending': 'sending', ':owner': owner, ':now': this.#pacing.clock.nowMs() };
     const written = await this.#update(key, {

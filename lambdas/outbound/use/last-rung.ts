@@ -13,14 +13,14 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
 
 /**
  * Makes the last attempt of a call that failed in its process, and dead-letters the call if this attempt fails, too.
- * The message is the record: it is deleted only after this function returns, and a redelivery repeats the call with the
- * same key.
+ * The message serves as the record: it is deleted only after this function has returned, and a redelivery repeats the
+ * call with the same key.
  *
  *   caller   call ✗ … ✗ ── delayed message ── "queued" in the order
  *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
  *                                              └▶ given up: dead letter, "failed" or "unknown" in the order
  *
- * A repeated delivery may make no call because the money is no longer there. It cannot know whether an earlier delivery
+ * A repeated delivery may find that the money is no longer there, and then makes no call. An earlier delivery may have
  * made the call, so the outcome is unknown.
  *
  * @param id the message's id, which the order's chain names as the cause

@@ -11,8 +11,8 @@ export type CallMadeAgain =
   /** The vendor refused the call and would refuse it again. */
   | { readonly kind: 'refused'; readonly reason: string }
   /**
-   * The call was not made, did not succeed, or needs an operator's decision. `isUnmade` is set if the call was not
-   * made; this proves nothing about an earlier attempt.
+   * The call was not made, failed, or needs an operator's decision. `isUnmade` is set if this redrive made no call; an
+   * earlier attempt may nevertheless have been applied.
    */
   | { readonly kind: 'stays'; readonly reason: string; readonly mayBeApplied?: true; readonly isUnmade?: true };
 
@@ -27,7 +27,7 @@ export interface RedriveTools {
   readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => Promise<CallMadeAgain>;
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Reports errors that are not faults: bugs, for example dead letters with an unexpected payload. */
+  /** Reports an error that is not a fault but a bug, for example a dead letter with an unexpected payload. */
   readonly report: (error: unknown) => void;
 }
 
@@ -38,8 +38,8 @@ export interface DeadLetterRun {
 }
 
 /**
- * Time limit of the call of one dead letter, in milliseconds. Long enough for the first steps of the retry ladder, and
- * short enough that one run can try several unavailable vendors.
+ * Time limit for one dead letter's call, in milliseconds. Long enough for the first steps of the retry ladder, but so
+ * short that one run can try several vendors that are unavailable.
  */
 const CALL_MS = 15_000;
 
@@ -124,8 +124,8 @@ export async function callAgain(
 }
 
 /**
- * Handles each dead letter at most once. The remaining dead letters are put back at the end; otherwise the run would
- * receive them again.
+ * Handles each dead letter at most once. Makes the dead letters that remain visible again only at the end, because the
+ * run would otherwise receive them again.
  */
 async function eachDeadLetter(
   { deadLetters, clock }: Pick<RedriveTools, 'deadLetters' | 'clock'>,

@@ -9,7 +9,7 @@ export interface SendingOwner {
 /** The result of claiming a send, in order of precedence. */
 export type SendingClaim =
   | { readonly kind: 'sent'; readonly vendorId: string }
-  /** The lease of a rival has not ended. */
+  /** A rival holds the claim; its lease has not ended. */
   | { readonly kind: 'sending'; readonly leaseExpiresAtMs: number }
   /** This process took over the claim. An earlier owner may have sent. */
   | {
@@ -26,8 +26,8 @@ export type SendingClaim =
   | { readonly kind: 'ours'; readonly owner: OwnerToken };
 
 /**
- * Records of requests to a vendor that does not recognize repeated requests. A claim is written before the send, so it
- * remains if the process crashes. Each write is conditioned on the owner.
+ * Records requests to a vendor that does not recognize repeated requests. A claim is written before the send, so it
+ * remains if the process crashes. Each write fails if another process has become the owner.
  */
 export interface SendingClaims {
   /** Claims the key for `leaseMs` milliseconds. The claim is durable when this returns. */

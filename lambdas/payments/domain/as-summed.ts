@@ -7,9 +7,9 @@ import { checksumOf, checksumWithout } from './payment-sums.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Returns whether the books show nothing that the sums of the chain do not contain, so that there is no fact to record
- * and no object to queue. Refunds are compared by their sums and checksums. The sums do not show which refunds failed, so
- * books with a failed refund always count as different.
+ * Returns whether the books contain nothing beyond the sums of the chain, so that there is no fact to record and no
+ * object to queue. Refunds are compared by their sums and checksums. The sums do not show which refunds failed, so if
+ * the books contain a failed refund, they are always treated as different.
  *
  * @param state as `summedState` returns it, with the change in progress
  */

@@ -62,7 +62,7 @@ function holdChangeStatus(change: HoldChange, state: PaymentState): (typeof HOLD
   const { status } = state.payment;
   if (change.status === 'failed') return 'failed';
   if (status === reachedBy(change)) return 'succeeded';
-  // The processor captured a different amount than requested, so the capture has not failed.
+  // The processor captured another amount than was requested, so the capture did take place and has not failed.
   return status === 'needs_review' || isUnderWay(change, state) ? 'pending' : 'failed';
 }
 
@@ -120,7 +120,7 @@ function holdAnswer(change: HoldChange, state: PaymentState, details: FirstDetai
   const { payment } = state;
   const body = paymentObject(payment, details);
   const isReached = payment.status === reachedBy(change);
-  // The processor captured a different amount than requested, so the capture has not failed.
+  // The processor captured another amount than was requested, so the capture did take place and has not failed.
   const isInReview = payment.status === 'needs_review';
   if (isReached || isInReview || isUnderWay(change, state)) {
     return {

@@ -26,9 +26,9 @@ export type ChangeRefusal =
   | { readonly kind: 'exceeds'; readonly leftMinor: number };
 
 /**
- * Maximum number of refunds of one payment, including failed refunds. It is below the limits of the processors'
- * look-ups (1,000 at Stripe) and of the length of a payment's chain, so that a look-up always finds a refund whose
- * response was lost.
+ * Maximum number of refunds of one payment, including failed refunds. It is lower than the number that processors'
+ * look-ups can return (1,000 at Stripe) and than the maximum length of a chain, so that a look-up always finds a refund
+ * whose response was lost.
  */
 export const MAX_REFUNDS = 500;
 
@@ -82,7 +82,10 @@ function decideCancel(
   return begin('void.pending', payment, reason === undefined ? subject : { ...subject, reason });
 }
 
-/** Returns whether a capture or a cancellation is in progress, so that no other change of the hold may begin. */
+/**
+ * Returns whether a capture or a cancellation of the hold is in progress. If so, no other capture or cancellation may
+ * begin.
+ */
 export function isHoldChanging({ sums }: PaymentState): boolean {
   return sums.holdChanges > 0;
 }
@@ -118,8 +121,8 @@ export function changeOf(state: PaymentState, operationId: OperationId): HoldCha
 }
 
 /**
- * Returns whether the outcome of the change is still open. A capture or a cancellation ends when any actor captures or
- * voids the hold.
+ * Returns whether the change has no outcome yet. A capture or cancellation ends as soon as any actor captures or voids
+ * the hold.
  */
 export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentState): change is PendingChange {
   if (change.status !== 'pending') return false;
@@ -128,8 +131,8 @@ export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentStat
 }
 
 /**
- * Decides on a change that the processor refused or provably never received. A change that already has an outcome keeps
- * it.
+ * Decides on a change that the processor refused, or provably never received. If the change already has an outcome, the
+ * outcome does not change.
  */
 export function decideChangeFailed(change: PendingChange, failure: Failure, state: PaymentState): Decision {
   const now = changeOf(state, operationIdOf(change));
@@ -140,7 +143,7 @@ export function decideChangeFailed(change: PendingChange, failure: Failure, stat
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
 }
 
-/** Returns the command that began a pending change. An erased reason is missing in the command. */
+/** Returns the command that began a pending change. If its reason was erased, the command has no reason. */
 export function commandOf(change: HoldChange | Refund): ChangeCommand {
   const amount = change.wholeAmount ? {} : { amountMinor: change.amountMinor };
   switch (change.kind) {
@@ -167,8 +170,8 @@ export function isRequestedBy(change: HoldChange | Refund, command: ChangeComman
 }
 
 /**
- * Creates the transition that marks a change as answered with 202. The transaction that stores the response also writes
- * this transition, so that no later response can differ, even if the record is lost.
+ * Creates the transition that marks a change as answered with 202. It is written in one transaction with the stored
+ * response, so that no later response can differ, even if the record is lost.
  */
 export function answeredAsPending(change: PendingChange, { payment }: PaymentState): TransitionDraft {
   const type = `${change.kind}.pending` as const;

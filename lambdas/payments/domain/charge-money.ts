@@ -23,7 +23,7 @@ export interface ChargeMoney {
 
 /**
  * Calculates the amounts of a charge.
- * @returns undefined when no money was captured by the charge
+ * @returns undefined when the charge captured no money
  */
 export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | undefined {
   const { payment, strayCharges, refunds, disputes, sums } = state;
@@ -33,7 +33,7 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
   const capturedMinor = isStray ? stray.amountMinor : payment.amountCapturedMinor;
   const sumOfRefunds = (status: Refund['status']) =>
     sumOf([...refunds.values()].filter((refund) => refund.chargeId === chargeId && refund.status === status));
-  // The chain of the own charge may be known by its sums only.
+  // For the own charge, possibly only the chain's sums are known.
   const refundedMinor = isStray ? sumOfRefunds('succeeded') : payment.amountRefundedMinor;
   const pendingMinor = isStray ? sumOfRefunds('pending') : sums.reservedMinor;
   const disputedMinor = sumOf(
@@ -51,8 +51,8 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
 }
 
 /**
- * Reports whether the amounts posted in the chain equal the amounts in the processor's books. Called after every fact
- * of the charge was decided. A charge in review counts as equal, because nothing is posted for it before an operator
+ * Reports whether the amounts posted in the chain equal the amounts in the processor's books. Call it after every fact
+ * of the charge was decided. Returns true for a charge in review, because nothing is posted for it until an operator
  * has decided.
  */
 export function isAsPosted(charge: ProcessorCharge, state: PaymentState): boolean {

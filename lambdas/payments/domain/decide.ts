@@ -29,8 +29,9 @@ export type Decision =
 type Append = Extract<Cell, { does: 'append' }>;
 
 /**
- * Decides how a fact changes a payment: looks up the cell in the state tables and fills in amounts and postings. A
- * known fact changes nothing, regardless of its source. A contradiction never moves a payment backwards.
+ * Decides how a fact changes a payment: looks up the cell in the state tables, and fills in amounts and postings. A
+ * fact that is already known changes nothing, no matter who reports it. A contradiction never returns a payment to an
+ * earlier status.
  */
 export function decide(fact: Fact, state: PaymentState): Decision {
   switch (fact.kind) {
@@ -64,8 +65,8 @@ const review = (because: string): Decision => ({ kind: 'review', because });
 function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   const { payment } = state;
   if (isOfAnotherCharge(fact, payment)) return decideForeign(toForeignFact(fact, payment), state);
-  // The money may already be on its way back to the payer. A stray charge can look like the payment's own charge only
-  // if its metadata were changed at the processor.
+  // The money may already be on its way back to the payer. If a stray charge looks like the payment's own charge,
+  // someone changed its metadata at the processor.
   if (isStrayOf(fact, state) && payment.status === 'processing')
     return review('the metadata of a stray charge name the operation of the payment');
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
@@ -81,8 +82,8 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
 function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
   if (fact.kind === 'rejected') return 'declined';
   if (fact.kind === 'not_attempted' && payment.chargeId !== undefined) return 'vanished';
-  // The processor has the charge and reports its result later. Until this report, an operator could not find out more
-  // than Payonce.
+  // The processor has the charge and will report its result. Until then, an operator could not find out more than
+  // Payonce can.
   if (fact.kind === 'undecidable' && payment.chargeId !== undefined) return 'unknown';
   if (fact.kind === 'declined' && fact.chargeId !== undefined && fact.chargeId === payment.chargeId) return 'revoked';
   return fact.kind === 'succeeded' && !isAsOrdered(fact, payment) ? 'wrong_amount' : fact.kind;
@@ -104,8 +105,8 @@ function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): 
 }
 
 /**
- * Reports whether the fact concerns a second charge. Such a charge exists when the processor did not recognize a reused
- * key.
+ * Reports whether the fact is about a second charge. A second charge exists if the processor did not recognize that a
+ * key was used again.
  */
 function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
@@ -116,8 +117,8 @@ function isStrayOf(fact: ChargeFact, { strayCharges }: PaymentState): boolean {
 }
 
 /**
- * Returns whether the payment is in review because of this charge's amount. Only an operator may then decide about the
- * money.
+ * Returns whether the payment is in review because of this charge's amount. If so, only an operator may decide about
+ * the money.
  */
 function isInReview(fact: ChargeFact, { status, failure, chargeId }: Payment): boolean {
   const same = fact.kind === 'succeeded' && fact.chargeId === chargeId;
@@ -151,7 +152,7 @@ function interpreted(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFac
   return isOurs ? { ...fact, reason: 'expired' } : fact;
 }
 
-/** Returns the payment as it is after the fact, without the fields that apply only to its previous status. */
+/** Returns the payment after the fact. Omits the fields that apply only to its previous status. */
 function settled(payment: Payment, { status = payment.status }: Append, fact: ChargeFact): Payment {
   const { actionUrl: _actionUrl, cancelReason: _cancelReason, failure: _failure, ...lasting } = payment;
   const chargeId = 'chargeId' in fact && fact.chargeId !== undefined ? { chargeId: fact.chargeId } : {};
@@ -292,7 +293,7 @@ function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   });
 }
 
-/** Returns the recording time of a refund or dispute. Later transitions keep the time of the first transition. */
+/** Returns the time at which a refund or dispute was first recorded. Later transitions contain the same time. */
 function timeOf({ createdAtMs }: RefundFact | DisputeFact): number {
   invariant(createdAtMs !== undefined, 'a fact about a new refund or dispute has no time');
   return createdAtMs;

@@ -2,11 +2,11 @@ import type { Fees } from './fees.ts';
 import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
 
 /**
- * Information about a payment from a processor's response, a look-up, a callback or the passing of time. A fact
- * describes a state, not an action. The state tables define its effect.
+ * Information about a payment, from a processor's response, a look-up, a callback, or because time has passed. A fact
+ * states what is true, not what was done. The state tables define its effect.
  */
 export type ChargeFact =
-  /** Accepted. The processor reports the result later. */
+  /** The processor accepted the charge, and reports the result later. */
   | { readonly kind: 'pending'; readonly chargeId: string }
   | { readonly kind: 'action_required'; readonly chargeId: string; readonly actionUrl: string }
   | { readonly kind: 'authorized'; readonly chargeId: string }
@@ -45,7 +45,7 @@ export interface FeeFact extends Fees {
   readonly chargeId: string;
 }
 
-/** A refund as the processor reports it. The Ledger adds the time when it is recorded. */
+/** A refund as the processor reports it. The time at which it is recorded is added later. */
 export type RefundFact = Omit<Refund, 'createdAtMs'> & Partial<Pick<Refund, 'createdAtMs'>>;
 export type DisputeFact = Omit<Dispute, 'createdAtMs'> & Partial<Pick<Dispute, 'createdAtMs'>>;
 

@@ -13,8 +13,8 @@ export interface Fees {
   /** Fees in the charge's currency, in minor units. */
   readonly feeMinor?: number;
   /**
-   * Fees in other currencies, sorted. An account that is settled in a different currency than the charge has such fees.
-   * Fees are not converted, because the processor's books, with which they are compared, do not contain the exchange
+   * Fees in other currencies, sorted. They occur if the account is settled in a different currency than the charge.
+   * They are not converted, because they are compared with the processor's books, which do not contain the exchange
    * rate.
    */
   readonly otherFees?: readonly Fee[];

@@ -34,9 +34,9 @@ export function missingRefunds(
 }
 
 /**
- * Lists the refunds whose requests may have taken effect although no response arrived. The books may show such a refund
- * under the processor's id. While the request's outcome is unknown, a new refund that looks the same is not recorded,
- * because the same refund could then be posted twice.
+ * Lists the refunds that may have taken effect although their requests got no response. The books may contain such a
+ * refund under the processor's id. Until the request's outcome is known, a new refund that looks the same is not
+ * recorded, because the same refund could otherwise be posted twice.
  */
 export function unansweredRefunds(charge: Shown, state: Known): readonly Refund[] {
   return missingRefunds(charge, state, 'pending').filter(({ refundId, accepted }) => !accepted && !isReturn(refundId));

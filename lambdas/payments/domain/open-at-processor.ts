@@ -8,10 +8,10 @@ import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Reports whether the charge has an open object that the chain does not show as open: the charge itself, if the payment
- * does not wait for it; a refund or a dispute that the chain shows as ended or does not contain; or a refund that may
- * be one of Payonce's own refunds whose response was lost. An object that the chain shows as open was queued with its
- * transition.
+ * Reports whether the charge has an open object that the chain does not contain as open. This can be the charge itself,
+ * if the payment does not wait for it; a refund or dispute that the chain contains as ended or not at all; or a refund
+ * that may be one of Payonce's own whose response was lost. An object that the chain contains as open was queued with
+ * its transition.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;
@@ -28,7 +28,10 @@ export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): b
   });
 }
 
-/** Returns whether the processor or the chain shows the charge, one of its refunds or one of its disputes as open. */
+/**
+ * Returns whether the charge, one of its refunds or one of its disputes is open, according to the processor or the
+ * chain.
+ */
 export function isOpen(charge: ProcessorCharge, state: PaymentState): boolean {
   const { refunds, disputes } = charge;
   return (
@@ -39,7 +42,7 @@ export function isOpen(charge: ProcessorCharge, state: PaymentState): boolean {
   );
 }
 
-/** Returns whether the chain shows a refund or a dispute of the charge as open. */
+/** Returns whether a refund or dispute of the charge is open, according to the chain. */
 export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentState): boolean {
   return (
     [...refunds.values()].some((refund) => refund.chargeId === chargeId && refund.status === 'pending') ||
@@ -48,8 +51,8 @@ export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentSt
 }
 
 /**
- * Returns whether the charge needs a queue entry of its own. The payment waits for its own charge, and authorized
- * charges are in the queues of holds and of returns.
+ * Returns whether the charge needs a separate queue entry. It needs none if the payment waits for it as its own charge,
+ * or if it is authorized, because it is then in the queue of holds or of returns.
  */
 function isChargeOpen({ chargeId, status }: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   const isOwn = chargeId === payment.chargeId;

@@ -49,7 +49,7 @@ export interface PaymentState {
 export function summedState(known: Pick<PaymentState, 'payment' | 'sequence' | 'sums' | 'buckets'>): PaymentState {
   return {
     ...known,
-    // A payment that can be changed has left this status.
+    // A payment that can be changed is no longer `processing`.
     isProcessingRecorded: true,
     refunds: new Map(),
     holdChanges: new Map(),

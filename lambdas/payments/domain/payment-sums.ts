@@ -1,19 +1,22 @@
 /**
- * Sums over the changes of a payment. Each transition stores the sums after it, so that a decision about the next change
- * reads the newest transition instead of the chain. The payment itself contains its captured and refunded amounts and its
- * disputes.
+ * Sums over the changes of a payment. Each transition stores the sums after it, so that a decision about the next
+ * change only needs the newest transition instead of the whole chain. The captured and refunded amounts and the
+ * disputes are stored in the payment itself.
  */
 import type { HoldChange, Payment, Refund } from './payment.ts';
 
-/** Sums, counts and checksums only, so that their size does not grow with the number of refunds. */
+/** Sums over the changes of a payment. Only numbers, so that their size does not grow with the number of refunds. */
 export interface PaymentSums {
-  /** Sum of the own charge's refunds without an outcome; this amount is reserved. Minor units. */
+  /** Sum of those refunds of the own charge that have no outcome yet, in minor units. This amount is reserved. */
   readonly reservedMinor: number;
   /** Number of refunds of all charges, including failed refunds. */
   readonly refunds: number;
-  /** Number of captures and cancellations whose own transitions show no outcome. */
+  /** Number of captures and cancellations that have no outcome according to their own transitions. */
   readonly holdChanges: number;
-  /** Checksum of the own charge's refunds that succeeded: shows whether a processor's books have the same refunds. */
+  /**
+   * Checksum of the own charge's refunds that succeeded. Used to check whether a processor's books contain the same
+   * refunds.
+   */
   readonly settledCheck: number;
   /** Checksum of the own charge's refunds without an outcome. */
   readonly pendingCheck: number;
@@ -42,7 +45,7 @@ export function checksumOf(refunds: readonly Pick<Refund, 'refundId' | 'amountMi
   return refunds.reduce((sum, refund) => (sum + checkOf(refund)) % CHECKS, 0);
 }
 
-/** Returns a checksum without refunds that it contains. */
+/** Removes refunds from a checksum that includes them. */
 export function checksumWithout(
   checksum: number,
   refunds: readonly Pick<Refund, 'refundId' | 'amountMinor'>[],
@@ -50,7 +53,9 @@ export function checksumWithout(
   return (checksum + CHECKS - checksumOf(refunds)) % CHECKS;
 }
 
-/** Returns the sums after a refund has changed. @param before the refund before; undefined when it is new */
+/**
+ * Returns the sums after a refund has changed. @param before the refund before the change; undefined for a new refund
+ */
 export function withRefund(
   sums: PaymentSums,
   chargeId: Payment['chargeId'],
@@ -79,13 +84,16 @@ function counted(sums: PaymentSums, chargeId: Payment['chargeId'], refund: Refun
   }
 }
 
-/** Returns the sums after a capture or a cancellation has changed. @param before undefined when it is new */
+/**
+ * Returns the sums after a capture or a cancellation has changed. @param before undefined for a new capture or
+ * cancellation
+ */
 export function withHoldChange(sums: PaymentSums, before: HoldChange | undefined, after: HoldChange): PaymentSums {
   const pending = (change: HoldChange | undefined) => (change?.status === 'pending' ? 1 : 0);
   return { ...sums, holdChanges: sums.holdChanges + pending(after) - pending(before) };
 }
 
-/** Returns the sums with the refunds counted again, because another charge is the payment's own charge now. */
+/** Returns the sums with the refunds counted again. Needed when another charge has become the payment's own charge. */
 export function recounted(sums: PaymentSums, chargeId: Payment['chargeId'], refunds: Iterable<Refund>): PaymentSums {
   const { holdChanges, begunAt } = sums;
   let again: PaymentSums = { ...NO_SUMS, holdChanges, begunAt };
@@ -108,7 +116,7 @@ export interface BegunChanges {
   readonly marks: readonly number[];
 }
 
-/** A bucket, as far as it is known. */
+/** A bucket. Possibly only a part of it is known. */
 export interface Bucket {
   readonly start: number;
   /** Undefined if only the start was read. */
@@ -130,7 +138,10 @@ function markOf(operationId: string): number {
   return Math.floor(hash32(operationId) / BUCKETS) % MARKS;
 }
 
-/** Returns the sequence number of the transition that shows whether an operation has begun; 0 if it has not begun. */
+/**
+ * Returns the sequence number of the transition to read to find out whether an operation has begun; 0 if it has not
+ * begun.
+ */
 export function startOf({ starts }: BegunChanges, operationId: string): number {
   return starts[bucketOf(operationId)] ?? 0;
 }
@@ -173,8 +184,8 @@ export function storedBegun(buckets: readonly Bucket[], sequence: number): Begun
 }
 
 /**
- * Returns 32 bits of a text: FNV-1a (Fowler, Noll, Vo) with a finalizer. Stored rows contain these bits, so the function
- * never changes. Its values detect accidental differences only; no amount is decided by them.
+ * Returns a 32-bit hash of a text: FNV-1a (Fowler, Noll, Vo) with a finalizer. Stored rows contain such hashes, so the
+ * function must never change. They serve only to detect accidental differences; no amount depends on them.
  */
 function hash32(text: string): number {
   let bits = 0x811c9dc5;

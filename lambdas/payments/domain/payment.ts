@@ -63,7 +63,7 @@ export interface PaymentTerms {
 }
 
 /**
- * Fields that the caller sets and that may hold personal data. These fields are stored in a details row, which can be
+ * Fields that the caller sets and that may contain personal data. They are stored in a details row, which can be
  * erased.
  */
 export interface PaymentNotes {
@@ -252,8 +252,8 @@ export function isOutcome(type: TransitionType): type is OutcomeType {
 // ------------------------------------------------------------------------------------------------------------ sub-objects
 
 /**
- * A reason in free text. It may contain personal data, so it is stored in a details row of its own, under the id of its
- * refund, correction, decision or annotation. The chain stores only a commitment (salted hash) to the reason.
+ * A reason in free text. It may contain personal data, so it is stored in a separate details row, under the id of its
+ * refund, correction, decision or annotation. The chain contains only a commitment (salted hash) to the reason.
  */
 export interface GivenReason extends Partial<Seal> {
   /** Absent when no reason was given, or after the reason was erased. */
@@ -273,7 +273,8 @@ export interface Refund extends GivenReason {
   readonly status: 'pending' | 'succeeded' | 'failed';
   readonly failure?: Failure;
   /**
-   * Time of the request, in Unix milliseconds. For a refund that was made at the processor, the time of its recording.
+   * Time of the request, in Unix milliseconds. If the refund was made at the processor, the time at which it was
+   * recorded.
    */
   readonly createdAtMs: number;
   /** True if the request contained no amount. */
@@ -281,8 +282,8 @@ export interface Refund extends GivenReason {
   /** True if the request was answered with 202 and that response is stored. */
   readonly answered?: true;
   /**
-   * Set on a pending refund after the processor has listed the refund under the refund's operation. If the processor no
-   * longer lists the refund, an operator investigates.
+   * Set on a pending refund after the processor has listed it under its operation. If the processor stops listing it,
+   * an operator must investigate.
    */
   readonly accepted?: true;
   /** Present when an operator decided the outcome. */
@@ -368,12 +369,12 @@ export interface Annotation extends GivenReason {
   readonly operator: string;
   /**
    * The sequence number of the annotated transition.
-   * @default the annotation concerns the whole payment
+   * @default the annotation is about the payment as a whole
    */
   readonly annotates?: number;
 }
 
-/** The object that a transition concerns in addition to the payment, in its state after the transition. */
+/** The object that a transition is about in addition to the payment, in its state after the transition. */
 export type Subject = HoldChange | Refund | Dispute | StrayCharge | Correction | OperatorDecision | Annotation;
 
 /** A transition that has no position in the chain yet. */
@@ -384,7 +385,7 @@ export interface TransitionDraft {
   readonly subject?: Subject;
 }
 
-/** Returns whether a charge of the payment may still be in progress. A retry may take over only while this is true. */
+/** Returns whether a charge of the payment may still be in progress. If false, a retry must not take over. */
 export function isUnresolved(payment: Payment): boolean {
   return payment.status === 'processing';
 }

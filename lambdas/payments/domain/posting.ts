@@ -1,8 +1,8 @@
 import { invariant } from '../../kernel/invariant.ts';
 
 /**
- * The chart of accounts, per tenant, mode and currency. The balance due to the merchant is `merchant_payable` less
- * `refunds`, `fees` and `disputes`, which are separate accounts so that each can be reported.
+ * The chart of accounts, per tenant, mode and currency. The balance due to the merchant is `merchant_payable` minus
+ * `refunds`, `fees` and `disputes`. These are separate accounts, so that each can be reported.
  */
 export const ACCOUNTS = [
   /** The money that the processor holds. */
@@ -49,7 +49,7 @@ export function assertBalanced(postings: readonly Posting[]): void {
   for (const [currency, sum] of sums) invariant(sum === 0, `postings in ${currency} are off balance by ${sum}`);
 }
 
-/** Debits one account and credits the other with the same amount, in minor units. */
+/** Returns the postings that debit one account and credit another with the same amount, in minor units. */
 export function transfer(debit: Account, credit: Account, amountMinor: number, currency: string): readonly Posting[] {
   return [
     { account: debit, direction: 'debit', amountMinor, currency },

@@ -49,9 +49,9 @@ export interface ProcessorCharge extends Fees {
 }
 
 /**
- * Returns the payment that a charge's metadata name, by the payment's id or by the operation that charges the payment.
- * Both fields are checked, because another user of the processor's account may have removed one. A charge that names no
- * payment counts as another program's charge, and no event reports its money.
+ * Returns the payment that a charge's metadata name, either by the payment's id or by the operation that charges the
+ * payment. Checks both fields, because another user of the processor's account may have removed one. A charge that
+ * names no payment is treated as another program's charge, and no event reports its money.
  */
 export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
   return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');
@@ -70,7 +70,7 @@ export function isOfAnotherPayment(
 }
 
 /**
- * Returns whether the payment's own operation made the charge, judged by the charge's id or by the operation in its
+ * Returns whether the payment's own operation made the charge, according to the charge's id or the operation in its
  * metadata.
  */
 export function isOwnCharge(
@@ -81,8 +81,8 @@ export function isOwnCharge(
 }
 
 /**
- * Lists all facts of a charge about its payment, in the order in which they happened. After a decision on each fact,
- * the payment has the processor's state, even if callbacks were lost, redelivered or out of order.
+ * Lists all facts that a charge contains about its payment, in the order in which they happened. After each fact was
+ * decided, the payment has the processor's state, even if callbacks were lost, redelivered or out of order.
  *
  * @param nowMs the creation time to set on refunds and disputes that are not recorded yet, in Unix milliseconds
  */
@@ -100,9 +100,9 @@ export function factsOf(
 }
 
 /**
- * Assigns ids to refunds. A refund by Payonce has the id of its operation, so its response and its callbacks refer to
- * the same refund. Every user of the processor's account can write metadata. Therefore, a refund with the operation of
- * another payment, and a second refund with the same operation, get the processor's id.
+ * Assigns ids to refunds. A refund by Payonce gets the id of its operation, so that its response and its callbacks
+ * refer to the same refund. Every user of the processor's account can write metadata. Therefore, a refund that names
+ * another payment's operation, or an operation that an earlier refund already named, gets the processor's id.
  */
 function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): readonly RefundFact[] {
   const taken = new Set<string>();
@@ -123,7 +123,7 @@ function ownFacts(charge: ProcessorCharge): readonly Fact[] {
     case 'pending':
       return [{ kind: 'pending', chargeId }];
     case 'requires_action':
-      // Without a URL the payer cannot be redirected, so the charge counts as pending.
+      // Treat the charge as pending: without a URL, the payer cannot be redirected.
       return charge.actionUrl === undefined
         ? [{ kind: 'pending', chargeId }]
         : [{ kind: 'action_required', chargeId, actionUrl: charge.actionUrl }];

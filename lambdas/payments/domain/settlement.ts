@@ -6,7 +6,7 @@
 
 import { SEND_WINDOW_SECONDS } from '../../kernel/contract/timing.ts';
 
-/** A processor's ability to find a charge by Payonce's own key. */
+/** Whether and how fast a processor finds a charge by Payonce's own key. */
 export type Lookup =
   /** An accepted charge is found immediately, so "not found" means "absent". */
   | { readonly kind: 'strong' }
@@ -17,14 +17,14 @@ export type Lookup =
 export interface ProcessorAbilities {
   readonly lookup: Lookup;
   /**
-   * Time for which the processor returns the first result for a reused key, in milliseconds; 0 without idempotency
-   * keys.
+   * Time for which a processor returns the first result when a key is used again, in milliseconds; 0 if the processor
+   * has no idempotency keys.
    */
   readonly keyRetentionMs: number;
   /**
-   * Whether a table and the claims in it were lost. The owner of a lost claim may have sent with a key that the
-   * processor no longer remembers. If true, nothing is sent before a look-up has found no charge, so the processor must
-   * have a look-up.
+   * Whether a table was lost together with claims. The owner of a lost claim may have sent a request with a key that
+   * the processor no longer remembers. If true, nothing is sent before a look-up has found no charge, so the processor
+   * must have a look-up.
    * @default false
    */
   readonly claimsLost?: boolean | undefined;
@@ -40,7 +40,7 @@ export const SEND_WINDOW_MS = SEND_WINDOW_SECONDS * 1000;
 const ABSENCE_PROOF_MS = 30 * 60_000;
 
 /**
- * Time after the claim, in milliseconds, within which a processor with a strong look-up has reported an outcome. After
+ * Time after the claim, in milliseconds, within which the outcome is known if the processor has a strong look-up. After
  * this time, an operator may decide.
  */
 export const OUTCOME_KNOWN_WITHIN_MS = SEND_WINDOW_MS + ABSENCE_PROOF_MS;
@@ -59,7 +59,7 @@ export interface SettlementState {
   readonly sent: 'nothing' | 'maybe';
   /** The number of sends by this owner. */
   readonly sends: number;
-  /** The result of the latest look-up after the last send; undefined if no look-up followed the last send. */
+  /** The result of the latest look-up since the last send; undefined if there was none. */
   readonly lookedUp: 'absent' | 'unavailable' | undefined;
   /** Whether the remaining time allows one more send before the client must receive its response. */
   readonly timeLeft: boolean;
@@ -98,8 +98,8 @@ export function nextStep(state: SettlementState): SettlementStep {
 function canInquireBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
   if (state.abilities.claimsLost && state.lookedUp !== 'absent') return false;
-  // This is the first send, after a strong look-up proved that no lost claim has sent, so the key's retention is
-  // irrelevant.
+  // This is the first send, and a strong look-up has proved that no lost claim has sent a request. Therefore, the
+  // retention of the key does not matter.
   if (state.sent === 'nothing' && state.abilities.lookup.kind === 'strong') return true;
   return keyHonoured && state.sends < MAX_SENDS && state.timeLeft;
 }

@@ -2,8 +2,8 @@ import { defined } from '../../kernel/defined.ts';
 import type { PaymentStatus, TransitionType } from './payment.ts';
 
 /**
- * The effect of each fact on a payment, a refund and a dispute, as data. `decide` reads these tables and nothing else,
- * and the tables of docs/reference/state-machine.md are generated from them.
+ * Defines, as data, the effect of each fact on a payment, a refund or a dispute. `decide` uses only these tables, and
+ * the tables in docs/reference/state-machine.md are generated from them.
  */
 export type Cell =
   | {
@@ -24,7 +24,7 @@ export type Cell =
   /** The fact is impossible. Nothing is posted, and an alarm reports the fact. */
   | { readonly does: 'review'; readonly because: string };
 
-/** The postings of a cell. The debited account is named first. */
+/** The postings of a cell. In each description, the first account is debited. */
 export type Posts =
   /** processor_clearing ← merchant_payable, and fees ← processor_clearing for the processor's fee. */
   | 'receipt'
@@ -34,7 +34,7 @@ export type Posts =
   | 'late_receipt'
   /** refunds ← processor_clearing, or late_receipts ← processor_clearing for a stray charge. */
   | 'give_back'
-  /** The reverse of `give_back`: the refunded money returned to the processor. */
+  /** The reverse of `give_back`, because the processor has the refunded money again. */
   | 'give_back_undone'
   /** disputes ← processor_clearing. */
   | 'dispute'
@@ -57,7 +57,10 @@ const FAILED = append('payment.failed', 'failed');
 const CANCELED = append('payment.canceled', 'canceled');
 const REVIEW = append('payment.review_required', 'needs_review');
 const LATE = append('payment.late_success', undefined, 'late_receipt');
-/** The outcome is known now, but the money arrived too late to be kept. The merchant learns that the payment failed. */
+/**
+ * The outcome is now known, but the money arrived too late and must be returned. The merchant is notified that the
+ * payment failed.
+ */
 const LATE_SETTLES = append('payment.failed', 'failed', 'late_receipt');
 
 const KNOWN = nothing('already known');
@@ -249,14 +252,15 @@ export type RefundStatus =
   | 'succeeded'
   | 'failed'
   /**
-   * Recorded as failed by Payonce (not attempted, or decided by an operator), not reported as failed by the processor.
+   * Payonce recorded the refund as failed (not attempted, or decided by an operator). The processor did not report a
+   * failure.
    */
   | 'given_up';
 
 const REFUND_FAILED = append('refund.failed');
 const GIVEN_UP_DONE = 'a refund that Payonce had recorded as failed succeeded';
 
-/** The effect of each reported status of a refund, by its known status. */
+/** The effect of each status that is reported for a refund, by the known status. */
 export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readonly<Record<RefundStatus, Cell>>>> = {
   pending: {
     none: append('refund.pending'),
@@ -290,14 +294,14 @@ export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readon
 
 export type DisputeStatus = 'none' | 'open' | 'won' | 'lost';
 
-/** The effect of each reported status of a dispute, by its known status. */
+/** The effect of each status that is reported for a dispute, by the known status. */
 export const DISPUTE_TABLE: Readonly<Record<Exclude<DisputeStatus, 'none'>, Readonly<Record<DisputeStatus, Cell>>>> = {
   open: { none: append('dispute.opened', undefined, 'dispute'), open: KNOWN, won: OLDER, lost: OLDER },
   won: {
     none: append('dispute.closed'),
     open: append('dispute.closed', undefined, 'dispute_undone'),
     won: KNOWN,
-    // The merchant appealed and won.
+    // The merchant lost at first, appealed and won.
     lost: append('dispute.closed', undefined, 'dispute_undone'),
   },
   lost: {

@@ -43,11 +43,11 @@ export interface StoredDetails {
 }
 
 /**
- * The stored details together with the notes, which have their own details row. The hash covers the commitment to the
- * notes, not the notes themselves.
+ * The stored details together with the notes, which have a separate details row. The hash chain covers the notes only
+ * through their commitment.
  */
 export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Seal, 'salt'>> {
-  /** Keyed hash of a new payment's `receipt_email`. The details row is indexed by this hash. */
+  /** Keyed hash of a new payment's `receipt_email`, by which an index finds the details row. */
   readonly emailHash?: string;
 }
 
@@ -118,8 +118,8 @@ function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8
 }
 
 /**
- * Returns a subject as the hash covers it: with commitments to the reasons, as hexadecimal text, instead of the
- * reasons.
+ * Returns a subject in the form that the hash covers: the reasons are replaced by their commitments, as hexadecimal
+ * text.
  */
 function covered(subject: Subject): object {
   return mapReasons(withoutReasons(subject), (given) =>
@@ -217,7 +217,7 @@ export interface TransitionPlace {
 /** The position of an outcome in the Ledger: in the chain of a payment or of an order. */
 export type OutcomePlace = TransitionPlace | { readonly orderId: OrderId; readonly sequence: number };
 
-/** Returns the decision that a transition records: its subject, or the decision in its subject. */
+/** Returns the decision that a transition records: either its subject is the decision, or its subject contains it. */
 export function decisionOf({ subject }: Pick<Transition, 'subject'>): OperatorDecision | undefined {
   if (subject?.kind === 'decision') return subject;
   return subject !== undefined && 'decision' in subject ? subject.decision : undefined;

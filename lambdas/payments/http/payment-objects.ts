@@ -23,7 +23,9 @@ const MAX_METADATA_VALUE_LENGTH = 500;
 /** Maximum total size of all keys and values, in UTF-8 bytes. It bounds the size of a payment's first row. */
 const MAX_METADATA_BYTES = 2_048;
 
-/** The highest of all currencies' amount limits, in minor units. The limit of the given currency is checked below. */
+/**
+ * The highest amount limit of any currency, in minor units. The limit of the request's currency is checked separately.
+ */
 export const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 
 const utf8 = new TextEncoder();
@@ -68,7 +70,7 @@ const metadata = z
   .refine((value) => Object.keys(value).length <= MAX_METADATA_KEYS, `must have at most ${MAX_METADATA_KEYS} keys`)
   .refine((value) => utf8Bytes(value) <= MAX_METADATA_BYTES, `must be at most ${MAX_METADATA_BYTES} bytes in all`)
   .superRefine((value, context) => {
-    // Payonce shows its own metadata fields in e-mails and lists, where each must fit on one line.
+    // Payonce shows some metadata fields in e-mails and lists, where each must fit on one line.
     for (const name of Object.values(MetadataName)) {
       if (ONE_LINE.test(value[name] ?? '')) continue;
       context.addIssue({ code: 'custom', message: 'must be one line without control characters', path: [name] });
@@ -112,7 +114,7 @@ function isLoopback({ protocol, hostname }: URL): boolean {
 }
 
 /**
- * Refuses a loopback page in live mode, because only the payer's machine can reach the page. Allowed in test mode.
+ * Refuses a loopback page in live mode, because only the payer's own machine could reach it. Test mode allows it.
  * @returns the refusal; undefined for an allowed page
  */
 export function loopbackProblem(mode: Mode, returnTo: string | undefined): Parsed<never> | undefined {
@@ -125,7 +127,7 @@ function utf8Bytes(value: Readonly<Record<string, string>>): number {
   return Object.entries(value).reduce((sum, [key, text]) => sum + utf8.encode(key + text).length, 0);
 }
 
-/** Fields are validated in this order, and the first invalid field is reported. */
+/** Schema of a new payment. Fields are validated in this order; the first invalid field is reported. */
 export const createPaymentBody = z
   .strictObject({
     amount,

@@ -28,8 +28,8 @@ interface PartTools {
 type Part = 'refund' | 'dispute' | 'capture' | 'cancellation';
 
 /**
- * For each kind of part, the function that renders a payment's parts of this kind, in the order in which the parts
- * became known.
+ * Renders the parts of a payment. Contains one function for each kind of part; it returns the parts in the order in
+ * which they became known.
  */
 const SHOWN: Readonly<Record<Part, (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[]>> = {
   refund: ({ state }) => [...state.refunds.values()].map((each) => refundObject(each, state.payment)),

@@ -11,8 +11,8 @@ export const PAYMENT_POSTS = {
 };
 
 /**
- * Paths of the read endpoints, which another function serves. A `POST` to one of these paths returns 405 unless
- * `PAYMENT_POSTS` contains the path. A test keeps this list equal to the declared endpoints.
+ * Paths of the endpoints that read payments. Another function serves them. A `POST` to one of these paths returns 405
+ * unless `PAYMENT_POSTS` contains the path. A test checks that this list equals the declared endpoints.
  */
 export const PAYMENT_READ_PATHS: readonly string[] = [
   '/v1/payments',

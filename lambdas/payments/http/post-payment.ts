@@ -99,9 +99,9 @@ async function handle(call: PostCall): Promise<Handled> {
 }
 
 /**
- * Prepares a payment request, over any transport: selects the processor and hashes the e-mail address.
+ * Prepares a payment request of any transport: selects the processor and hashes the e-mail address.
  *
- * @returns a function that creates the payment, or the problem of a source that the processor does not accept
+ * @returns a function that creates the payment, or a problem if the processor does not accept the source
  * @throws as {@link hashOfNew}
  */
 export async function preparePayment(
@@ -110,7 +110,7 @@ export async function preparePayment(
 ): Promise<Parsed<(notes: RunNotes) => Promise<CreatePaymentOutcome>>> {
   const processor = processorFor(tools, asked);
   const misfit = sourceProblem(processor, asked.source);
-  // Only a new payment is refused. A payment that has begun continues, so that a retry gets its response.
+  // Refuse only a new payment. If the payment has already begun, continue, so that a retry gets its response.
   const hasBegun = async () => (await tools.store.readRecord(chargeOperation(asked.paymentId))) !== undefined;
   if (misfit !== undefined && !(await hasBegun())) return { kind: 'refused', problem: misfit };
   const email = asked.metadata?.[MetadataName.receiptEmail];

@@ -72,8 +72,8 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
    *   A ── read ── decide T3 ── record ✓ T3 ✓
    *   B ──── read ── decide T3 ──── record ✗: recorded before
    *
-   * If two callbacks race that report the same fact, the second transaction finds its position in the chain taken. The
-   * second callback then rereads the chain and has nothing to add.
+   * If two callbacks that report the same fact race, the second transaction finds that its position in the chain is
+   * taken. It then reads the chain again, and has nothing to add.
    *
    *   A ── read ── decide T3 ── record A ✓ T3 ✓
    *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓
@@ -131,8 +131,8 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
   }
 
   /**
-   * Ends the retries of an orphan, but keeps the orphan. Has no effect on an adopted orphan, which the index can still
-   * list.
+   * Ends the retries of an orphan, but does not remove the orphan. Has no effect on an orphan that was adopted, which
+   * the index can still list.
    */
   async giveUp(orphan: OrphanedCallback): Promise<void> {
     const { registry } = this.#tables;

@@ -41,8 +41,8 @@ import {
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
 /**
- * Number of transitions that are read with the newest one. They have at most about 4 KB, so they cost no more than the
- * newest one alone: a read unit is 4 KB.
+ * Number of transitions that are read together with the newest one. With at most about 4 KB in total, they cost no more
+ * than the newest one alone: a read unit covers 4 KB.
  */
 const NEWEST = 4;
 
@@ -60,7 +60,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   }
 
   /**
-   * Writes the claim. Of two concurrent first attempts, the second finds the record of the first.
+   * Writes the claim. If two first attempts are concurrent, the second finds the record of the first.
    *
    *   A ── claim ✓ ────────────
    *   B ────── claim ✗ record of A
@@ -90,7 +90,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   }
 
   /**
-   * Writes the stored response and the outcome only while the owner holds the claim. See the timelines in
+   * Writes the stored response and the outcome, if the owner still holds the claim. For the timelines, see
    * `executeOnce`.
    */
   async commit({ record, expects, transition, toReturn = [], hold, inquiry }: Commit): Promise<CommitOutcome> {
@@ -135,7 +135,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
       for (const each of await this.#readRows(paymentId, [...new Set(missing)])) known.set(each.sequence, each);
     };
     const { begunAt = 0 } = newest.sums ?? {};
-    // The newest transitions nearly always contain the newest beginning.
+    // These transitions nearly always include the last one that began a change.
     await read(begunAt);
     const beginning = known.get(begunAt);
     const start = beginning?.begun === undefined ? 0 : startOf(beginning.begun, operationId);
@@ -192,7 +192,8 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   ): Promise<readonly Transition[]> {
     const found: Transition[] = [];
     let from: Item | undefined;
-    // DynamoDB also ends a page at 1 MB. A short page with a `LastEvaluatedKey` is not the end of the chain.
+    // A page can also end because of DynamoDB's limit of 1 MB. While there is a `LastEvaluatedKey`, the chain
+    // continues.
     do {
       const output: QueryCommandOutput = await readWithRetries(this.#pacing, () =>
         this.#client.send(

@@ -224,9 +224,9 @@ export function transitionRow(transition: Transition): Item {
 }
 
 /**
- * Returns the attributes that put the row into the index of recent outcomes. The Stream's reader selects rows by these
- * attributes, too. With tracing, the row contains the trace id of a sampled execution, and the relay publishes the
- * event in that trace.
+ * Returns the attributes that put the row into the index of recent outcomes. The function that reads the Stream also
+ * selects rows by them. If tracing is enabled and the execution is sampled, they include the trace id, and the relay
+ * publishes the event in that trace.
  */
 export function outcomeAttributes(
   id: ChainId,
@@ -334,8 +334,8 @@ export function parseTransition(item: Item): Transition {
 const referenceItem = z.lazy(() => z.object({ paymentId: z.string() }));
 
 /**
- * Returns the key of a reference's row. Each reference has a partition of its own, because every payment with a
- * reference writes to it in its claim.
+ * Returns the key of a reference's row. Each reference has a separate partition, because every payment with a reference
+ * writes to it in its claim.
  */
 export function referenceRowKey({ tenantId, mode, reference }: ReferenceName): Item {
   return {

@@ -57,7 +57,7 @@ export function waitingOrphanKey(orphan: OrphanedCallback): Item {
   return keyOf(waitingOrphansPartition(orphanShard(orphan)), orphan);
 }
 
-/** Returns the row key of an orphan that was given up and is kept for operators. */
+/** Returns the key of the row that keeps an orphan for operators after its retries have ended. */
 export function keptOrphanKey(orphan: OrphanedCallback): Item {
   return keyOf(`${RegistryRow.keptOrphan}${orphanShard(orphan)}`, orphan);
 }
@@ -108,8 +108,8 @@ export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item
 }
 
 /**
- * Builds the put of the queue entry for a charge that must be reversed. A charge that was found authorized and later
- * captured has only one entry, which the later write replaces.
+ * Builds the put of the queue entry for a charge that must be reversed. If a charge was found authorized and is
+ * captured later, it still has only one entry, because the later write replaces the entry.
  */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
   const queued = returnQueued(charge, firstLookUpMs(returnSchedule(charge)));
@@ -158,7 +158,7 @@ export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): Transa
 
 /**
  * Returns the attributes that put an inquiry into its queue. Inquiries that wait for a payer or a bank, and inquiries
- * that wait for an operator, have queues of their own, so that they do not delay other inquiries.
+ * that wait for an operator, have separate queues, so that they do not delay other inquiries.
  */
 export function inquiryQueueAttributes(inquiry: Inquiry, dueAtMs: number): Item {
   const { unknownOutcome, routineInquiry, undecidable } = QueueRow;

@@ -1,4 +1,4 @@
-/** The sums of a transition as its row stores them: in few bytes, because a row has one kilobyte. */
+/** Encodes the sums of a transition for its row. The encoding is compact, because a row has at most one kilobyte. */
 import * as z from 'zod';
 import { invariant } from '../../kernel/invariant.ts';
 import type { BegunChanges, PaymentSums } from '../domain/payment-sums.ts';
@@ -27,7 +27,7 @@ function sumsOf(stored: Uint8Array): PaymentSums | undefined {
   return Object.fromEntries(NAMES.map((name, place) => [name, numbers[place] ?? 0])) as unknown as PaymentSums;
 }
 
-/** Encodes each sum in base 128, lowest digit first; the highest bit of a byte shows that another digit follows. */
+/** Encodes each sum in base 128, lowest digit first. If the highest bit of a byte is set, another digit follows. */
 export function sumsBytes(sums: PaymentSums): Uint8Array {
   const stored: number[] = [];
   for (const name of NAMES.slice(0, NAMES.findLastIndex((each) => sums[each] !== 0) + 1)) {

@@ -7,16 +7,16 @@ import { READ_TIMEOUT_MS, type RecordChargeTools, recordCharge, recordUnlessSumm
 import type { SummedChain } from './summed-chain.ts';
 
 export interface ReadCharge {
-  /** The charge as its processor's books show it. */
+  /** The charge as its processor's books contain it. */
   readonly charge: ProcessorCharge;
   /** The payment's chain, which contains every fact of `charge`: in its transitions or in its sums. */
   readonly chain: SummedChain;
 }
 
 /**
- * Reads the charge from its processor's books and records its facts. Every sender of a capture, a cancellation, a
- * refund or a return calls this function right before each send and passes the result to {@link maySend}, because
- * callbacks can be lost or late.
+ * Reads the charge from its processor's books and records its facts. Callbacks can be lost or late. Therefore, every
+ * sender of a capture, a cancellation, a refund or a return must call this function right before each send, and pass
+ * the result to {@link maySend}.
  *
  * @param known the newest chain, if the caller has read it @default the chain is read
  * @throws as `recordCharge`
@@ -33,9 +33,9 @@ export function readChargeBeforeSend(
 }
 
 /**
- * Returns whether both the chain and the processor's books allow the change now. A dispute, or another user of the
- * processor's account, may have taken the money or ended the hold since the change began. Books without strong
- * consistency can lag behind the chain. Nothing is sent to a charge whose metadata name another payment.
+ * Returns whether both the chain and the processor's books allow the change now. Since the change began, a dispute or
+ * another user of the processor's account may have taken the money or ended the hold. Books that are not strongly
+ * consistent can lag behind the chain. If the charge's metadata name another payment, nothing is sent.
  */
 export function maySend(
   { operationId, chargeId, change }: ChangeOrder,
@@ -59,8 +59,9 @@ export function maySend(
 
 /**
  * Computes the amount that one refund may return, in minor units: the money that is left, plus the amounts that this
- * refund and later refunds have reserved. A dispute can take money after it was reserved. Pending refunds are served in
- * the order in which they began. A chain with sums only contains no later refund, because this refund has just begun.
+ * refund and later refunds have reserved. A dispute can take money that is already reserved, and pending refunds then
+ * get the remaining money in the order in which they began. If only the sums of the chain are known, there is no later
+ * refund, because this refund has just begun.
  */
 function leftFor(refundId: string, chargeId: string, state: PaymentState): number {
   const money = moneyOf(chargeId, state);

@@ -47,7 +47,7 @@ import type { AlarmTools } from './raise-alarms.ts';
 import { appendedTo, isWhole, readSummed, type SummedChain } from './summed-chain.ts';
 
 export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
-  /** Stores what the processor's books contain right before a send. */
+  /** Records, right before a send, what the processor's books contain. */
   readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
 }
 
@@ -59,7 +59,7 @@ export interface ChangePayment {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** The current actor: the request, or a run of a job. */
+  /** The cause of this execution: the request, or a run of a job. */
   readonly cause: Cause;
   /**
    * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget begins at this time.
@@ -122,7 +122,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
   async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<SummedChain, Refusal>> {
     const { store, digest, clock, entropy } = this.#tools;
     const { operationId, command, cause } = this.#request;
-    // The answer to a refund does not show the notes of the payment.
+    // The response to a refund does not contain the payment's notes.
     const notes = command.kind === 'refund' ? 'without notes' : 'with notes';
     const chain = await readSummed(store, this.#request, this.#request, notes);
     if (chain === undefined) return { kind: 'refused', outcome: { kind: 'not_found' } };
@@ -170,7 +170,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
   async call({ subject: chain, claimedAtMs, sent, note }: Held<SummedChain>): Promise<Work> {
     const { clock } = this.#tools;
     const change = this.#changeIn(chain.state);
-    // A callback or a rival has completed the change, so all that remains is to store the response.
+    // A callback or a rival has completed the change. Only the response must still be stored.
     if (!isUnderWay(change, chain.state)) return { decideOutcome: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
@@ -216,7 +216,10 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     return { decideOutcome, chain: await this.read() };
   }
 
-  /** Returns the draft of a decision that ends this change; otherwise undefined. Callbacks record all other facts. */
+  /**
+   * Returns the draft of a decision that ends this change, otherwise undefined. All other facts are left to callbacks,
+   * which record them.
+   */
   #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
     if (decision?.kind !== 'append') return undefined;
     const after = evolve(before, decision.draft);
@@ -231,8 +234,8 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
   }
 
   /**
-   * Returns an inquiry if a rival has recorded the change as failed, but a request of this owner or of an earlier owner
-   * may still take effect.
+   * Returns an inquiry if a rival has recorded the change as failed although a request may still take effect, from this
+   * owner or an earlier one.
    */
   #endedByRival(state: PaymentState, nowMs: number): Pick<Write, 'inquiry'> {
     const { id, chargeId } = state.payment;

@@ -72,7 +72,7 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly claimedAtMs?: number;
   /** The keyed hash of the `receipt_email`. */
   readonly emailHash?: string;
-  /** The order in Payonce that the payment belongs to. The payment's metadata then name the order. */
+  /** The Payonce order to which the payment belongs. The payment's metadata then contain the order's id. */
   readonly orderId?: OrderId;
 }
 
@@ -102,10 +102,10 @@ export async function createPayment(
 }
 
 /**
- * Adds personal data to a replayed response, which is stored without this data. After an erasure, the response shows
- * that the data was erased.
+ * Adds the personal data to a replayed response, because the stored response does not contain it. After an erasure, the
+ * response states that the data was erased.
  *
- * @param fields reads the payment and renders the fields again, as JSON text
+ * @param fields reads the payment and renders the fields with personal data again, as JSON text
  */
 export async function withPersonalFields<Outcome extends { readonly kind: string }>(
   outcome: Outcome,
@@ -148,7 +148,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   readonly #tools: CreatePaymentTools;
   readonly #request: CreatePayment;
   readonly #answerByMs: number;
-  /** The failed or canceled payment that holds the reference. */
+  /** The failed or canceled payment whose reference this payment takes over. */
   #replaces: PaymentId | undefined;
 
   constructor(tools: CreatePaymentTools, request: CreatePayment) {
@@ -201,8 +201,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   /**
-   * Called when no processor accepts these terms. Continues a payment that has already begun, at its own processor, and
-   * refuses a new payment.
+   * Called when no processor accepts these terms. If the payment has already begun, it continues at its own processor.
+   * A new payment is refused.
    */
   async #findBegun(why: NoProcessor): Promise<Attempt<PaymentChain, Refusal>> {
     const { store } = this.#tools;
@@ -219,7 +219,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   lostRecord({ first, newest, state }: PaymentChain): LostRecord {
     return {
-      // A stored 202 `processing` also counts as a response.
+      // A stored 202 `processing` is a response, too.
       isAnswered: !isUnresolved(newest.payment) || state.isProcessingRecorded,
       isSameRequest: () => isRequestedBy(this.#tools.digest, first, this.#request),
       claimedAtMs: this.#claimedAt(first.occurredAtMs),
@@ -238,11 +238,11 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
-    // The claim was stale, and a callback has ended the payment since, so all that remains is to store the response.
+    // The claim was stale, and a callback has ended the payment since. Only the response must still be stored.
     if (!isUnresolved(chain.newest.payment)) return { fact: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
-      // This deployment does not call the payment's processor, so it cannot learn the outcome.
+      // This deployment does not call the payment's processor, so it cannot find out the outcome.
       if (sent === 'maybe') return { fact: { kind: 'unknown' }, chain };
       if (isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) return { fact: { kind: 'not_attempted' }, chain };
       throw new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
@@ -315,8 +315,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   /**
-   * Returns the start of the send window, in Unix milliseconds. The send window of an enclosing order applies to its
-   * payment and is never extended.
+   * Returns the start of the send window, in Unix milliseconds. If the payment belongs to an order, the order's send
+   * window applies, and is never extended.
    */
   #claimedAt(ownMs: number): number {
     return Math.min(ownMs, this.#request.claimedAtMs ?? ownMs);
@@ -332,9 +332,9 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
 /**
  * Reports whether the owner's fact may be newer than the state that a rival has recorded. A refusal is older, because
- * the rival read the processor's books after the owner received its response. A capture is never undone by an outcome,
- * and a hold is newer than the request for the payer's action. If the owner's hold belongs to a different charge than
- * the one that the rival recorded, only the owner knows of the hold, which must be voided.
+ * the rival read the processor's books after the owner had received its response. A capture is never undone by an
+ * outcome. A hold is newer than the request for the payer's action. If the owner's hold belongs to a different charge
+ * than the one that the rival recorded, the hold must be voided, and only the owner knows about it.
  */
 function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
   if (isUnresolved(payment) || fact.kind === 'succeeded') return true;
@@ -348,8 +348,8 @@ function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
 }
 
 /**
- * Returns the queue entry of a charge that this owner or an earlier owner sent. The charge may still take money,
- * although a rival has ended the payment with a different charge or none:
+ * Returns the queue entry of a charge that this owner or an earlier owner sent. Although a rival has ended the payment
+ * with a different charge or none, this charge may still take money:
  *
  *   owner   charge 1 sent ──────────────────────── answer: pending, or none ── changes nothing
  *   rival   ─────────────── payment ends by charge 2

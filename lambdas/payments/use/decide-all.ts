@@ -17,9 +17,9 @@ export interface DecidedFacts {
 }
 
 /**
- * Decides on all facts of a charge, in order, each on the state after the previous fact. A charge whose metadata name
- * another payment is a contradiction, and none of its facts is appended. A refund without an operation is also a
- * contradiction, and is not appended, if it may be one of Payonce's recorded refunds.
+ * Decides on all facts of a charge, in order, each on the state after the previous fact. Two kinds of contradiction are
+ * not appended: all facts of a charge whose metadata name another payment, and a refund that names no operation if it
+ * may be one of Payonce's recorded refunds.
  */
 export function decideAll(
   digest: Digest,

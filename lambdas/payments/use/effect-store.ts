@@ -12,7 +12,8 @@ export interface OrphanedCallback {
   readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
   readonly receivedAtMs: number;
   /**
-   * Whether the charge named no payment when it was last read. Another program then probably made it. @default false
+   * Whether the charge named no payment when it was last read, which means that another program probably made it.
+   * @default false
    */
   readonly isForeign?: boolean;
 }

@@ -8,7 +8,7 @@ import type { ChargeOrder, ChargeOutcome, Processor } from './processor.ts';
 /** Timeout of one send, in milliseconds. A request has time for two sends, a look-up and the commit. */
 const SEND_TIMEOUT_MS = 8_000;
 const LOOKUP_TIMEOUT_MS = 2_000;
-/** Time reserved at the end of a request for the commit and its bounded retries, in milliseconds. */
+/** Time in milliseconds that is left at the end of a request for the commit, which retries for a limited time. */
 const COMMIT_RESERVE_MS = 3_000;
 /** Minimum remaining time for starting a send, in milliseconds. */
 const SHORTEST_SEND_MS = 1_000;
@@ -48,7 +48,7 @@ export interface ProcessorOperation<Answer> {
   mayBeSent?(): Promise<boolean>;
   send(limit: CallLimit): Promise<Answer>;
   lookUp(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
-  /** Reports whether the response is a refusal. The refusal may concern only the latest attempt. */
+  /** Reports whether the response is a refusal. A refusal may be about the latest attempt only. */
   isRefusal(answer: Answer): boolean;
 }
 
@@ -158,8 +158,8 @@ async function mayBeSent<Answer>(
 }
 
 /**
- * Sends the operation. A refusal of the first send is final. If an earlier send has an unknown outcome, the refusal may
- * concern only the later attempt, so a look-up must confirm it.
+ * Sends the operation. A refusal of the first send is final. If the outcome of an earlier send is unknown, the refusal
+ * may be about the later attempt only, so a look-up must confirm it.
  */
 async function send<Answer>(
   question: ProcessorOperation<Answer>,

@@ -17,8 +17,7 @@ export interface PaymentChain {
 }
 
 /**
- * Number of transitions per query. Nearly every chain fits into one query result of at most 1 MB, the limit of
- * DynamoDB.
+ * Number of transitions per query. A DynamoDB query returns at most 1 MB, and nearly every chain fits into one result.
  */
 const PAGE = 250;
 /**
@@ -55,8 +54,8 @@ export async function readChain(
 }
 
 /**
- * Returns whether the chain contains the beginning of this operation: the payment itself, or its pending capture,
- * cancellation or refund.
+ * Returns whether the chain contains the start of this operation: the payment itself, or the operation's pending
+ * capture, cancellation or refund.
  */
 export function hasBegun({ first, state }: PaymentChain, operationId: OperationId): boolean {
   return operationId === chargeOperation(first.payment.id) || changeOf(state, operationId) !== undefined;

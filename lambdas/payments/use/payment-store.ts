@@ -10,7 +10,7 @@ import type {
 import type { Transition } from '../domain/transition.ts';
 
 /**
- * The merchant's reference for a payment. It is unique per tenant and mode among payments that are neither failed nor
+ * The merchant's reference for a payment. Unique per tenant and mode, not counting payments that failed or were
  * canceled.
  */
 export interface ReferenceName {
@@ -26,8 +26,8 @@ export interface Claim {
   readonly reference?: {
     readonly name: ReferenceName;
     /**
-     * The failed or canceled payment that holds the reference. The claim takes the reference only if this payment still
-     * holds it.
+     * The failed or canceled payment that has the reference. The claim takes the reference only if this payment still
+     * has it.
      */
     readonly replaces?: PaymentId;
   };
@@ -45,8 +45,8 @@ export interface Commit {
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
   /**
-   * The inquiry to queue if the response is not final, or if a rival's response concerns a different charge than the
-   * owner's charge. If no callback arrives, the resolver determines the outcome.
+   * The inquiry to queue if the response is not final, or if a rival's response is about a different charge than the
+   * owner's. If no callback arrives, the resolver determines the outcome.
    */
   readonly inquiry?: Inquiry;
 }
@@ -69,19 +69,20 @@ export interface PaymentEnds {
   readonly ofBucket?: Transition;
 }
 
-/** The store of idempotency records and transitions. They share one port because one transaction writes both. */
+/** Stores idempotency records and transitions. Both are in one port, because one transaction writes both. */
 export interface PaymentStore extends RecordStore {
   /** Performs the first durable write: the record, the pending transition and the reference, in one transaction. */
   claim(claim: Claim): Promise<ClaimOutcome>;
   /**
-   * Performs the second durable write: the stored response and the outcome, in one transaction. Succeeds only while the
-   * owner holds the claim.
+   * Performs the second durable write: the stored response and the outcome, in one transaction. Fails if the owner no
+   * longer holds the claim.
    */
   commit(commit: Commit): Promise<CommitOutcome>;
   /** Reads with strong consistency. */
   readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined>;
   /**
-   * Reads the ends of a chain with strong consistency, in at most three calls, however long the chain is.
+   * Reads the first and newest transitions of a chain with strong consistency, in at most three calls, no matter how
+   * long the chain is.
    * @param operationId the change to decide on
    */
   readEnds(paymentId: PaymentId, operationId: OperationId): Promise<PaymentEnds | undefined>;
@@ -111,7 +112,10 @@ export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpS
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
 
-/** The queue entry of an authorized payment, written with its transition. An uncaptured hold is voided. */
+/**
+ * The queue entry of an authorized payment, written with the payment's transition. A hold that is not captured in time
+ * is voided.
+ */
 export interface Hold {
   readonly paymentId: PaymentId;
   readonly authorizedAtMs: number;
@@ -120,8 +124,8 @@ export interface Hold {
 }
 
 /**
- * The queue entry for one of: an operation that was answered with 202; a payment that waits for its payer; a charge,
- * refund or dispute that has no result at the processor yet.
+ * A queue entry for an inquiry. It is about an operation that was answered with 202; a payment that waits for its
+ * payer; or a charge, refund or dispute that has no result at the processor yet.
  */
 export interface Inquiry {
   /** The id of the operation or, for an inquiry about a charge, the processor's charge id. */
@@ -157,13 +161,13 @@ export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
 export interface OpenOrder {
   readonly orderId: OrderId;
   /**
-   * Time at which the order was created or reopened, in Unix milliseconds. The older the entry, the less often its
+   * Time at which the order was created or reopened, in Unix milliseconds. The longer ago this is, the less often the
    * order is driven.
    */
   readonly createdAtMs: number;
   /**
-   * Sequence number of the transition that left the order open; if the order's payment reopened the order, a time in
-   * Unix milliseconds. An entry is deleted only while this value is unchanged.
+   * Sequence number of the transition that left the order open. If the order's payment reopened the order, a time in
+   * Unix milliseconds instead. An entry is deleted only if this value has not changed.
    */
   readonly sequence: number;
 }

@@ -61,8 +61,8 @@ export function knownProcessors({ processor, processors }: KnownProcessors): rea
 }
 
 /**
- * Reports whether the payment's charge belongs to these books: the processor, mode and account to which the payment is
- * pinned must match.
+ * Reports whether the payment's charge belongs to these books: their processor, mode and account must be those to which
+ * the payment was sent.
  */
 export function belongsToBooks({ first }: { readonly first: Transition }, books: BooksIdentity): boolean {
   const { payment } = first;

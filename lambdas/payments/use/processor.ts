@@ -42,7 +42,8 @@ export type ChargeChange =
 
 export interface ChangeOrder {
   /**
-   * Idempotency key at the processor, the same for every attempt. For a refund, it is also in the processor's metadata.
+   * Idempotency key at the processor. It is the same for every attempt. If the change is a refund, the refund's
+   * metadata contain it, too.
    */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
@@ -52,7 +53,7 @@ export interface ChangeOrder {
 }
 
 export type ChangeOutcome =
-  /** The change was applied; the facts are from the response. A refund is identified by the operation that made it. */
+  /** The change was applied. The facts are from the response. A refund has the id of the operation that made it. */
   | { readonly kind: 'applied'; readonly facts: readonly Fact[] }
   /** The processor refused, and nothing changed (400, 402, 404, 422). */
   | { readonly kind: 'refused'; readonly failure: Failure };
@@ -83,7 +84,7 @@ export interface Processor {
   readonly account: string;
   readonly endpoint: string;
   readonly apiVersion: string;
-  /** The processor's abilities as data, so that no code depends on the processor's name. */
+  /** The processor's abilities, as data. No other code depends on the processor's name. */
   readonly abilities: ProcessorAbilities & ChangeAbilities & HoldAbilities;
   /**
    * The format of `source` that the processor accepts.
@@ -131,7 +132,7 @@ export interface ChargeWindow {
   readonly cursor?: string;
 }
 
-/** A listed charge that cannot be read, for example because its status is unknown to the client. */
+/** A charge in the list that cannot be parsed, for example because its status is unknown to this code. */
 export interface UnreadableCharge {
   readonly chargeId: string;
   /** The payment that the charge's metadata names, if the metadata can be read. */
@@ -157,8 +158,8 @@ export interface ChargePage {
 export const BOOKS_TIMEOUT_MS = 5_000;
 
 /**
- * The processor's own list of charges in one mode. Reads by charge id and by time are strongly consistent: once the
- * processor has responded to a charge request, the charge is in the list.
+ * The processor's own list of charges in one mode. Reads by charge id and by time are strongly consistent: after the
+ * processor has responded to a charge request, the list contains the charge.
  */
 export interface ProcessorBooks extends BooksIdentity {
   /** Reads one charge. @throws RetryableError or AmbiguousError when the charge could not be read */

@@ -12,10 +12,10 @@ import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from './payment-store.t
 type Before = Pick<PaymentChain, 'first' | 'transitions' | 'state'>;
 
 /**
- * Returns the queue entries for these transitions. Every writer must write them in the same transaction, so that a job
- * finds all work that the transitions leave unfinished.
+ * Returns the queue entries that belong to these transitions. Every writer must write both in the same transaction, so
+ * that a job finds all work that the transitions leave unfinished.
  *
- * @param before the chain that the transitions are appended to
+ * @param before the chain before the transitions
  */
 export function queueEntriesFor(
   before: Before,
@@ -31,9 +31,9 @@ export function queueEntriesFor(
 }
 
 /**
- * Returns the queue entries for stray charges to return: one for each stray charge that these transitions concern and
- * whose money must be returned afterwards. A stray charge has money to return when it is found, when its refund fails,
- * and when its dispute is won.
+ * Returns the queue entries for stray charges to return: one for each stray charge that these transitions are about and
+ * that has money to return after them. A stray charge has money to return after it is found, after its refund fails,
+ * and after its dispute is won.
  */
 export function chargesToReturn(before: Before, transitions: readonly Transition[]): readonly ChargeToReturn[] {
   const newest = transitions.at(-1);
@@ -53,10 +53,10 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
 }
 
 /**
- * Returns inquiries for new refunds and disputes that began at the processor. A callback usually reports their result;
- * the inquiry reads the charge in case the callback is lost. Excluded are Payonce's own refunds, which are recorded
- * before they are sent, and returns of stray charges, which have their own queue. Metadata alone does not prove that a
- * refund belongs to either group.
+ * Returns inquiries for new refunds and disputes that began at the processor. A callback usually reports their result.
+ * If the callback is lost, the inquiry reads the charge instead. Two groups of refunds are excluded: Payonce's own
+ * refunds, which are recorded before they are sent, and returns of stray charges, which have a separate queue. Metadata
+ * alone do not prove that a refund belongs to either group.
  */
 function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {
   const { refunds, strayCharges } = before.state;
@@ -97,9 +97,9 @@ export function holdEntryFor(transitions: readonly Transition[]): { readonly hol
 }
 
 /**
- * Returns the queue entry that reopens an order. There are two reasons. First, the merchant has regained the money of
- * an order that was canceled because of a refund or dispute: a bank can reject a refund days later, and a dispute can
- * be won. Second, the payment was in review until the order was no longer driven, and has now been decided.
+ * Returns the queue entry that reopens an order. An order is reopened for two reasons. First, an order was canceled
+ * because of a refund or dispute, but the merchant has the money again: a bank can reject a refund days later, and a
+ * dispute can be won. Second, the payment was in review until the order was no longer driven, and has now been decided.
  *
  * @returns undefined when neither reason applies, or the payment does not belong to an order
  */
@@ -110,8 +110,8 @@ function orderToReopen({ first, state }: Before, transitions: readonly Transitio
     (each, index) => isMoneyBack(each) || endsReview(transitions[index - 1]?.payment ?? state.payment, each),
   );
   if (changed === undefined) return undefined;
-  // Unlike a sequence number, a time never equals the value of an older entry, so a worker that has read an older entry
-  // cannot delete this one.
+  // A time, unlike a sequence number, never equals the value in an older entry. Therefore, a worker that has read an
+  // older entry cannot delete this one.
   return { orderId, createdAtMs: changed.occurredAtMs, sequence: changed.occurredAtMs };
 }
 

@@ -6,8 +6,8 @@ import { parsePaymentId } from '../ids.ts';
 import type { PaymentStore, TransitionPage } from './payment-store.ts';
 
 /**
- * The outcome of a read. A missing payment and a payment of another tenant or mode have the same outcome, so that
- * callers cannot distinguish them.
+ * The outcome of a read. It is the same for a payment that does not exist and for a payment of another tenant or mode,
+ * so that callers cannot distinguish the two.
  */
 export type ReadPaymentOutcome =
   | { readonly kind: 'not_found' }

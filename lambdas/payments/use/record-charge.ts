@@ -48,7 +48,7 @@ export async function readCharge(books: ProcessorBooks, chargeId: string): Promi
  * @param known the newest chain, if the caller has read it
  * @default the chain is read
  * @returns the charge, and the chain with all facts of the charge
- * @throws RetryableError when rivals won every round
+ * @throws RetryableError when rivals wrote first in every round
  */
 export async function recordCharge(
   tools: RecordChargeTools,
@@ -132,10 +132,10 @@ export function nextPart(
 }
 
 /**
- * Appends all facts of a charge, as `recordCharge`. If the sums of the chain already contain them, nothing is read but the
- * charge.
+ * Appends all facts of a charge, like `recordCharge`. If the sums of the chain already contain all facts, reads only
+ * the charge.
  *
- * @param known the newest chain, or its ends
+ * @param known the newest chain, or its first and newest transitions
  * @throws as `recordCharge`
  */
 export async function recordUnlessSummed(
@@ -148,6 +148,6 @@ export async function recordUnlessSummed(
   if (isWhole(known)) return recordCharge(tools, paymentId, asked, read, known);
   const charge = await read();
   if (isAsSummed(charge, known.state)) return { charge, chain: known };
-  // The charge is read again, because the chain must be read before it.
+  // Read the charge again, because the chain must be read before the charge.
   return recordCharge(tools, paymentId, asked, read);
 }

@@ -9,8 +9,8 @@ import type { PaymentEnds, PaymentStore } from './payment-store.ts';
 import { belongsTo } from './read-payment.ts';
 
 /**
- * A chain, whole or known only by its ends. Without `transitions`, the maps of `state` contain only the change that is
- * decided on, and its sums are those of the newest transition.
+ * A whole chain, or only its first and newest transitions. Without `transitions`, the maps of `state` contain only the
+ * change to decide on, and the sums are those of the newest transition.
  */
 export interface SummedChain extends Pick<PaymentChain, 'first' | 'newest' | 'state'> {
   readonly transitions?: readonly Transition[];
@@ -21,8 +21,8 @@ export function isWhole(chain: SummedChain): chain is PaymentChain {
 }
 
 /**
- * Reads what a decision about a change of the caller's payment needs, strongly consistent. The whole chain is read only
- * if the newest transition has no sums, or if the change may have begun before.
+ * Reads what is needed to decide on a change of the caller's payment, with strong consistency. Reads the whole chain
+ * only if the newest transition has no sums, or if the change may have begun before.
  *
  * @returns undefined when there is no such payment, or it belongs to another tenant or mode; a chain that contains the
  * change is whole
@@ -49,7 +49,7 @@ function summedChain(ends: PaymentEnds, operationId: OperationId): SummedChain |
     return changeOf(chain.state, operationId) === undefined ? chain : undefined;
   }
   const { payment, sequence, sums } = newest;
-  // A chain that is too long to be folded is refused by the read of the whole chain.
+  // If the chain is too long, the read of the whole chain refuses it.
   if (sums === undefined || sequence >= MAX_CHAIN) return undefined;
   const state = (buckets: PaymentState['buckets']) => summedState({ payment, sequence, sums, buckets });
   if (sums.begunAt === 0) return { first, newest, state: state(NO_BUCKETS) };

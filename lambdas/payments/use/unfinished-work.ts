@@ -12,14 +12,16 @@ export interface Postponement {
 }
 
 /**
- * The queues of the resolver. Each entry was written in the transaction that caused the work. Reads return due entries,
- * longest overdue first. After processing, even after a failure, an entry leaves the queue or gets a later due time, so
- * that no entry starves the others.
+ * The queues of the resolver. Each entry was written in the transaction that made the work necessary. Reads return the
+ * due entries, longest overdue first. After an entry was processed, even if this failed, it leaves the queue or gets a
+ * later due time, so that it cannot delay the others indefinitely.
  */
 export interface UnfinishedWork {
-  /** Lists unreleased claims whose lease has ended, and released claims whose send window has ended. */
+  /**
+   * Lists two kinds of claims: unreleased ones whose lease has ended, and released ones whose send window has ended.
+   */
   staleClaims(due: Due): Promise<readonly OpenRecord[]>;
-  /** Sets the time of the next inquiry. Has no effect on a claim that was completed since the read. */
+  /** Sets the time of the next inquiry. Has no effect if the claim was completed after it was read. */
   postponeClaim(record: OpenRecord, next: Postponement): Promise<void>;
   /** Lists inquiries about unknown outcomes. */
   unknownOutcomes(due: Due): Promise<readonly Inquiry[]>;
@@ -30,24 +32,24 @@ export interface UnfinishedWork {
    * operator.
    */
   undetermined(limit: number): Promise<readonly Inquiry[]>;
-  /** Deletes the entry if it is unchanged. An inquiry that was requeued since the read stays. */
+  /** Deletes the entry if it has not changed. If the inquiry was queued again after it was read, it stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
-  /** Sets the time of the next inquiry. Has no effect on an entry that was closed or requeued since the read. */
+  /** Sets the time of the next inquiry. Has no effect if the entry was closed or queued again after it was read. */
   postponeInquiry(inquiry: Inquiry, next: Postponement): Promise<void>;
   chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]>;
   /**
-   * Sets the time of the next attempt. Has no effect if, since the read, the entry was closed or its kind of return has
-   * changed.
+   * Sets the time of the next attempt. Has no effect if the entry was closed, or its kind of return changed, after it
+   * was read.
    */
   postponeReturn(charge: ChargeToReturn, next: Postponement): Promise<void>;
-  /** Deletes the entry if it is unchanged. A hold that was captured and requeued since the read stays. */
+  /** Deletes the entry if it has not changed. If a hold was captured and queued again after it was read, it stays. */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 
 export interface OrphanStore {
   /**
    * Lists the orphans to retry, longest overdue first.
-   * @param kind `own` for orphans whose charges, as far as is known, name payments; otherwise `foreign`
+   * @param kind `own` for orphans whose charges name payments, as far as is known; `foreign` for all others
    */
   waiting(kind: 'own' | 'foreign', due: Due): Promise<readonly OrphanedCallback[]>;
   /**

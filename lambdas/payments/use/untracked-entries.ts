@@ -4,15 +4,15 @@ import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import type { Effect, EffectStore } from './effect-store.ts';
 import { inquiryForCharge } from './queued-with.ts';
 
-/** A charge from the processor's books, and the chain with all of its facts. */
+/** A charge in the processor's books, and the chain after all facts of the charge were recorded. */
 interface Shown {
   readonly charge: ProcessorCharge;
   readonly state: PaymentState;
 }
 
 /**
- * Returns queue entries for objects that are open in the books but not in the chain. Because of its entry, the charge
- * is read until it has a result. A stray hold is voided even if, according to the chain, the hold had ended.
+ * Returns queue entries for objects that are open in the books but not in the chain. As long as a charge has an entry,
+ * it is read, until it has a result. A stray hold is voided even if the hold had ended according to the chain.
  *
  * @param nowMs time at which the books were read, in Unix milliseconds
  */

@@ -71,7 +71,7 @@ export function readLookupAnswer(
   const { data } = parse(listAnswer, answer);
   const [charge] = data;
   if (charge === undefined) return { kind: 'absent' };
-  // Two charges under one key need an operator: selecting one charge would hide the other.
+  // An operator must handle two charges under one key: selecting one charge would hide the other.
   if (data.length > 1) throw mismatch(`The key has ${data.length} charges.`);
   return outcomeOf(order, charge);
 }

@@ -74,7 +74,7 @@ export interface Charge {
   /** The processor's fee in minor units; null until it is reported. */
   readonly fee: number | null;
   /**
-   * Settlement currency of the account, in which `fee` and the dispute fees are stated.
+   * The currency in which the account is settled. `fee` and the dispute fees are amounts in this currency.
    * @default the charge's currency
    */
   readonly fee_currency?: string | undefined;
@@ -89,8 +89,8 @@ export interface Charge {
   readonly metadata: Readonly<Record<string, string>>;
   readonly return_url?: string | undefined;
   /**
-   * True if the charge moves real money. Responses whose mode differs from the mode in the processor's settings are
-   * rejected.
+   * True if the charge moves real money. A response is rejected if its mode differs from the mode in the processor's
+   * settings.
    */
   readonly livemode: boolean;
   /** Unix seconds. */
@@ -101,7 +101,7 @@ type VoidReason = 'requested' | 'expired' | 'abandoned';
 
 export interface ChargeList {
   readonly data: readonly Charge[];
-  /** The cursor of the next page of the list by time; null on the last page and in other lists. */
+  /** The cursor of the next page. Null on the last page, and in every list that is not a list by time. */
   readonly next: string | null;
 }
 
@@ -116,8 +116,8 @@ export interface Refund {
 }
 
 /**
- * A dispute, in which the payer's bank takes the money back. If the merchant wins, the money is returned to the
- * merchant.
+ * A dispute: the payer's bank takes the money back. If the merchant wins the dispute, the merchant gets the money
+ * again.
  */
 export interface Dispute {
   readonly id: string;

@@ -40,8 +40,8 @@ export interface SandboxAccess {
 }
 
 /**
- * Patterns, keyed by the expected mode, that find an object of the other mode in a body. The patterns match neither
- * inside a string, where quotes are escaped, nor in metadata, whose values are strings.
+ * Patterns that find an object of the wrong mode in a body, keyed by the expected mode. They match neither inside a
+ * string, where quotes are escaped, nor in metadata, whose values are strings.
  */
 const MODES = { test: /"livemode"\s*:\s*true/, live: /"livemode"\s*:\s*false/ };
 

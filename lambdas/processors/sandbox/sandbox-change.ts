@@ -103,7 +103,7 @@ function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
       return status === 'voided' ? { kind: 'voided', chargeId, reason: charge.void_reason ?? 'requested' } : undefined;
     case 'refund': {
       const [made, ...more] = charge.refunds.filter(({ metadata }) => metadata['operation'] === order.operationId);
-      // Two refunds under one key need an operator: selecting one refund would hide the other.
+      // An operator must handle two refunds under one key: selecting one refund would hide the other.
       if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
       return made && refundFact(order, made);
     }

@@ -5,7 +5,10 @@ import { namedPayment, type ProcessorCharge, refundName } from '../../payments/d
 import { sanitizedFailure } from '../answers.ts';
 import type { Charge, ChargeList, Dispute, Refund } from './sandbox-api.ts';
 
-/** Schema of a processor's id. Its length and characters are limited because it becomes part of keys and rows. */
+/**
+ * Schema of an id that the processor assigns. Length and characters are limited, because the id becomes part of keys
+ * and rows.
+ */
 const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
 /** Maximum length of a URL, in characters. It limits the row size; also, longer URLs do not work in all browsers. */
 const MAX_URL_LENGTH = 2_048;
@@ -62,8 +65,8 @@ export const listAnswer = z.lazy(
 );
 
 /**
- * The fields of each charge that the list itself needs; `chargeAnswer` parses the others. This way, one unreadable
- * charge does not hide the other charges of its page.
+ * Schema of the fields that the list itself needs from each charge; `chargeAnswer` parses all other fields. Therefore,
+ * one unreadable charge does not hide the other charges of its page.
  */
 const listedCharge = z.lazy(() =>
   z.looseObject({
@@ -75,7 +78,9 @@ const listedCharge = z.lazy(() =>
 );
 export const chargePage = z.lazy(() => z.object({ data: z.array(listedCharge), next: z.string().nullable() }));
 
-/** Converts the charge to the domain type. Omits a payment id or an operation id that the metadata does not contain. */
+/**
+ * Converts the charge to the domain type. Omits the payment id or the operation id if the metadata do not contain it.
+ */
 export function processorCharge(charge: Charge): ProcessorCharge {
   const paymentId = namedPayment(charge.metadata);
   const operationId = charge.metadata['operation'];

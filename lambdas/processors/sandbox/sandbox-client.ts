@@ -21,12 +21,14 @@ export interface SandboxClientOptions extends SandboxAccess {
 }
 
 /**
- * Two requests with two failed attempts each and one more failure open the breaker. The breaker stays open for less
- * time than a client waits.
+ * Default settings of the breaker. Two requests, each with two failed attempts, and one more failure open the breaker.
+ * It stays open for a shorter time than a client waits.
  */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Timeout of the probe, in milliseconds. The health route does no work, so a slower response indicates a problem. */
+/**
+ * Timeout of the probe, in milliseconds. A healthy processor responds faster, because the health route does no work.
+ */
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**

@@ -11,8 +11,8 @@ export type SignatureVerdict = { readonly kind: 'valid' } | SignatureRefusal;
 export interface SignatureRefusal {
   readonly kind: 'refused';
   /**
-   * Reason for the refusal, in order of precedence: if several apply, the first is reported. Only `mismatch` depends on
-   * the secrets, so trying different secrets is useful only after `mismatch`.
+   * Reason for the refusal. If several reasons apply, the first in this order is returned. Only `mismatch` depends on
+   * the secrets, so it is useless to try other secrets after any other reason.
    */
   readonly reason: 'missing' | 'repeated' | 'malformed' | 'expired' | 'ahead' | 'mismatch';
 }
@@ -70,7 +70,7 @@ function secretMatches(secret: string, matches: (secret: string) => boolean): bo
   try {
     return matches(secret);
   } catch {
-    // The packages throw on a mismatch and on an invalid secret. Their errors contain the body, so they are discarded.
+    // The packages throw on a mismatch and on an invalid secret. Discard their errors, because they contain the body.
     return false;
   }
 }

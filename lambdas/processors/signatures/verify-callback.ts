@@ -13,8 +13,8 @@ export interface CallbackVerification {
 }
 
 /**
- * Verifies that the source sent the callback. After a mismatch, rereads the secrets and verifies once more, because a
- * secret may have been added since the last read.
+ * Verifies that the source sent the callback. After a mismatch, reads the secrets again and verifies once more, because
+ * a secret may have been added since the last read.
  *
  * @throws the errors of `ActiveSecrets`
  */

@@ -28,9 +28,9 @@ export const stripeContract = {
   },
   abilities: {
     /**
-     * Stripe has no look-up by idempotency key, so charges are found by the operation id in their metadata through
-     * Stripe's search. The search index lags by less than a minute, or during outages by up to an hour (Stripe API
-     * reference, "Search PaymentIntents").
+     * Stripe has no look-up by idempotency key. Instead, Stripe's search finds charges by the operation id in their
+     * metadata. The search index lags by less than a minute, or during outages by up to an hour (Stripe API reference,
+     * "Search PaymentIntents").
      */
     lookup: { kind: 'eventual', maxLagMs: 60 * 60 * 1_000 },
     /**

@@ -1,8 +1,9 @@
 import type { Failure } from '../../payments/domain/payment.ts';
 
 /**
- * Stripe uses the minor units of ISO 4217 for most currencies, as Payonce does. The exceptions are listed on Stripe's
- * page "Supported currencies", sections "Zero-decimal currencies", "Three-decimal currencies" and "Special cases".
+ * Exceptions to Stripe's units. For most currencies, Stripe uses the minor units of ISO 4217, as Payonce does. Stripe's
+ * page "Supported currencies" lists the exceptions in the sections "Zero-decimal currencies", "Three-decimal
+ * currencies" and "Special cases".
  */
 const HUNDREDFOLD = new Set(['ISK', 'UGX']); // No decimals, but Stripe expects two, which must be 00.
 const HUNDREDTH = new Set(['MGA']); // The ariary has two decimals in ISO 4217 but none at Stripe.
@@ -18,8 +19,8 @@ export type StripeAmount =
   | { readonly kind: 'unsupported'; readonly failure: Failure };
 
 /**
- * Converts minor units to Stripe's unit of the currency. An amount that Stripe cannot represent exactly is unsupported;
- * it is never rounded.
+ * Converts minor units to Stripe's unit of the currency. Never rounds: if Stripe cannot represent an amount exactly,
+ * the amount is unsupported.
  *
  * @param currency upper case
  */

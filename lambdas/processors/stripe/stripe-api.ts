@@ -10,7 +10,7 @@ import { mismatch, sanitizedFailure } from '../answers.ts';
 import { faultOfStatus, stripeTransport } from './stripe-transport.ts';
 
 /**
- * The API version that the package's types describe. If the package is updated to a different API version, this line
+ * The API version that the package's types describe. If an update of the package changes the API version, this line
  * does not compile.
  */
 export const STRIPE_API_VERSION: Stripe.LatestApiVersion = '2026-10-28.endive';
@@ -152,8 +152,8 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 404, 422]);
 const paymentIntentOf = z.object({ id: z.string() });
 
 /**
- * Returns the code and message of a failure. Prefers `decline_code`, which is more specific than `code`, unless it is
- * `generic_decline`, which gives no reason.
+ * Returns the code and message of a failure. Prefers `decline_code`, because it is more specific than `code`. Ignores
+ * the value `generic_decline`, which gives no reason.
  */
 export function failureOf(error: {
   readonly code?: string | null | undefined;

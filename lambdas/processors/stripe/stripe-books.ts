@@ -86,7 +86,7 @@ async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
 
 // ---------------------------------------------------------------------------------------------------------- the list by time
 
-/** Maximum number of halvings. Halving the longest window, 31 days, down to one second takes 22. */
+/** Maximum number of halvings. The longest window has 31 days; after 22 halvings, it is one second long. */
 const MAX_HALVINGS = 25;
 /**
  * Maximum number of pages for one second. For most accounts, Stripe's rate limit allows fewer intents per second than
@@ -95,8 +95,8 @@ const MAX_HALVINGS = 25;
 const MAX_PAGES_OF_A_SECOND = 20;
 
 /**
- * Lists charges oldest first. Stripe lists only newest first, so the interval is halved until its intents fit on one
- * page, and the page is reversed. The cursor contains the start of the next interval and its maximum length, in
+ * Lists charges oldest first. Stripe lists only newest first. Therefore, the interval is halved until its intents fit
+ * on one page, and the page is reversed. The cursor contains the start of the next interval and its maximum length, in
  * seconds.
  *
  *   window   |------------------------------------------------|   more than a page
@@ -104,15 +104,15 @@ const MAX_PAGES_OF_A_SECOND = 20;
  *            |-----------|                                        fits: answered, oldest first
  *   cursor               ^ start of the next interval, at most twice as long
  *
- * A charge with disputes or refunds can need an additional call. When half of the time is used up, the answer ends
- * before the next charge that needs such a call; otherwise, a page with many such charges would exceed its time limit
- * at every read. The cursor then contains the second and the id of the last answered intent:
+ * A charge with disputes or refunds can need an additional call. After half of the time, the answer ends before the
+ * next charge that needs such a call; otherwise, a page with many such charges would exceed its time limit at every
+ * read. The cursor then contains the second and the id of the last answered intent:
  *
  *            |-----------|
  *   answered |------|
  *   cursor         ^ this second, after this intent
  *
- * @param spareMs remaining time, in milliseconds, below which no further charge that needs a call is read
+ * @param spareMs if less than this time (in milliseconds) remains, no further charge that needs a call is read
  */
 async function listCharges(
   call: CallStripe,
@@ -143,7 +143,7 @@ async function listCharges(
 
 /**
  * Reads as many of the intents as the time allows, but at least one.
- * @returns `last`, the last intent that was read, if intents remain
+ * @returns the charges; if intents remain, `last` is the last intent that was read
  */
 async function listedCharges(
   call: CallStripe,
@@ -170,10 +170,7 @@ function needsCall(intent: StripeListedIntent): boolean {
   return typeof charge === 'object' && (charge.disputed || charge.refunds?.data.length !== 0);
 }
 
-/**
- * Codes of faults that concern only one charge: Stripe has responded, but the charge cannot be read. The list
- * continues.
- */
+/** Codes of faults of a single charge: Stripe has responded, but the charge cannot be parsed. The list continues. */
 const CHARGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unreadable',
   'processor_answer_mismatch',

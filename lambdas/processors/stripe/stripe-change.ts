@@ -10,7 +10,7 @@ import { cancelReasonOf, currencyOf, exactMinor, feesOfIntent, refundOf, stripeM
 import { intentObject, refundList, refundObject, type StripeIntent, type StripeRefund } from './stripe-objects.ts';
 import { assertContinues } from './stripe-pages.ts';
 
-/** Expands the balance transaction, the only object that contains the fee. */
+/** Fields to expand for the fee: only the balance transaction contains it. */
 export const WITH_FEE = ['latest_charge.balance_transaction'];
 
 export const WITH_REFUNDS = ['latest_charge.refunds'];
@@ -18,15 +18,15 @@ export const WITH_REFUNDS = ['latest_charge.refunds'];
 const REFUND_FEES = ['data.balance_transaction', 'data.failure_balance_transaction'];
 
 const PAGE = 100;
-/** Maximum number of pages of refunds. A charge with more than a thousand refunds needs an operator. */
+/** Maximum number of pages of refunds. An operator must handle a charge with more than a thousand refunds. */
 const MAX_PAGES = 10;
 
 type FoundChange = ChangeOutcome | { readonly kind: 'absent' };
 
 /**
- * Sends a capture, a void or a refund once. Stripe also refuses a change that was already made, by another client or by
- * an earlier request whose response was lost and whose key has expired. The intent is therefore read after a refusal,
- * and the change counts as refused only if the intent does not contain the change.
+ * Sends a capture, a void or a refund once. Stripe also refuses a change that was already made, either by another
+ * client or by an earlier request whose response was lost and whose key has expired. Therefore, the intent is read
+ * after a refusal, and the change is treated as refused only if the intent does not contain it.
  *
  * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key belongs to another
  * account or mode
@@ -109,7 +109,7 @@ async function findRefund(call: CallStripe, order: ChangeOrder, timeLeft: TimeLe
   assertSameCharge(order, intent);
   const refunds = await refundsOf(call, intent, timeLeft, { withFees: false });
   const [made, ...more] = refunds.filter(({ metadata }) => metadata?.['operation'] === order.operationId);
-  // Two refunds under one key need an operator: selecting one refund would hide the other.
+  // An operator must handle two refunds under one key: selecting one refund would hide the other.
   if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
   return made && factOfRefund(order, made);
 }

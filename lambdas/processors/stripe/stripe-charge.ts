@@ -27,7 +27,8 @@ export function outcomeOf(order: ChargeOrder, intent: StripeIntent): ChargeOutco
   const { id: chargeId, status, last_payment_error: lastError } = intent;
   switch (status) {
     case 'requires_payment_method':
-      // The attempt failed. No client can retry it, because Payonce does not pass on the intent's client secret.
+      // The attempt failed. It cannot be retried, because a client would need the intent's client secret, which Payonce
+      // does not pass on.
       if (lastError === null) throw mismatch('The confirmed intent failed without an error.');
       return { kind: 'declined', chargeId, failure: failureOf(lastError) };
     case 'requires_action': {
@@ -70,7 +71,9 @@ function assertAsRequested(order: ChargeOrder, intent: StripeIntent): void {
 
 // -------------------------------------------------------------------------------------------- current state of the intent
 
-/** Converts the intent to the domain type. Omits a payment id or an operation id that the metadata does not contain. */
+/**
+ * Converts the intent to the domain type. Omits the payment id or the operation id if the metadata do not contain it.
+ */
 export function processorCharge(
   intent: StripeIntent,
   refunds: readonly StripeRefund[],
@@ -159,8 +162,8 @@ const REFUND_STATUS: Readonly<Record<StripeRefund['status'], Refund['status']>> 
 };
 
 /**
- * Dispute status by Stripe's status. Undefined if no money is taken back: for an inquiry (`warning_…`) or a prevented
- * dispute.
+ * The dispute status for each of Stripe's statuses. Undefined if no money is taken back, because it is an inquiry
+ * (`warning_…`) or a prevented dispute.
  */
 const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status'] | undefined>> = {
   warning_needs_response: undefined,
@@ -184,8 +187,8 @@ function disputeOf(intent: StripeIntent, dispute: StripeDispute): DisputeFact | 
 }
 
 /**
- * Returns Stripe's fees for the charge, and for its refunds and disputes in any status. Each fee is in its settlement
- * currency. If the charge's balance transaction is not expanded, the fees are unknown.
+ * Returns Stripe's fees for the charge, and for all of its refunds and disputes, whatever their status is. Each fee is
+ * in its settlement currency. The fees are unknown if the charge's balance transaction is not expanded.
  *
  * @param parts the balance transactions of refunds and disputes
  */

@@ -28,10 +28,10 @@ export { createStripeBooks } from './stripe-books.ts';
 
 export interface StripeClientOptions extends StripeOptions {
   /**
-   * The URL to which Stripe redirects a payer after an approval. Stripe requires this URL for redirects.
+   * The URL to which Stripe redirects a payer after an approval. Stripe requires it for payment methods that redirect.
    *
    * @default payment methods that redirect are not accepted, and a charge that requires the payer's approval is
-   * declined, because the payer could not approve it and the intent would stay open
+   * declined: the payer could not approve it, and the intent would stay open
    */
   readonly returnUrl?: string;
   /** The circuit breaker's settings. @default five consecutive failures open the breaker for 10 seconds */
@@ -41,12 +41,12 @@ export interface StripeClientOptions extends StripeOptions {
 }
 
 /**
- * Two requests with two failed attempts each and one more failure open the breaker. The breaker stays open for less
- * time than a client waits.
+ * Default settings of the breaker. Two requests, each with two failed attempts, and one more failure open the breaker.
+ * It stays open for a shorter time than a client waits.
  */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Timeout of the probe, in milliseconds. The probe lists only one intent, so a slower response indicates a problem. */
+/** Timeout of the probe, in milliseconds. A healthy Stripe responds faster, because the probe lists only one intent. */
 const PROBE_TIMEOUT_MS = 2_000;
 const probeAnswer = z.object({ object: z.literal('list') });
 
@@ -126,7 +126,8 @@ function intentParams(
 }
 
 /**
- * Finds the intent's id by search, then reads its status from the intent itself, because the search index may be stale.
+ * Finds the intent's id by search. Then reads the status from the intent itself, because the search index may be
+ * outdated.
  */
 async function findCharge(
   call: CallStripe,
@@ -139,7 +140,7 @@ async function findCharge(
     await assertConfiguredAccount(call, account, left);
     return { kind: 'absent' };
   }
-  // Two charges under one key need an operator: selecting one charge would hide the other.
+  // An operator must handle two charges under one key: selecting one charge would hide the other.
   if (more.length > 0) throw mismatch(`The key has ${more.length + 1} charges.`);
   const options = { timeout: left() };
   const answer = await call(
@@ -152,9 +153,9 @@ async function findCharge(
 const accountObject = z.object({ id: z.string().min(1), object: z.literal('account') });
 
 /**
- * Verifies that the API key belongs to the configured account (Stripe API reference, "Retrieve account"). With another
- * account's key, a search would find nothing and would falsely prove the absence of a charge. An account has the same
- * id in both modes; a key of the other mode is detected by its prefix before it is used.
+ * Verifies that the API key belongs to the configured account (Stripe API reference, "Retrieve account"). With the key
+ * of another account, a search would find nothing, which would look like proof that there is no charge. An account has
+ * the same id in both modes; a key of the other mode is detected by its prefix before it is used.
  *
  * @throws RetryableError `processor_account_other` if the key belongs to another account, or the fault of the request
  */

@@ -15,8 +15,8 @@ const aboutIntent = z.object({
 });
 
 /**
- * The charge, refund or dispute in an event, with the id of its intent. If the charge has no intent, the id is null,
- * and Payonce did not create the charge.
+ * Schema of an event about a charge, a refund or a dispute, with the id of its intent. If the id is null, the charge
+ * has no intent, and Payonce did not create the charge.
  */
 const aboutPart = z.object({
   data: z.object({
@@ -40,8 +40,8 @@ export function readStripeEvent(source: EventSource, body: Uint8Array): ReadEven
 }
 
 /**
- * Finds the id of the intent that the event concerns.
- * @returns undefined if events of this type do not change a payment
+ * Finds the id of the intent that an event is about.
+ * @returns undefined if events of this type never change a payment
  */
 function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | null> | undefined {
   if (type.startsWith('payment_intent.')) {

@@ -106,8 +106,8 @@ export const intentObject = z.object({
 export type StripeIntent = z.infer<typeof intentObject>;
 
 /**
- * The fields of each intent that the list itself needs; `intentObject` parses the others. This way, one unreadable
- * intent does not hide the other intents of its page.
+ * Schema of the fields that the list itself needs from each intent; `intentObject` parses all other fields. Therefore,
+ * one unreadable intent does not hide the other intents of its page.
  */
 const listedIntent = z.looseObject({
   id,

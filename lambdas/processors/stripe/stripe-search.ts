@@ -3,8 +3,8 @@ import { type CallStripe, requireSuccess, type TimeLeft } from './stripe-api.ts'
 import { intentSearch } from './stripe-objects.ts';
 
 /**
- * Maximum number of results. Each id has one intent. If a search finds more than one, an operator must act; the exact
- * number is irrelevant.
+ * Maximum number of results. There should be one intent per id. If a search finds more than one, an operator must act;
+ * their exact number does not matter.
  */
 const SEARCH_LIMIT = 10;
 

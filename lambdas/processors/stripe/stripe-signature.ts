@@ -33,8 +33,8 @@ export const stripeSignature: SignatureScheme<'stripe'> = {
     const { signature } = Stripe.webhooks;
     invariant(signature !== null, 'the Stripe package does not provide the verification of signatures');
     const content = Buffer.from(callback.body).toString('latin1');
-    // The package compares in constant time. It accepts any of several `v1` signatures, because Stripe sends several
-    // during a rotation.
+    // The package compares in constant time. During a rotation, Stripe sends several `v1` signatures, and the package
+    // accepts any of them.
     return verifySignature({ atSeconds: seconds, nowMs, secrets }, (secret) =>
       signature.verifyHeader(content, value, secret, undefined, rawBytes, nowMs),
     );

@@ -24,11 +24,11 @@ export interface StripeTransportOptions {
 
 /**
  * Creates the HTTP client for the Stripe package. The package's default client retries after a broken connection even
- * with retries disabled, restarts its timeout with every received byte, and treats every response without an error as a
- * success. This client sends each request once, with one time limit for the whole request, and follows no redirect. It
- * accepts only responses that Stripe can have sent: a JSON object with status 200, or a readable error. Any other
- * response, or one with an object of the other mode, is a fault, which the package returns as the detail of a
- * `StripeConnectionError`.
+ * if retries are disabled, restarts its timeout with every received byte, and treats every response without an error as
+ * a success. This client sends each request once, with one time limit for the whole request, and follows no redirect.
+ * It accepts only responses that Stripe can have sent: a JSON object with status 200, or a readable error. Any other
+ * response is a fault, and so is a response that contains an object of the other mode. The package returns the fault as
+ * the detail of a `StripeConnectionError`.
  */
 export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: StripeTransportOptions): Stripe.HttpClient {
   return {
@@ -94,11 +94,11 @@ function refuseOtherMode(answerBody: unknown, mode: Mode): void {
   // The loop terminates, because a response has a limited size and JSON has no cycles.
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (typeof value !== 'object' || value === null) continue;
-    // Stripe's own `livemode` is a boolean; in metadata it would be a string.
+    // Stripe's own `livemode` is a boolean; a `livemode` in metadata is a string.
     if ('livemode' in value && value.livemode === (mode === 'test')) {
       throw mismatch(`The answer contains an object that is not in ${mode} mode.`);
     }
-    // JSON has no `undefined`, so no value in the response ends the loop early.
+    // No value in the response can end the loop early, because JSON has no `undefined`.
     waiting.push(...Object.values<unknown>({ ...value }));
   }
 }

@@ -35,23 +35,24 @@ export interface InLedger {
   readonly paymentId?: PaymentId;
   /** Absent when the payment does not exist. */
   readonly paymentStatus?: PaymentStatus;
-  /** All transitions of the payment. Empty when the payment belongs to other books. */
+  /** All transitions of the payment. Empty if the payment does not belong to these books. */
   readonly transitions: readonly Pick<Transition, 'postings' | 'subject' | 'type'>[];
-  /** The state after these transitions. Absent when the payment does not exist or belongs to other books. */
+  /** The state after these transitions. Absent if the payment does not exist or does not belong to these books. */
   readonly state?: PaymentState;
 }
 
 /**
  * Compares processor and Ledger for each currency. Each side's figure is computed from its own data only:
  *
- * - the processor's figure is the sum over the given charges, without the payment's own charge if the metadata of this
- * charge now name another payment;
- * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are excluded, because
- * the processor lists gross amounts. Corrections count, because operators use them to correct the Ledger's amounts.
+ * - The processor's figure is the sum over the given charges. It excludes the payment's own charge if this charge's
+ * metadata now name another payment.
+ * - The Ledger's figure is the net debit of `processor_clearing` over the given transitions. It excludes fees, because
+ * the processor lists gross amounts. It includes corrections, because operators use them to correct the Ledger's
+ * amounts.
  *
- * If both figures agree, the charges are compared one by one. This finds two cases: a dispute and a stray charge that
- * the Ledger both lacks can cancel each other out, and the metadata of a charge with money may also name another
- * payment. If the charges also agree, the fees are compared.
+ * If both figures agree, the charges are compared one by one. This finds two further cases: a dispute and a stray
+ * charge that are both missing in the Ledger can cancel each other out, and the metadata of a charge with money may
+ * also name another payment. If the charges also agree, the fees are compared.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
   const legs = inLedger.transitions.flatMap(({ postings }) => clearingLegs(postings));
@@ -142,8 +143,8 @@ function compareFees(
 }
 
 /**
- * Returns whether the chain records a different amount for the charge. Operators' corrections on `processor_clearing`
- * do not count here; they count only in the total.
+ * Returns whether the chain records another amount for the charge than the processor. Ignores operators' corrections on
+ * `processor_clearing`, which are included only in the total.
  */
 function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
   if (state === undefined) return false;
@@ -162,7 +163,7 @@ function kindOf(charges: readonly ProcessorCharge[], posted: readonly Posting[])
   return charges.some(({ capturedMinor }) => capturedMinor > 0) ? 'amounts_differ' : 'missing_at_processor';
 }
 
-/** Computes the amount of a charge that remains at the processor, before its fee. */
+/** Computes the amount of a charge that is left at the processor, without deducting the processor's fee. */
 function keptMinor({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
   const refunded = refunds.filter(({ status }) => status === 'succeeded').map(({ amountMinor }) => amountMinor);
   const disputed = disputes.filter(({ status }) => status !== 'won').map(({ amountMinor }) => amountMinor);

@@ -28,7 +28,8 @@ export interface OpenMismatch extends ComparisonSubject {
   readonly id: string;
   readonly mismatch: Mismatch;
   /**
-   * `confirmed` after the same difference has lasted {@link STEADY_FOR_MS}. Only confirmed mismatches raise an alarm.
+   * `suspected` at first. `confirmed` after the same difference has lasted {@link STEADY_FOR_MS}. Only a confirmed
+   * mismatch raises an alarm.
    */
   readonly status: 'suspected' | 'confirmed';
   readonly firstSeenAtMs: number;
@@ -49,8 +50,8 @@ const MAX_CHARGE_IDS = 20;
 
 /**
  * Returns the mismatch after a comparison that found a difference. While a payment is changing, the next comparison
- * finds a different amount or no difference, so the mismatch stays suspected and raises no alarm. A confirmed mismatch
- * stays confirmed until the difference is gone.
+ * finds another amount or no difference. The mismatch then stays suspected and raises no alarm. A confirmed mismatch
+ * stays confirmed until there is no difference.
  *
  * @param found the stored mismatch
  * @param nowMs start of the comparison
@@ -115,7 +116,7 @@ export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: ComparisonSub
   };
 }
 
-/** Returns the row in the owner's list and its copy in the list of all mismatches. One transaction writes both rows. */
+/** Returns two rows: one in the owner's list, and a copy in the list of all mismatches. One transaction writes both. */
 export function mismatchRows(open: OpenMismatch): readonly [ViewRow, ViewRow] {
   const place = { sort: timeSortKey(open.createdAtMs, open.id), sequence: 0, body: JSON.stringify(open) };
   return [

@@ -25,7 +25,7 @@ export interface MismatchViewTools {
 
 /**
  * Stores the result of a comparison in the view. Repeated or concurrent calls have a single effect: the row is replaced
- * only if it is unchanged since it was read, and a comparison that started before the stored comparison is ignored.
+ * only if it has not changed since it was read, and a comparison that started before the stored one is ignored.
  *
  *   hourly   compare (differ) ───────────────────────── put ✗ the row is from a later comparison
  *   nightly         compare (differ) ── put
@@ -33,7 +33,7 @@ export interface MismatchViewTools {
  * @param mismatch undefined when processor and Ledger agree
  * @param nowMs start of the comparison
  * @returns the change of the status, if any
- * @throws RetryableError when rivals won every round
+ * @throws RetryableError when rivals wrote first in every round
  */
 export async function recordComparison(
   { views, digest }: MismatchViewTools,

@@ -64,7 +64,8 @@ export type ComparisonItem =
 /** The position of a run. The phases of a run follow in this order. */
 type Place =
   /**
-   * Position in the order of outcomes, and the length of the time range of each of the next charge lists, in seconds.
+   * Position in the order of outcomes. `listSeconds` is the length of the time range of each list of charges that is
+   * read next, in seconds.
    */
   | { readonly phase: 'parts'; readonly from: OutcomePosition; readonly listSeconds: number }
   /** Position in the view, after the row `behind`. */
@@ -82,14 +83,15 @@ const LIST_TIMEOUT_MS = 20_000;
  * the comparison.
  */
 const LISTS_MS = 20_000;
-/** Number of lists that are read concurrently. Each covers one of several consecutive time ranges. */
+/** Number of lists that are read concurrently. The lists cover consecutive time ranges. */
 const CONCURRENT_LISTS = 4;
 /** Maximum number of pages of one list. The next part reads the remaining pages. */
 const MAX_LIST_PAGES = 4;
 /** Maximum number of pages of a list if all of its charges were created in the same second. */
 const MAX_PAGES_OF_A_SECOND = 50;
 /**
- * Target number of charges in a list, so that the list usually fits into one page of the processor (a hundred charges).
+ * Target number of charges in a list. With this number, a list usually fits into one page of the processor (a hundred
+ * charges).
  */
 const TARGET_CHARGES_PER_LIST = 80;
 /**
@@ -137,8 +139,8 @@ export async function readPage(
 }
 
 /**
- * Reads one part. The lists of charges are read first, because there is no cheap way to end a list after a given number
- * of charges. The part ends where the first incomplete list ends, or with its last outcome.
+ * Reads one part. Reads the lists of charges first, because a list cannot be ended cheaply after a given number of
+ * charges. The part ends where the first incomplete list ends, or with its last outcome.
  *
  *   from |-- list 1 --|-- list 2 --|-- list 3 --      |-- list 4 --|
  *                                             ^ to: list 3 was too long. The next part begins here, with shorter lists

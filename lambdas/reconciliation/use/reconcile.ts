@@ -51,9 +51,9 @@ const READ_TIMEOUT_MS = 5_000;
 /** The id of the hourly job, under which its mark is stored. It must never change. */
 const JOB_ID = 'reconcile-recent';
 /**
- * Minimum lag of the mark behind the current time, in milliseconds. Outcomes are stamped by the writer's clock and must
- * not appear at a position that the mark has already passed. The clocks of writer and worker may each be off by five
- * minutes.
+ * Minimum lag of the mark behind the current time, in milliseconds. The time of an outcome is from its writer's clock,
+ * and the outcome must not appear before a position that the mark has already passed. The clocks of writer and worker
+ * may each be wrong by five minutes.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 /**
@@ -64,17 +64,16 @@ const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
  * Number of days that the daily run compares. A processor retries a callback for at most three days (Stripe
  * documentation, "Webhooks: Retry behavior"), and a week also covers a weekend without an operator. A refund or a
- * dispute can follow months later and counts as an outcome of its own day, however old the payment is. If the callback
- * of such a refund or dispute is lost and the charge is older than the window, only a run for an earlier time finds the
- * refund or dispute.
+ * dispute can follow months later; it is an outcome of its own day, no matter how old the payment is. If the callback
+ * of such a refund or dispute is lost and the charge is older than the window, only a run for an earlier time finds it.
  */
 const WHOLE_DAYS = 7;
 
 type WindowOf = (scheduledForMs: number) => ReconcileWindow;
 
 /**
- * Creates the job that compares everything that is new since the last run, up to the scheduled time of this run. The
- * mark advances past a part once this part and all earlier parts were compared completely.
+ * Creates the job that compares everything from the last run up to the scheduled time of this run. The mark advances
+ * past a part after this part and all earlier parts were compared completely.
  *
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
@@ -129,7 +128,7 @@ function reconcile(
           return counts;
         }
         case 'open':
-          // This run or a later run has already compared this mismatch.
+          // This mismatch was already compared, by this run or a later one.
           if (thing.open.lastSeenAtMs >= scheduledForMs) return NOTHING;
           return new Look(tools, deadlineMs).compareOpen(thing.open);
         case 'count':
@@ -258,7 +257,8 @@ class Look {
   }
 
   /**
-   * Queues open objects for the resolver, because the comparison finds no difference in an open object without money.
+   * Queues open objects for the resolver. An open object without money causes no difference, so the comparison alone
+   * would not find it.
    */
   async #queueOpen(charges: readonly ProcessorCharge[], { state }: PaymentChain): Promise<void> {
     for (const charge of charges) await queueUntracked(this.#tools.effects, { charge, state }, this.#beganAtMs);
@@ -348,8 +348,8 @@ class Look {
       currency: charge.currency,
     };
     const mismatches = compareBooks([charge], withoutTransitions(charge));
-    // Most of these charges have captured nothing and so have no mismatch. The `open` phase compares mismatches that
-    // were stored earlier.
+    // Most of these charges have captured nothing and therefore have no mismatch. Mismatches that were stored earlier
+    // are compared in the phase `open`.
     if (mismatches.length > 0) await this.#keep(about, mismatches);
     return ONE_DONE;
   }

@@ -41,7 +41,8 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     // Appending NUL gives the next possible sort key.
     const from = after === '' ? '0' : `${after}\u0000`;
     const before = dueSort(beforeMs, '');
-    // Clocks differ, so `beforeMs` can be earlier than the cursor of the previous page. DynamoDB rejects such a range.
+    // Because clocks differ, `beforeMs` can be earlier than the cursor of the previous page. DynamoDB would reject such
+    // a range.
     if (from > before) return { rows: [], ...nextShard(shard) };
     const output = await readWithRetries(pacing, () =>
       client.send(

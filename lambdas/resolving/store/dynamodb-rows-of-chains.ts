@@ -63,7 +63,7 @@ interface Place {
   readonly attribute?: string;
 }
 
-/** Scans whole tables. Only operators' commands use it. */
+/** Scans whole tables. Used only by operators' commands. */
 export class DynamoDbRowsOfChains implements RowsOfChains {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -148,8 +148,8 @@ function verdictOf({ pk, sk, id, paymentId, end }: AnyRow): RowOfChain | undefin
 
 /**
  * Parses an idempotency record.
- * @returns undefined for a record that was written without a transition, or with a transition that the record's id does
- * not name
+ * @returns undefined for a record that was written without a transition, or with a transition that does not follow from
+ * the record's id
  */
 function recordOf({
   pk,

@@ -103,7 +103,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   /**
-   * Deletes the entry if it is unchanged.
+   * Deletes the entry if it has not changed.
    *
    *   resolver  ── read: void ── void ────────────────────────── delete ✗ now a refund
    *   callback                        └─ captured: queue as refund ─┘
@@ -125,7 +125,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 }
 
-/** Returns the attribute that marks an undecidable entry; an empty object if it does not change. */
+/** Returns the attribute that marks an undecidable entry. Returns an empty object if the mark does not change. */
 function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): Item {
   return undecidable === now ? {} : { undecidable: now };
 }
@@ -139,8 +139,8 @@ function isUnchanged({ claimedAtMs }: Inquiry): Condition {
 }
 
 /**
- * Builds the condition that the entry still describes the same return. An inquiry that finds a failed return requeues
- * the entry itself.
+ * Returns the condition that the entry still describes the same return. If an inquiry finds that a return has failed,
+ * the inquiry itself queues the entry again.
  */
 function isSameReturn({ by }: ChargeToReturn): Condition {
   return {

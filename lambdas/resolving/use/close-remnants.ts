@@ -28,7 +28,7 @@ export interface RowOfChain {
     | 'details'
     /** The idempotency record of a request without a stored response. */
     | 'claim'
-    /** The idempotency record of a request with its stored response. */
+    /** The idempotency record of a request that has a stored response. */
     | 'answer'
     /** The record of an operator's correction, decision, annotation or approval. */
     | 'effect'
@@ -47,7 +47,7 @@ export interface RowOfChain {
 
 export interface RowsOfChains {
   rows(table: ChainRowTable, step: WalkStep): Promise<WalkPage<RowOfChain>>;
-  /** Deletes the row if it is unchanged. @returns false when it has changed or does not exist */
+  /** Deletes the row if it has not changed. @returns false when it has changed or does not exist */
   remove(row: RowOfChain): Promise<boolean>;
 }
 
@@ -60,7 +60,7 @@ export interface CloseRemnantsTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** An operation whose idempotency record was removed. The next request with its key counts as a first request. */
+/** An operation whose idempotency record was removed. The next request with its key is treated as a first request. */
 export interface LostOperation {
   readonly operationId: OperationId;
   /** Id of the payment or order. */
@@ -89,16 +89,16 @@ const TABLES = ['registry', 'idempotency'] as const;
 
 /**
  * Removes rows whose transaction is missing in a restored Ledger: queue entries, references, personal data, and
- * idempotency records. A restored copy can contain a part of a transaction, because the tables are restored to
- * different moments.
+ * idempotency records. The tables are restored to different moments, so a restored copy can contain a part of a
+ * transaction.
  *
  *   claim    record ✓ transition 1 ✗ ── record removed: a retry is a first request, which looks up its charge first
  *   refund   record ✓ transition n ✗ ── record removed; a queued inquiry records the refund if it was made
  *   approval verdict ✓ transition n ✗ ── verdict removed: the approval is pending again, or has expired
  *   any      entry ✓ transition ✗ ── entry removed
  *
- * Traffic may continue: records and their transitions are written together, and the subsequent walk of the Ledger
- * rewrites the entries that are needed.
+ * Traffic may continue: records and their transitions are written together, and the walk of the Ledger that follows
+ * writes the entries that are needed again.
  *
  * @param progress called after every page, with the number of rows that were read
  */

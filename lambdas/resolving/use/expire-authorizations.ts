@@ -20,8 +20,8 @@ export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | '
 type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
 
 /**
- * Margin after a hold's expiry before the job acts, in milliseconds. A processor that expires holds itself sends its
- * callback within this time. The margin also exceeds any clock difference.
+ * Time after a hold's expiry before the job acts, in milliseconds. If a processor expires holds itself, its callback
+ * arrives within this time. Also longer than any clock difference.
  */
 const MARGIN_MS = 2 * 60 * 60_000;
 
@@ -58,8 +58,8 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
 }
 
 /**
- * Handles one hold. A hold that no run can end raises one alarm and counts as failed one time. The hold stays in the
- * queue until a later run or an operator ends the hold.
+ * Handles one hold. If no run can end a hold, it raises one alarm, and is counted as failed once. It stays in the queue
+ * until a later run or an operator ends the hold.
  */
 async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { paymentId: about, undecidable: isMarked = false } = hold;
@@ -93,7 +93,7 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
     throw new TerminalError('processor_elsewhere', `this deployment does not call the processor of ${hold.paymentId}`);
   }
   if (clock.nowMs() < hold.authorizedAtMs + processor.abilities.holdValidityMs + MARGIN_MS) return ONE_LEFT;
-  // The change is finished by its owner or by the resolver.
+  // The owner of the change, or the resolver, finishes the change.
   if (isHoldChanging(chain.state)) return ONE_LEFT;
   const status = await checkHold(tools, chain);
   const current = await chainOfHold(tools, hold);

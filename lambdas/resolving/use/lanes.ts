@@ -5,9 +5,9 @@
 const AT_ONCE = 10;
 
 /**
- * Handles several items concurrently. Groups of items with the same name are started in order; the items of a group are
- * handled one after the other, because writes to one chain exclude each other. The promise resolves when all items are
- * completed.
+ * Handles several items concurrently. Items with the same name form a group. Groups are started in order. Within a
+ * group, one item is handled after the other, because two writes to one chain exclude each other. The promise resolves
+ * when all items are completed.
  */
 export async function inParallelByName<Item>(
   items: readonly Item[],

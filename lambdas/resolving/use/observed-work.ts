@@ -36,7 +36,7 @@ export function observedWork(
   };
 }
 
-/** Returns the age of the oldest claim. A claim time in the future counts as age 0, because clocks differ. */
+/** Returns the age of the oldest claim. If a claim time is in the future because clocks differ, its age is 0. */
 function ageOfOldest(claimed: readonly { readonly claimedAtMs: number }[], nowMs: number): number {
   return claimed.reduce((oldest, { claimedAtMs }) => Math.max(oldest, nowMs - claimedAtMs), 0);
 }

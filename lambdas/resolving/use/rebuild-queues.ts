@@ -23,7 +23,7 @@ import { booksInquiry, holdEntryFor, inquiryForCharge, queueEntriesFor } from '.
 import type { LedgerWalk } from '../../views/use/ledger-walk.ts';
 import { type Walked, walkAll } from '../../views/use/walk-all.ts';
 
-/** A row of the Registry that a chain of the Ledger implies. */
+/** A row of the Registry that follows from a chain in the Ledger. */
 export type ImpliedRow =
   | { readonly kind: 'inquiry'; readonly row: Inquiry }
   | { readonly kind: 'return'; readonly row: ChargeToReturn }
@@ -33,10 +33,10 @@ export type ImpliedRow =
 
 export interface ImpliedRows {
   /**
-   * Writes the row unless its key exists. A reference row that another payment holds is replaced only if that payment
-   * has ended: a restored copy can lack the row with which the newer payment took the reference.
+   * Writes the row if its key does not exist. If another payment has the reference, the reference's row is replaced
+   * only if that payment has ended: the restored copy can lack the row with which the newer payment took the reference.
    *
-   * @param isEnded returns whether a payment no longer holds its reference
+   * @param isEnded returns whether a payment no longer has its reference
    * @returns whether the row was missing
    */
   putMissing(implied: ImpliedRow, isEnded: (holder: PaymentId) => Promise<boolean>): Promise<boolean>;
@@ -47,7 +47,9 @@ export interface RebuildQueuesTools {
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
   readonly ledger: LedgerWalk;
   readonly rows: ImpliedRows;
-  /** Writes the commission that a payment implies, if it is missing. @returns whether the commission was missing */
+  /**
+   * Writes the commission that follows from a payment, if it is missing. @returns whether the commission was missing
+   */
   readonly commission: (chain: PaymentChain) => Promise<boolean>;
 }
 
@@ -63,8 +65,8 @@ export interface QueuesWalk {
   /** Payments and orders that this code cannot read. Nothing was queued for them. */
   readonly unreadable: readonly ChainId[];
   /**
-   * Payments and orders with a missing transition. A restored copy can contain a later transition but lack an earlier
-   * one of the same transaction.
+   * Payments and orders that lack a transition. A restored copy can contain a later transition of a transaction, but
+   * not an earlier one of the same transaction.
    */
   readonly broken: readonly ChainId[];
 }
@@ -146,14 +148,17 @@ async function isClaimed(store: RebuildQueuesTools['store'], id: OperationId): P
   return (await store.readRecord(id))?.status === 'INPROGRESS';
 }
 
-/** Returns inquiries for the payment and for its changes with an open outcome, because their claims may be lost. */
+/**
+ * Returns inquiries for the payment, and for those of its changes that have no outcome yet, because their claims may be
+ * lost.
+ */
 function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inquiry[] {
   const { payment, refunds, holdChanges } = state;
   const { id: paymentId } = payment;
   const claimedAtMs = first.occurredAtMs;
   const charge: Inquiry = { operationId: chargeOperation(paymentId), paymentId, claimedAtMs };
   const ofPayer = isUnresolved(payment) ? charge : { ...charge, waitsFor: 'payer' as const };
-  // Excludes returns of stray charges, which have their own queue.
+  // Exclude returns of stray charges, which have a separate queue.
   const ofMerchant = [...refunds.values()].filter(
     ({ refundId }) => isRefundOf(refundId, paymentId) && !isReturn(refundId),
   );
@@ -186,7 +191,7 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
     if (status === 'authorized') return [{ ...entry, by: 'void' }];
     return money !== undefined && money.leftMinor + money.pendingMinor > 0 ? [{ ...entry, by: 'refund' }] : [];
   });
-  // After a decision or a stray charge, an inquiry reads all charges of the payment. It is requeued, because it may be
+  // After a decision or a stray charge, an inquiry reads all charges of the payment. Queue it again, because it may be
   // unfinished.
   const books = decisions.size > 0 || strayCharges.size > 0 ? [booksInquiry(paymentId, newest.occurredAtMs)] : [];
   const isHeld = hold !== undefined && payment.status === 'requires_capture';

@@ -22,7 +22,7 @@ export interface ResolveAllTools
 interface Sweep {
   readonly cause: Cause;
   /**
-   * Start of the run, in Unix milliseconds. The run handles only work that is due at its start, because the work of the
+   * Start of the run, in Unix milliseconds. Only work that was due at the start is handled, because the work of the
    * preceding queues can take more than a minute.
    */
   readonly startedAtMs: number;
@@ -35,8 +35,8 @@ export type SweepQueue = (times: Sweep) => Promise<Resolved>;
 const NOT_SWEPT: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1 };
 
 /**
- * Returns one sweep for each queue of unfinished work, in order. A queue that cannot be read is reported and counts as
- * failed.
+ * Returns one sweep for each queue of unfinished work, in order. If a queue cannot be read, the error is reported and
+ * the sweep is counted as failed.
  */
 export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQueue>> {
   const { parties = NO_PARTIES, report } = tools;
@@ -76,8 +76,8 @@ export function resolveJob(tools: ResolveAllTools): Job<string> {
 }
 
 /**
- * Converts the result of a sweep to job counts. Undecidable items count as left: later runs retry them, and a separate
- * alarm reports them.
+ * Converts the result of a sweep to job counts. Undecidable items are counted as left: later runs retry them, and a
+ * separate alarm reports them.
  */
 function countsOf({ finished, waiting, undecidable, failed }: Resolved): JobCounts {
   return { done: finished, left: waiting + undecidable, failed };

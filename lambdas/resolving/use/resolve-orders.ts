@@ -72,9 +72,9 @@ export async function resolveOrders(
 }
 
 /**
- * Reports whether an order in review is no longer driven. A reopened order is driven for the same time as an order that
- * has just gone into review. An order whose payment has left review is driven until the processor's books have been
- * read, because nothing would reopen the order later.
+ * Reports whether an order in review is no longer driven. An order that was reopened is driven for as long as one that
+ * has just gone into review. An order whose payment is no longer in review is driven until the processor's books have
+ * been read, because nothing would reopen the order later.
  */
 async function isReviewOver(
   { store }: ResolveOrderTools,
@@ -91,8 +91,8 @@ async function isReviewOver(
 
 /**
  * Drives an order.
- * @returns the order's chain, and whether its payment must still be read because money may have been returned to the
- * merchant after the cancellation
+ * @returns the order's chain, and whether its payment must still be read, because the merchant may have regained money
+ * after the cancellation
  */
 async function driveOn(
   tools: ResolveOrderTools,

@@ -74,14 +74,14 @@ const RUN_FOR_MS = 11_000;
 /** Maximum number of items that each part of a run reads. */
 const MAX_AT_ONCE = 1_000;
 /**
- * Delay before the retry of a claim that could not be finished, in milliseconds. The next run retries the claim after
- * claims that became due earlier.
+ * Delay before a claim that could not be finished is retried, in milliseconds. The next run then handles claims that
+ * became due earlier first.
  */
 const CLAIM_RETRY_DELAY_MS = 60_000;
 
 /**
- * Finishes stale claims. Each claim is taken over as if its caller had retried, and the caller's response is stored. A
- * released claim proves that nothing was sent, so it is left to its caller until its send window has closed.
+ * Finishes stale claims. Takes over each claim as if its caller had retried, and stores the caller's response. If a
+ * claim was released, nothing was sent under it, so it is left to its caller until its send window has closed.
  */
 export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const { work, clock } = tools;
@@ -106,8 +106,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
 }
 
 /**
- * Reports a claim to operators, one time only, if the claim's own request cannot finish the claim. Without the report,
- * the claim would stay open forever. Such a claim does not count as finished.
+ * Reports a claim to operators, only once, if the claim's own request cannot finish it. Without the report, the claim
+ * would stay open forever. Such a claim is not counted as finished.
  */
 export function resultOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
@@ -231,8 +231,8 @@ function isOpenOperation(operationId: OperationId, { state }: PaymentChain): boo
 }
 
 /**
- * Returns the id of the charge that the payer has yet to approve.
- * @returns undefined when the operation itself is looked up
+ * Returns the id of the charge if it is still waiting for the payer's approval.
+ * @returns undefined when the operation itself is looked up instead
  */
 function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): string | undefined {
   const isForPayer = changeOf(state, operationId) === undefined && state.payment.status === 'requires_action';
@@ -371,8 +371,8 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const asked = { operationId, paymentId, amountMinor, currency, source, capture };
   const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
-  // The look-up by key refuses a charge that differs from the request, and it reports a charge's first outcome instead
-  // of its current state.
+  // Read the charge instead: the look-up by key refuses a charge that differs from the request, and reports a charge's
+  // first outcome instead of its current state.
   const isOverdue = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS;
   const another = chargeOfAnother(fact, chain);
   if (books !== undefined && (another !== undefined || (isOverdue && OPEN_FACTS.has(fact.kind)))) {
@@ -383,7 +383,8 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
 }
 
 /**
- * Returns the charge that was found by key, if the payment's own charge is a different charge of the same operation.
+ * Returns the charge that was found by key, unless it is the payment's own charge. In this case, the same operation has
+ * two charges.
  */
 function chargeOfAnother(fact: ChargeFact, { state: { payment } }: PaymentChain): string | undefined {
   const chargeId = 'chargeId' in fact ? fact.chargeId : undefined;
@@ -466,8 +467,8 @@ async function processEntry<Entry extends object>(
 }
 
 /**
- * Keeps an unfinished entry, and marks it if it waits for an operator. The alarm is raised once, before the mark is
- * set; the mark prevents further alarms. The mark is removed when a later inquiry can decide.
+ * Leaves an unfinished entry in its queue, and marks it if it waits for an operator. The alarm is raised once, before
+ * the mark is set; the mark prevents further alarms. A later inquiry that can decide removes the mark.
  */
 export async function marked(
   { alarm }: Pick<ResolveTools, 'alarm'>,

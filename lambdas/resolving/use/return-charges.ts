@@ -77,14 +77,14 @@ function nextStep(
     currency,
     change: amountMinor === 0 ? { kind: 'void' } : { kind: 'refund', amountMinor },
   });
-  // Since the charge was recorded, its metadata were changed to name another payment. An operator must find out who
-  // owns the money.
+  // The charge's metadata were changed after the charge was recorded, and now name another payment. An operator must
+  // find out who owns the money.
   if (isOfAnotherPayment(charge, paymentId)) return rest('undecidable');
   // Each entry has its own operation, because a voided hold can reappear.
   if (by === 'void' && charge.status === 'authorized')
     return { do: 'send', order: order(foundAtMs, 0, charge.currency) };
   const money = moneyOf(chargeId, state);
-  // If the hold was captured after it was queued, the capture's transition queued a separate entry.
+  // If the hold was captured after it was queued for a void, the capture's transition queued a separate entry.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
     const returns = [...state.refunds.values()].filter(
@@ -94,10 +94,10 @@ function nextStep(
     // A pending return reduces the remaining amount. The remainder needs a separate return, even if it equals the
     // amount of the pending return.
     const refund = order(returns.length + 1, money.leftMinor, money.currency);
-    // The books show less money than before, so their next state cannot be predicted.
+    // The books show less money than at the previous read, so their next state cannot be predicted.
     return maySend(refund, read) ? { do: 'send', order: refund } : rest('undecidable');
   }
-  // The outcome of a refund without its operation cannot be looked up, and the remainder after another refund would not
+  // A refund without a recorded operation cannot be looked up, and the money that remains after such a refund would not
   // be returned.
   if (missingRefunds(charge, state, 'pending').length > 0) return rest('undecidable');
   // The charge is queued again if a dispute is won, or if a refund fails after it succeeded.

@@ -15,7 +15,9 @@ import { type Effect, FencedError, NotStored, type RequestTools, runRequest } fr
 export type ServiceCall = Pick<GatewayRequest, 'requestId' | 'method' | 'header' | 'query' | 'body'> & {
   /** The resolved path, with ids instead of placeholders. */
   readonly resolvedPath: string;
-  /** The caller. Each caller has separate idempotency keys. Empty when the route has only one caller. */
+  /**
+   * Identifies the caller, because each caller has separate idempotency keys. Empty when the route has only one caller.
+   */
   readonly caller: string;
 };
 
@@ -23,12 +25,15 @@ export interface AnswerTools extends RequestTools {
   readonly digest: Digest;
 }
 
-/** Maximum size of a stored response, in bytes. A DynamoDB item must hold it together with the rest of the record. */
+/**
+ * Maximum size of a stored response, in bytes. The response must fit into one DynamoDB item with the rest of the
+ * record.
+ */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 /**
- * Responds to a request that needs an idempotency key: with 400 if the key is missing, with 409 or 422, with the stored
- * response, or with the handler's response. Faults result in 503 or 500.
+ * Responds to a request that needs an idempotency key. The response is 400 if the key is missing, 409 or 422, the
+ * stored response, or the handler's response. Faults result in 503 or 500.
  */
 export async function answerOnce<Write extends OwnWrite>(
   tools: AnswerTools,

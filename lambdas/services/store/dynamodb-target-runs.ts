@@ -19,7 +19,8 @@ export class DynamoDbTargetRuns implements TargetRuns {
   }
 
   /**
-   * Writes the state of a run. A run can have two messages, in any order; the one that the target accepted counts:
+   * Writes the state of a run. A run can have two messages, in any order. If the target accepted one of them, the run
+   * has succeeded:
    *
    *   A ── asked: 503 … window ended ────────────────── failed ✗ (it has succeeded)
    *   B ──────────────────────────── asked: 200 ── succeeded ✓

@@ -45,14 +45,14 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     const written = await transactOnce(this.#client, this.#pacing, items);
     if (written.kind === 'applied') return { kind: 'committed' };
     const found = foundRecord(written);
-    // The record is from this call: its first attempt was applied, but the response was lost.
+    // This call wrote the record: its first attempt was applied, but the response was lost.
     if (found?.status === 'COMPLETED' && found.owner === record.owner) return { kind: 'committed' };
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     return isRefused(recordReason) ? { kind: 'fenced', record: found } : { kind: 'transition_exists' };
   }
 
   /**
-   * Renews the lease, in one transaction with a part of the work. A fenced owner writes nothing:
+   * Renews the lease and writes a part of the work, in one transaction. A fenced owner writes nothing:
    *
    *   A ── claim ── part 1 ✓ … stopped ………………………… ── part 2 ✗ (the owner is B)
    *   B ──────────────────────────── take over ── part 2 ✓ ── commit ✓

@@ -4,7 +4,7 @@ import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { TargetCalls } from '../use/call-target.ts';
 
 /**
- * Sends one message for each call that must be retried or was missed. A failed send may still have been applied; a
+ * Sends one message for each call that must be retried or was missed. A send that fails may have been applied anyway; a
  * second message is harmless.
  */
 export function configuredTargetCalls(

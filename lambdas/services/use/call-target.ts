@@ -17,7 +17,7 @@ export interface TargetCall {
 }
 
 export interface TargetCalls {
-  /** Schedules another call after the delay, or slightly earlier if the queue cannot delay a message that long. */
+  /** Schedules another call after the delay, or earlier if the delay exceeds the queue's maximum. */
   again(call: TargetCall, delaySeconds: number): Promise<void>;
   /** Stores a call that the target did not accept, for an operator. Raises an alarm. */
   missed(call: TargetCall & { readonly reason: string }): Promise<void>;
@@ -46,7 +46,7 @@ export interface CallTargetTools extends Omit<RequestRunTools, 'routes'> {
  */
 const FIRST_WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 300;
-/** Maximum number of doublings. More doublings would not change the wait. */
+/** Maximum number of doublings. After that many, the wait has reached its maximum. */
 const MAX_DOUBLINGS = 6;
 
 export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
@@ -67,8 +67,8 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
   const target = targets[call.target];
   const job = target?.jobs[call.job];
   const miss = async (reason: string): Promise<Called> => {
-    // The run is recorded before the message is sent: if the message cannot be sent, the current message is
-    // redelivered, and the run is recorded as missed again.
+    // The run is recorded before the message is sent. If the send fails, the current message is redelivered, and the
+    // run is recorded as missed again.
     if (!(await runs.note(noted(call, clock.nowMs(), { called: 'missed', reason })))) return 'asked_before';
     await calls.missed({ ...call, reason });
     return 'missed';
@@ -96,7 +96,8 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     called = (await requestRun({ ...tools, routes }, entry, scheduledForMs)).kind;
   } catch (error) {
     if (isAccepted) {
-      // If this write fails, only the record that avoids further calls is missing; the target has accepted the run.
+      // If this write fails, the target has still accepted the run; only the record that avoids further calls is
+      // missing.
       await runs.note(noted(call, clock.nowMs(), { called: 'asked' }));
       return 'asked';
     }

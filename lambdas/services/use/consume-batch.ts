@@ -24,8 +24,8 @@ export interface OwnConsumer<Write extends OwnWrite> {
   /** The handler name, in lower case with hyphens. It must never change, because records contain it. */
   readonly handler: string;
   /**
-   * Returns the business key, for example the order id. Each key has one effect, permanently.
-   * @default the event id, which has one effect for 30 days
+   * Returns the business key, for example the order id. A key takes effect only once, permanently.
+   * @default the event id, which takes effect only once in 30 days
    */
   readonly key?: (event: BusEvent) => string;
   /** Returns the writes of an event, at most 99. Called again when the condition of a write fails. */

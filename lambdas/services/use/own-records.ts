@@ -6,7 +6,7 @@ import type { ClaimOutcome, CommitOutcome, ExpectedRecord, RecordStore } from '.
 export type OwnWrite = object;
 
 /**
- * Maximum number of the handler's writes: a DynamoDB transaction has at most 100 items, and one of them is the record.
+ * Maximum number of writes by a handler. A DynamoDB transaction has at most 100 items, and one of them is the record.
  */
 export const MAX_WRITES = 99;
 

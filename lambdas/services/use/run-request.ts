@@ -40,7 +40,7 @@ export class NotStored extends Error {
 
 /** The operations available to a handler under its claim. */
 export interface Effect<Write extends OwnWrite = OwnWrite> {
-  /** The idempotency key for calls to other systems: the same for every attempt. */
+  /** The same for every attempt. Use it as the idempotency key for calls to other systems. */
   readonly operationId: string;
   /** `again`: an earlier attempt may have called other systems or written parts. */
   readonly attempt: 'first' | 'again';
@@ -170,7 +170,7 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
     throw new RetryableError('write_condition_failed', message, { retryAfterSeconds: 1 });
   }
 
-  // Never called. The claim writes only the record, so no request begins without a record.
+  // Never called: the claim writes only the record, so a request cannot begin without one.
   lostRecord(): never {
     throw new Error('a request has begun without a record');
   }
@@ -191,8 +191,8 @@ function checkNumber(writes: readonly OwnWrite[]): void {
 type LeasedRequest = Pick<ServiceRequest<OwnWrite>, 'operationId' | 'leaseSeconds'>;
 
 /**
- * Renews the lease while a handler runs, three times per lease. If the process was paused for longer than a lease and
- * its work was taken over, the next renewal fails.
+ * Renews the lease while a handler runs, three times per lease. A renewal fails if the process was paused for longer
+ * than a lease and another owner has taken over the work.
  */
 class KeptLease {
   readonly #tools: RequestTools;
@@ -228,8 +228,8 @@ class KeptLease {
   }
 
   /**
-   * Ends the renewals, and waits for renewals in progress, because a renewal that is written after the release of the
-   * claim would restore the lease.
+   * Ends the renewals, and waits for renewals in progress. A renewal that is written after the claim was released would
+   * restore the lease.
    */
   async settled(): Promise<void> {
     this.end();

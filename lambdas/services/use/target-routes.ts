@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/world.ts';
 import type { WebhookTransport } from '../../webhooks/use/webhooks.ts';
 
 export interface TargetRoutesTools {
-  /** Name of the target, which is part of the credential's audience. */
+  /** Name of the target. It is part of the credential's audience. */
   readonly target: string;
   readonly url: string;
   /**

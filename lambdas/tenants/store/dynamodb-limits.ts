@@ -46,7 +46,7 @@ export function deployedLimit({ variables }: Pick<Platform, 'variables'>): RateL
   return readVariables(limitsSetting, variables)[Environment.tenantLimit];
 }
 
-/** Creates the limiter for the API's functions. */
+/** Creates the limiter that the API's functions use. */
 export function tenantLimits(platform: Platform, registryTable: string): TenantLimits {
   const { documents, clock } = platform;
   return new TenantLimits(new DynamoDbLimits(documents, registryTable, deployedLimit(platform)), clock);
@@ -59,7 +59,7 @@ export function limitRowKey({ tenantId, mode }: Owner, name: LimitKind | 'waits'
   };
 }
 
-/** Stores one row per bucket. The row's partition receives one write per batch. */
+/** Stores each bucket in one row. Each batch of tokens causes one write to the row's partition. */
 export class DynamoDbLimits implements BucketStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -80,10 +80,9 @@ export class DynamoDbLimits implements BucketStore {
    *   ├──────────┬────────────────┤
    *   now        fullAt           now + burst, the latest `fullAt` that a write may make
    *
-   * Rivals that write at the same time also move `fullAt`, but not beyond the same bound, so several writes can
-   * succeed. A rival's write makes this write fail only if it moves `fullAt` past the start of the request, past half
-   * of the burst, or past the whole burst. Because `fullAt` only moves forward, the last attempt has read a bucket that
-   * is used up.
+   * Concurrent writers also move `fullAt`, but not beyond the same bound, so several writes can succeed. This write
+   * fails only if another write moves `fullAt` past the start of the request, past half of the burst, or past the whole
+   * burst. Because `fullAt` only moves forward, the last attempt has read a bucket that is used up.
    */
   async take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant> {
     const startMs = asked.clock.nowMs();
@@ -141,7 +140,7 @@ export class DynamoDbLimits implements BucketStore {
   async takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined> {
     const Key = limitRowKey(owner, 'waits');
     let place = Math.floor(nowMs) % MAX_WAITS;
-    // Each rival that makes this write fail has taken a slot.
+    // Each failure of this write means that another request has taken a slot.
     for (let attempt = 0; attempt <= MAX_WAITS; attempt += 1) {
       const names = { '#place': `place${place}` };
       const taken = await this.#update({
@@ -172,7 +171,7 @@ export class DynamoDbLimits implements BucketStore {
     return undefined;
   }
 
-  /** Updates the row in a single attempt, because a request must not wait for the check of its rate limit. */
+  /** Updates the row in a single attempt, without retries, because a request must not wait for its rate-limit check. */
   async #update(
     update: Omit<UpdateCommandInput, 'TableName'>,
   ): Promise<{ readonly kind: 'applied' | 'refused'; readonly item: Readonly<Record<string, unknown>> }> {
@@ -246,7 +245,7 @@ function changeOf({ fullAtUs }: BucketState, limit: RateLimit, step: Exclude<Pla
   };
 }
 
-/** Returns the time in which the rate produces one token, in microseconds, rounded up. */
+/** Returns how long the rate takes to produce one token, in microseconds, rounded up. */
 function tokenUsOf({ rate }: RateLimit): number {
   return Math.ceil(1_000_000 / rate);
 }

@@ -86,8 +86,8 @@ export class UnknownTenantError extends Error {
 
 /**
  * Creates tenants, and creates, rolls and revokes API keys. Used by operators. Each change is written in one
- * transaction with its entry in the activity log. Of the deployed functions, only the operators' API may create and
- * change keys, and it may change only tenants' keys. The command line can also create operators' keys.
+ * transaction with its entry in the activity log. The operators' API is the only deployed function that may create and
+ * change keys, and only tenants' keys. The command line can also create operators' keys.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
@@ -144,7 +144,7 @@ export class TenantAdministration implements KeyAdministration {
         ...this.#recordRows(recordOf, summary),
         tenantExists(this.#table, owner),
         ...this.#newKeyRows(row),
-        // Payments require an API key, so these rows cover all owners, and listing owners needs no scan.
+        // Payments require an API key, so these rows include every owner, and owners can be listed without a scan.
         { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
       ],
       {
@@ -189,7 +189,7 @@ export class TenantAdministration implements KeyAdministration {
     const { key, row } = this.#newKey({ ...rightsOf(old), ...lifetime });
     const summary = { id: idOfKeyHash(row.keyHash), ...row };
     const endsAtMs = Math.min(expiresAtMs ?? Number.MAX_SAFE_INTEGER, nowMs + overlapSeconds * 1000);
-    // Of two concurrent rolls, the second finds the first one's successor and writes nothing.
+    // Of two concurrent rolls, the second finds that the key already has a successor, and writes nothing.
     const change = [
       ...this.#recordRows(recordOf, summary),
       this.#update(old, { expiresAtMs: endsAtMs, rolledTo: summary.id }),
@@ -224,8 +224,8 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Builds the condition that another owner key is valid, if this key is an owner key. A replaced key does not count,
-   * because it expires soon.
+   * Builds a condition for an owner key: another owner key must be valid. A replaced key does not count, because it
+   * expires soon.
    */
   async #otherOwner(key: StoredApiKey | StoredOperatorKey): Promise<readonly TransactItem[]> {
     const nowMs = this.#pacing.clock.nowMs();
@@ -233,7 +233,7 @@ export class TenantAdministration implements KeyAdministration {
     const others = (await this.listOperatorKeys()).filter(
       (each) => isOwner(each) && each.keyHash !== key.keyHash && each.rolledTo === undefined && !hasEnded(each, nowMs),
     );
-    // Checks the key that expires last. A key without an expiry counts as the last.
+    // Checks the key that expires last. A key without an expiry is treated as the last to expire.
     const [other] = others.toSorted((left, right) => endOf(right) - endOf(left));
     if (other === undefined) throw new LastOwnerKeyError('no other owner has a valid key');
     const valid = 'attribute_not_exists(revokedAtMs) AND attribute_not_exists(rolledTo)';
@@ -386,7 +386,7 @@ export class TenantAdministration implements KeyAdministration {
 }
 
 /**
- * Returns the key id for a key or an id.
+ * Returns the id of a key.
  * @param text a key, or its id
  * @returns undefined when `text` is neither
  */

@@ -29,7 +29,7 @@ export function ownerRow(tenant: TenantId, mode: Mode): Record<string, string> {
   };
 }
 
-/** Lists the rows of {@link ownerRow} without a scan. */
+/** Lists the rows that {@link ownerRow} builds, without a scan. */
 export class DynamoDbOwners implements Owners {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -62,10 +62,7 @@ export function tenantRowKey(id: TenantId): Record<string, string> {
   return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
 }
 
-/**
- * Returns a function that checks whether a tenant exists. The function reads each existing tenant only once per
- * process.
- */
+/** Returns a function that checks whether a tenant exists. A process reads each existing tenant only once. */
 export function knownTenants(client: DynamoDBDocumentClient, TableName: string, pacing: Pacing): IsTenant {
   const known = new Set<TenantId>();
   return async (id) => {

@@ -67,7 +67,7 @@ export class DynamoDbApiKeyRegistry extends KeyRows implements ApiKeyRegistry {
   }
 }
 
-/** Derives the id of a key from its hash. The row of a key is found by this id, which can be computed from the key. */
+/** Derives a key's id from its hash. The id can be computed from the key, and identifies the key's row. */
 export function idOfKeyHash(keyHash: string): KeyId {
   return keyIdOf(Buffer.from(keyHash, 'hex'));
 }

@@ -46,7 +46,7 @@ export interface ViewKey {
 export interface ViewList {
   readonly partitions: readonly string[];
   /**
-   * True for partitions of the index `lists`, which is eventually consistent.
+   * True if the partitions belong to the index `lists`, which is eventually consistent.
    * @default the partitions belong to the table
    */
   readonly indexed?: true;
@@ -67,8 +67,8 @@ export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: Pay
 }
 
 /**
- * Returns the partition of one reference. Not sharded, because it is small: failed payments are rare, and at most one
- * payment per reference has not failed.
+ * Returns the partition of one reference. It is not sharded, because it is small: failed payments are rare, and a
+ * reference has at most one payment that has not failed.
  */
 export function referencePartition(owner: ViewOwner, reference: string): string {
   return `${ViewsRow.reference}${owned(owner)}#${reference}`;
@@ -172,8 +172,8 @@ function bookShard(owner: ViewOwner, book: Account | 'all', shard: number): stri
 }
 
 /**
- * Returns the partition of an owner's daily totals, with one row per closed day. There is no hot row, because payments
- * do not update these rows.
+ * Returns the partition of an owner's daily totals, with one row per closed day. No row is hot, because payments do not
+ * update these rows.
  */
 export function totalsPartition(owner: ViewOwner): string {
   return `${ViewsRow.total}${owned(owner)}`;
@@ -191,19 +191,22 @@ export function projectedKey(chainId: ChainId, sequence: number): ViewKey {
 }
 
 /**
- * The partition of the mismatches of all owners, used to count and recheck them. Not sharded, because mismatches are
+ * The partition of all owners' mismatches, used to count and recheck them. It is not sharded, because mismatches are
  * few.
  */
 export const ALL_MISMATCHES = ViewsRow.allMismatches;
 
-/** Returns the partition of one owner's mismatches or, without an owner, of charges without a known payment. */
+/**
+ * Returns the partition of one owner's mismatches. Without an owner, returns the partition of charges that have no
+ * known payment.
+ */
 export function mismatchPartition(owner: ViewOwner | undefined): string {
   return owner === undefined ? ViewsRow.mismatch : `${ViewsRow.mismatch}${owned(owner)}`;
 }
 
 /**
- * Returns whether the row results from a comparison with a processor. The Ledger alone neither implies nor contradicts
- * such rows.
+ * Returns whether the row was derived by comparing the Ledger with a processor. The Ledger alone neither implies nor
+ * contradicts such rows.
  */
 export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
   return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);

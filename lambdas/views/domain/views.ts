@@ -44,16 +44,19 @@ export interface ViewRow extends ViewKey {
 export interface EventViews {
   readonly owner: ViewOwner;
   readonly occurredAtMs: number;
-  /** Rows that never change. They can be written in any order and any number of times. */
+  /** Rows that never change. They can be written repeatedly and in any order. */
   readonly lasting: readonly ViewRow[];
-  /** Rows that never change and are the same for every event of the payment. Written before the first head. */
+  /**
+   * Rows that never change and are the same for every event of the payment. They are written before the payment's first
+   * head.
+   */
   readonly ofReference: readonly ViewRow[];
   /**
    * The current state of the payment or order after this event, and of the dispute that the event concerns. A head
    * replaces the head of an earlier event, never the head of a later event.
    */
   readonly heads: readonly ViewRow[];
-  /** Marks the event as projected. Written last, so if it exists, all rows above were written. */
+  /** The row that marks the event as projected. It is written last, so if it exists, all rows above were written. */
   readonly projectedMark: ViewRow;
 }
 
@@ -215,8 +218,8 @@ export interface PostingRow {
 export const IMPLICIT_ACCOUNT: Account = 'processor_clearing';
 
 /**
- * Returns one row per account, and one row for the whole set of postings, so that no reader sees only a part of the
- * set.
+ * Returns one row per account, and one row for the whole set of postings. With a single row for the set, no reader sees
+ * only a part of it.
  */
 function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PaymentEvent): readonly ViewRow[] {
   if (postings.length === 0) return [];

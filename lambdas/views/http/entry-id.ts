@@ -8,7 +8,7 @@ const SPELLED =
   /^(?<at>0|[1-9]\d{0,14}) (?<payment>\S+) (?<sequence>[1-9]\d{0,5}) (?<leg>0|[1-9]\d{0,3}) (?<checksum>[0-9a-f]{12})$/;
 /**
  * Length of the checksum in bytes. 48 bits are enough to reject invented ids, and every read is limited to its owner
- * anyway.
+ * even if an invented id is accepted.
  */
 const CHECKSUM_BYTES = 6;
 

@@ -137,7 +137,7 @@ const getEntry = reading({
   },
 });
 
-/** Reads the single transition that the id names, because the id contains the entry's position. */
+/** Reads only the transition that the id names. The id contains the entry's position. */
 async function showEntry({ tools, caller, request, id }: ReadingCall<LedgerReadTools>): Promise<Handled> {
   const place = parseEntryId(tools.digest, caller, id);
   const page = place === undefined ? undefined : { afterSequence: place.sequence - 1, limit: 1 };

@@ -30,7 +30,8 @@ const paymentsQuery = z
     ...paymentFilters,
     charge_id: z
       .string()
-      // The id becomes a path segment of a processor request, where a segment of only dots would name another resource.
+      // The id becomes a path segment of a request to the processor. A segment of only dots would name another
+      // resource.
       .regex(
         /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/,
         'must be the id of a charge: 1 to 255 letters, digits, dashes or _, and dots within',

@@ -5,13 +5,15 @@ import { type CloseDaysTools, closeDays } from '../use/close-days.ts';
 import { type ProjectTools, projectEvent } from '../use/project-event.ts';
 
 /**
- * Maximum number of days closed per event, so that a batch stays within its timeout. After a long outage, later events
- * close the remaining days.
+ * Maximum number of days that one event closes, so that a batch stays within its timeout. After a long outage, later
+ * events close the remaining days.
  */
 const DAYS_AT_ONCE = 2;
 /** Delay between the end of a day and its closing, in milliseconds. */
 const HOUR_MS = 60 * 60 * 1000;
-/** Wait before the next attempt to close days, after a failure or while a rival closes them, in milliseconds. */
+/**
+ * Wait until the next attempt to close days, in milliseconds. Applies after a failure and while a rival closes days.
+ */
 const BUSY_MS = 60_000;
 /** Maximum number of owners in memory. Evicting an owner costs a few reads. */
 const MAX_REMEMBERED = 10_000;
@@ -21,8 +23,8 @@ export interface ProjectorTools extends CloseDaysTools, ProjectTools {
 }
 
 /**
- * Writes events into the Views and closes the completed days of their owners. An owner without events has nothing to
- * sum.
+ * Writes events into the Views and closes the completed days of the events' owners. An owner without events has no days
+ * to close.
  */
 export class Projector {
   readonly #tools: ProjectorTools;
@@ -34,7 +36,7 @@ export class Projector {
   }
 
   /**
-   * Projects one event and closes completed days.
+   * Projects one event and closes the completed days of its owner.
    * @throws as {@link projectEvent}
    */
   async take(event: PayonceEvent): Promise<'projected' | 'projected_before'> {
@@ -43,7 +45,7 @@ export class Projector {
     return projected;
   }
 
-  /** Closes completed days. After a failure, a later event retries, because closed days only speed up balance reads. */
+  /** Closes completed days. If this fails, a later event tries again: closed days only speed up balance reads. */
   async #closeDays(owner: ViewOwner): Promise<void> {
     const name = `${owner.tenantId}#${owner.mode}`;
     const nowMs = this.#tools.clock.nowMs();

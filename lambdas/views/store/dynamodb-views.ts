@@ -27,7 +27,7 @@ const rowItem = z.object({
   body: z.string(),
 });
 
-/** Stores the Views in DynamoDB as rows of text, under the keys defined in `domain/lists.ts`. */
+/** Stores the Views in DynamoDB. The rows contain text, and their keys are defined in `domain/lists.ts`. */
 export class DynamoDbViews implements ViewStore, ViewWalk {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;

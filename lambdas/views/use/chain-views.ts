@@ -93,7 +93,7 @@ export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewR
   );
 }
 
-/** Reads two transitions instead of the whole chain, which may contain thousands of transitions. */
+/** Derives the rows at one sequence from two transitions. The whole chain may contain thousands. */
 async function viewsAt(
   { store, digest }: LedgerTools,
   paymentId: PaymentId,
@@ -106,8 +106,8 @@ async function viewsAt(
 }
 
 /**
- * Rewrites the heads and the reference row. Keeps a newer head, which the projector wrote after the read. Overwrites in
- * place a head that the Ledger never implied, so that the object is never missing from a list.
+ * Rewrites the heads and the reference row. Keeps a newer head that the projector wrote after the read. A head that the
+ * Ledger never implied is overwritten rather than deleted first, so that the object is never missing from a list.
  */
 export async function restoreHeads(views: ViewStore, { events }: ChainViews): Promise<void> {
   await views.put(events.slice(0, 1).flatMap(({ ofReference }) => ofReference));

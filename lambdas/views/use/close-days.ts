@@ -45,9 +45,9 @@ const MAX_DAYS = 15_000;
 const MARK_MS = 5 * 60 * 1000;
 
 /**
- * Body of a day's row: a mark or a total. From the mark, its closer detects whether the day has changed, and rivals
- * detect that the day is being closed. Rivals do not replace each other's marks; otherwise, no rival would finish.
- * Balances ignore marks.
+ * Body of a day's row: a mark or a total. The mark shows its closer whether the day has changed, and shows rivals that
+ * the day is being closed. Rivals do not replace each other's marks; otherwise, none would finish. Balances ignore
+ * marks.
  */
 type TotalBody =
   | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
@@ -75,15 +75,15 @@ type StoredVolume = Omit<Volume, 'amount'> & {
 export interface ClosedDays {
   readonly closed: number;
   /**
-   * Whether days remain to be closed: days beyond `atMost`, days that changed during the closing, or days that a rival
-   * is closing.
+   * Whether days remain to be closed: days beyond `atMost`, days that changed while they were being closed, or days
+   * that a rival is closing.
    */
   readonly more: boolean;
 }
 
 /**
- * Closes completed days, oldest first. Stores each day's sums as one row, which balance reads use instead of the day's
- * entries. Several closers can run concurrently.
+ * Closes completed days, oldest first. Stores each day's sums as one row. Balance reads use this row instead of the
+ * day's entries. Several closers can run concurrently.
  */
 export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost: number): Promise<ClosedDays> {
   const { views, clock } = tools;
@@ -232,10 +232,10 @@ export async function sumEntries(
 }
 
 /**
- * Counts the events of each day of a period and sums their amounts. A day without events has no entry.
+ * Counts the events of each day in a period and sums their amounts. A day without events has no entry.
  *
- * @returns undefined when an event was projected by an earlier version, whose rows contain no amounts; a rebuild
- * replaces these rows
+ * @returns undefined when an earlier version projected one of the events, so its row contains no amount; a rebuild
+ * replaces such rows
  */
 export async function sumVolumes(
   views: Pick<ViewStore, 'range'>,

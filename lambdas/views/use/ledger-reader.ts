@@ -39,7 +39,7 @@ export interface EntryQuery extends BooksOwner {
 }
 
 export interface BalanceQuery extends BooksOwner {
-  /** Time before which entries count, in Unix milliseconds. @default all entries count */
+  /** Time before which entries are included, in Unix milliseconds. @default all entries are included */
   readonly untilMs?: number;
 }
 

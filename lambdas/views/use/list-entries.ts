@@ -32,7 +32,8 @@ export interface ListEntries {
 }
 
 /**
- * Outcome of listing entries. Another tenant's payment is `not_found`, so that the response reveals nothing about it.
+ * Outcome of listing entries. A payment of another tenant results in `not_found`, so that the response reveals nothing
+ * about the payment.
  */
 export type ListEntriesOutcome =
   | { readonly kind: 'not_found' }

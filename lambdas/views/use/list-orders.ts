@@ -28,9 +28,9 @@ export interface ListOrders extends ListPage {
 }
 
 /**
- * Returns a page of the caller's orders, newest first. Each order is read in its current state, because most steps of
- * an order cause no event. Each row's `body` is the API object. A status filter omits orders that no longer have this
- * status.
+ * Returns a page of the caller's orders, newest first. Each order is read in its current state, because most changes of
+ * an order cause no event. Each row's `body` is the API object. With a status filter, orders that no longer have this
+ * status are omitted.
  *
  * @throws RetryableError when the page cannot be read now
  */

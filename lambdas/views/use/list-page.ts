@@ -46,12 +46,11 @@ type Placed = (id: string) => Promise<string | undefined>;
 
 /** Maximum number of rows that one request examines. It bounds the cost of a filter that few rows match. */
 export const MAX_EXAMINED = 1_000;
-/** Number of rows per read after the first read did not fill the page. */
+/** Number of rows in each further read, if the first read did not fill the page. */
 const CHUNK = 250;
 /**
- * Maximum number of objects that a page loads beyond its limit, to replace objects that do not match. Each of these
- * objects costs up to four calls, and a page with the default limit costs at most 60 calls
- * (test/http/list-calls.test.ts).
+ * Maximum number of extra objects that a page loads to replace objects that do not match. Each extra object costs up to
+ * four calls, and a page with the default limit costs at most 60 calls (test/http/list-calls.test.ts).
  */
 const SPARE_OBJECTS = 3;
 
@@ -157,7 +156,7 @@ export async function listPage(
 ): Promise<Listed> {
   const begin = createdFrom === undefined ? FIRST_PLACE : timeSortKey(createdFrom * 1000);
   const end = createdTo === undefined ? LAST_PLACE : timeSortKey(createdTo * 1000);
-  // A trailing space gives the next possible sort key.
+  // `before` followed by a space is the next possible sort key.
   const from = before === undefined ? begin : later(begin, `${before} `);
   const until = after === undefined ? end : earlier(end, after);
   if (from >= until) return { rows: [], hasMore: false };
@@ -177,8 +176,8 @@ function earlier(left: string, right: string): string {
 }
 
 /**
- * Outcome of listing a page. Another tenant's object as a cursor is an `unknown_cursor`, so that the response reveals
- * nothing about the object.
+ * Outcome of listing a page. A cursor that names another tenant's object results in `unknown_cursor`, so that the
+ * response reveals nothing about the object.
  */
 export type ListOutcome =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' | 'ending_before' }

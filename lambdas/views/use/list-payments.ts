@@ -47,8 +47,8 @@ export interface ListPayments extends ListPage {
 }
 
 /**
- * Returns a page of the caller's payments, newest first, each in its state after the newest projected event. The `body`
- * of a row is the API object.
+ * Returns a page of the caller's payments, newest first. Each payment has the state after its newest projected event.
+ * Each row's `body` is the API object.
  *
  * @throws RetryableError when the page cannot be read now
  * @throws AmbiguousError when the charge cannot be read from a processor
@@ -120,7 +120,7 @@ function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdA
   return { partition: paymentPartition(owner, id), sort: createdSortKey(Math.floor(createdAtMs / 1000), id) };
 }
 
-/** Stand-in for a list when the filter is a charge id, which matches at most one row. */
+/** Replaces the list when the filter is a charge id, which matches at most one payment. */
 const CHARGE = { partitions: ['charge'] };
 
 function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {

@@ -15,8 +15,8 @@ interface Source {
 }
 
 /**
- * Number of rows that a query reads beyond a partition's share of the page, so that an uneven distribution rarely needs
- * a second query.
+ * Number of rows that a query reads beyond the partition's share of the page. With these rows, an uneven distribution
+ * rarely requires a second query.
  */
 const SPARE_ROWS = 16;
 
@@ -59,7 +59,7 @@ async function refill(
 ): Promise<void> {
   invariant(source.rows.length === 0, 'a source is refilled although it still has rows');
   const { partition } = source;
-  // A trailing space, the lowest printable character, gives the next possible sort key.
+  // The last key followed by a space, the lowest printable character, is the next possible sort key.
   const begin = last === undefined || descending ? from : `${last.sort} `;
   const end = last === undefined || !descending ? until : last.sort;
   const within = { partition, ...defined({ indexed }), from: begin, until: end };

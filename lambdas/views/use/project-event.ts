@@ -12,10 +12,9 @@ export interface ProjectTools {
 }
 
 /**
- * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries,
- * because keys and contents are derived from the event. A deduplication record would therefore prove nothing, double the
- * write units, and prevent a rebuild. The `seen`
- * row marks the event as projected and is written last.
+ * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries, because
+ * keys and contents are derived from the event. A deduplication record is therefore not needed; it would double the
+ * write units and prevent a rebuild. The `seen` row marks the event as projected and is written last.
  *
  * @throws RetryableError, AmbiguousError when some rows may be missing; the event must then be redelivered
  */
@@ -25,7 +24,7 @@ export function projectEvent(
 ): Promise<'projected' | 'projected_before'> {
   const eventViews = viewsOf(event);
   return runner.record<undefined, 'projected' | 'projected_before'>(projectionOperation(event.event.id), {
-    // An optimization: without this read, a redelivery would write the same rows again.
+    // This read is only an optimization: without it, a redelivery would write the same rows again.
     find: async () => ((await views.read(eventViews.projectedMark)) === undefined ? undefined : 'projected_before'),
     prepare: async () => undefined,
     commit: async () => {
@@ -65,8 +64,8 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
 }
 
 /**
- * Replaces a head if the new head is newer. A single row records both that the object exists and which status list it
- * belongs to.
+ * Replaces a head if the new head is newer. A single row records that the object exists, and to which status list it
+ * belongs.
  */
 async function advanceHeads(views: ViewStore, { ofReference, heads }: EventViews): Promise<void> {
   for (const [index, head] of heads.entries()) {

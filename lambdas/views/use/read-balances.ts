@@ -2,7 +2,7 @@ import { ACCOUNTS, type Account, type Posting } from '../../payments/domain/post
 import type { Owner } from '../../tenants/owners.ts';
 import type { Balance, BalanceQuery, LedgerReader } from './ledger-reader.ts';
 
-/** Balance whose sign follows the normal side of its account. */
+/** A balance with the sign of its account's normal side. */
 export interface DirectedBalance extends Balance {
   readonly normal: Posting['direction'];
   /** In minor units. Positive when the balance is on the account's normal side. */
@@ -33,7 +33,7 @@ export async function readBalances(
   return balances.map(signedBalance).sort(byCurrencyThenChart);
 }
 
-/** Gives a balance the sign of its account's normal side. */
+/** Computes a balance's sign from its account's normal side. */
 export function signedBalance(balance: Balance): DirectedBalance {
   const { account, debitMinor, creditMinor } = balance;
   const normal = NORMAL[account];

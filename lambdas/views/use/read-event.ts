@@ -24,7 +24,7 @@ export async function readEvent(tools: ReadEventTools, id: string): Promise<Payo
 
 /**
  * Returns an event of the caller, like {@link readEvent}.
- * @returns undefined also when the event belongs to another tenant or mode
+ * @returns undefined when {@link readEvent} returns undefined, or the event belongs to another tenant or mode
  */
 export async function readOwnEvent(
   tools: ReadEventTools,
@@ -106,7 +106,7 @@ export async function eventsOfRange(
 ): Promise<EventRangePage> {
   const rows = await mergedRows(views, {
     ...eventList(owner, undefined),
-    // A trailing space gives the next possible sort key.
+    // The cursor followed by a space is the next possible sort key.
     from: cursor === undefined ? timeSortKey(fromMs) : `${cursor} `,
     until: timeSortKey(untilMs),
     limit: limit + 1,

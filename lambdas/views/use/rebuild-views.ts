@@ -17,7 +17,9 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
   readonly views: ViewStore & ViewWalk;
   readonly ledger: LedgerWalk;
   readonly clock: Clock;
-  /** Maximum lag of the Views before a deviation counts as a difference, in milliseconds. @default 25 s */
+  /**
+   * Time that the Views get to catch up before a deviation is reported as a difference, in milliseconds. @default 25 s
+   */
   readonly settleMs?: number;
 }
 
@@ -25,7 +27,7 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
 const PHASES = ['project', 'sweep', 'close', 'compare_ledger', 'compare_views', 'done'] as const;
 type Phase = (typeof PHASES)[number];
 
-/** The progress of a rebuild, serializable as JSON. A rebuild can resume from this state. */
+/** The progress of a rebuild. It can be serialized as JSON, and a rebuild can resume from it. */
 export interface RebuildState {
   readonly phase: Phase;
   readonly walked: Walked;
@@ -47,7 +49,10 @@ interface RebuildCounts {
 interface Suspect {
   readonly chainId?: ChainId;
   readonly key?: ViewKey;
-  /** Reason why this version of the code cannot read the transitions. Other payments and orders are rebuilt anyway. */
+  /**
+   * Reason why this version of the code cannot read the transitions. The rebuild continues with other payments and
+   * orders.
+   */
   readonly unreadable?: string;
 }
 
@@ -62,8 +67,8 @@ export interface Rebuilt {
 }
 
 /**
- * Default time for the Views to catch up, in milliseconds. An event usually takes a second to reach the Views, and
- * longer after a failure.
+ * Default time for the Views to catch up, in milliseconds. An event usually reaches the Views within a second, but
+ * later after a failure.
  */
 const SETTLE_MS = 25_000;
 /** Maximum number of comparisons per suspect. The first is immediate; the last is at the end of the settling time. */
@@ -72,7 +77,8 @@ const MAX_COMPARISONS = 6;
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
 /**
- * Maximum number of batches of days per owner. Days that change while they are being closed are left to the projector.
+ * Maximum number of batches of days per owner. The projector later closes the days that change while they are being
+ * closed.
  */
 const MAX_CLOSINGS = 400;
 
@@ -201,7 +207,8 @@ class Rebuild {
   }
 
   /**
-   * Writes the same rows as the projector and with the same rule (the newer head wins), so both can run concurrently.
+   * Writes the same rows as the projector, and by the same rule: the newer head wins. The rebuild and the projector can
+   * therefore run concurrently.
    */
   async #project(chainId: ChainId): Promise<void> {
     const chainViews = await readChainViews(this.#tools, chainId);
@@ -213,15 +220,15 @@ class Rebuild {
   }
 
   /**
-   * Removes a row that the Ledger does not imply. The row is read before the Ledger, so the Ledger already contains the
-   * transition of every valid row. The delete requires the row to be unchanged.
+   * Removes a row that the Ledger does not imply. The row is read first, and then the Ledger, which therefore already
+   * contains the transition of every valid row. The delete requires that the row is unchanged.
    */
   async #sweep(row: ViewRow): Promise<void> {
     if (isOfComparison(row)) return;
     const { views } = this.#tools;
     const { chainId } = row;
     if (chainId === undefined) {
-      // A daily total. The `close` phase sums the day again; until then, readers sum its entries.
+      // The row is a daily total. The `close` phase sums the day again; until then, readers sum the day's entries.
       await views.exchange([{ key: row, from: row }]);
       return;
     }

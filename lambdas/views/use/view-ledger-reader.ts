@@ -18,8 +18,8 @@ import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
 /**
- * Maximum number of pages per query. Only sets of postings without the requested account require further pages, and
- * these are rare in the list of all postings.
+ * Maximum number of pages per query. Further pages are needed only if sets of postings lack the requested account. Such
+ * sets are rare in the list of all postings.
  */
 const MAX_PAGES = 250;
 /**
@@ -28,8 +28,8 @@ const MAX_PAGES = 250;
  */
 const MAX_PAGES_OF_CURRENCY = 11;
 /**
- * Number of rows in each page after the first page. For each partition, these rows take about half of the megabyte that
- * a query returns.
+ * Number of rows in each page after the first page. For each partition, these rows take about half a megabyte; a query
+ * returns at most one megabyte.
  */
 const MIN_PAGE = 2_000;
 
@@ -73,7 +73,7 @@ export class ViewLedgerReader implements LedgerReader {
       );
       if (rows.length < rowsAtOnce) break;
       rowsAtOnce = Math.max(rowsAtOnce, MIN_PAGE);
-      // A trailing space gives the next possible sort key.
+      // The last key followed by a space is the next possible sort key.
       from = `${rows.at(-1)?.sort ?? from} `;
     }
     return entries.slice(0, limit);
@@ -90,8 +90,8 @@ export class ViewLedgerReader implements LedgerReader {
   }
 
   /**
-   * Sums the totals of closed days and the entries before, between and after these days. On the day of `untilMs`, only
-   * entries count.
+   * Sums the totals of closed days, and the entries before, between and after these days. For the day that contains
+   * `untilMs`, only entries are summed.
    */
   async #sums({ untilMs = Infinity, ...owner }: BalanceQuery): Promise<Sums> {
     let sums = NO_SUMS;

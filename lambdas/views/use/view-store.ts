@@ -20,7 +20,7 @@ export interface ViewRange {
   readonly descending?: boolean;
   readonly limit: number;
   /**
-   * Whether the read is strongly consistent, at twice the read units.
+   * Whether the read is strongly consistent. Such a read costs twice the read units.
    * @default false
    */
   readonly consistent?: boolean;
@@ -29,7 +29,7 @@ export interface ViewRange {
 /** A conditional change of one row. */
 export interface RowChange {
   readonly key: ViewKey;
-  /** Expected current row: null if no row may exist, absent for an unconditional change. */
+  /** The current row that the change expects: null if no row may exist, absent for an unconditional change. */
   readonly from?: ViewRow | null;
   /** The new row; absent to delete the row. */
   readonly to?: ViewRow;
@@ -52,7 +52,7 @@ export interface ViewStore {
   range(range: ViewRange): Promise<readonly ViewRow[]>;
 }
 
-/** The position from which a walk continues. Opaque to the caller. */
+/** The position from which a walk continues. Callers must not interpret it. */
 export type WalkPosition = string;
 
 export interface WalkStep {

@@ -7,8 +7,8 @@ import type { OperationId } from '../../kernel/ids.ts';
 export type KeyedCalls = readonly string[];
 
 /**
- * Number of requests kept per object. Retries arrive within seconds of their request. Only a retry that arrives weeks
- * later, and after this many further requests, is not recognized.
+ * Number of requests kept per object. Retries usually arrive within seconds of their request. A retry is not recognized
+ * only if it arrives weeks later, after this many further requests.
  */
 const CALLS_KEPT = 8;
 /** Number of characters stored of an operation id (80 bits). */

@@ -46,7 +46,7 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
    */
   readonly revision: number;
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled';
-  /** Number of scheduled attempts that have started, not counting attempts that were brought forward on request. */
+  /** Number of scheduled attempts that have started. Attempts that were brought forward on request are not counted. */
   readonly tries: number;
   /**
    * Time at which the next attempt is due, in Unix milliseconds; kept while the attempt runs. Absent when no attempt is
@@ -81,7 +81,7 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
  * weekend's outage (Standard Webhooks 1.0.0, "Deliverability and reliability").
  */
 export const RETRY_WAITS_SECONDS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695];
-/** Maximum jitter, as a fraction of each wait, so that deliveries that failed together are not retried together. */
+/** Maximum jitter, as a fraction of each wait. The jitter spreads the retries of deliveries that failed together. */
 const JITTER = 0.1;
 /** Duration of a whole schedule, in milliseconds. */
 export const SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000;
@@ -89,20 +89,22 @@ export const SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each,
 export const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
 
 /**
- * Lease of one attempt, in milliseconds: ten seconds for the request, the writes before and after it, and a margin for
- * clock differences. An attempt that has not sent its request within {@link LATEST_START_MS} of its claim does not send
- * it.
+ * Lease of one attempt, in milliseconds: ten seconds for the request, plus time for the writes before and after the
+ * request, plus a margin for clock differences. An attempt does not send its request later than {@link LATEST_START_MS}
+ * after its claim.
  */
 const ATTEMPT_LEASE_MS = 60_000;
 export const LATEST_START_MS = 20_000;
 
 /**
- * Maximum number of attempts stored per delivery. Only the latest attempts are kept, because resends can exceed the
- * schedule.
+ * Maximum number of attempts that are stored per delivery. Only the latest are kept, because resends can make more
+ * attempts than the schedule.
  */
 const MAX_ATTEMPTS_KEPT = 24;
 
-/** Retention of deliveries, in seconds. Must exceed the reach of a range replay and of automatic redelivery. */
+/**
+ * Retention of deliveries, in seconds. It must be longer than a range replay or an automatic redelivery can reach back.
+ */
 export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
 
 /**
@@ -113,7 +115,10 @@ export const LONGEST_DELAY_MS = 15 * 60_000;
 /** Time, in milliseconds, after which an unprocessed message is presumed lost and the sweep queues another one. */
 const MESSAGE_LOST_MS = 2 * 60_000;
 
-/** Returns the due time and the time at which the sweep handles the row, which is later if a message is in flight. */
+/**
+ * Returns the due time, and the time at which the sweep handles the row. The sweep time is later than the due time if a
+ * message is in flight.
+ */
 export function dueFrom(dueAtMs: number, nowMs: number): { readonly dueAtMs: number; readonly sweepAtMs: number } {
   const hasMessage = dueAtMs - nowMs <= LONGEST_DELAY_MS;
   return { dueAtMs, sweepAtMs: hasMessage ? dueAtMs + MESSAGE_LOST_MS : dueAtMs };
@@ -126,13 +131,13 @@ export function placedInLane(delivery: Delivery): Delivery {
 }
 
 /**
- * Duration, in milliseconds, from which an attempt counts as slow because it delays other deliveries. Half of the
+ * Duration from which an attempt is treated as slow, in milliseconds, because it delays other deliveries. Half of the
  * request timeout.
  */
 export const SLOW_MS = 5_000;
 
 /**
- * An owner counts as crowding if this many of the owner's attempts are in flight in one execution: half of a batch. An
+ * Number of an owner's attempts in flight in one execution from which the owner is crowding: half of a batch. An
  * endpoint is then isolated after only {@link CROWDED_MS}. A scenario in `test/world/simulator/flood.test.ts` depends
  * on this number.
  */
@@ -149,8 +154,8 @@ const DELIVERY_LETTERS = 32;
 export const DELIVERY_ID = /^dlv_(?<at>\d{13})[a-z2-7]{32}$/;
 
 /**
- * Derives the id of a delivery. The same event at the same endpoint is one delivery, whether a fan-out or a replay
- * creates it.
+ * Derives the id of a delivery. An event has one delivery per endpoint, no matter whether a fan-out or a replay creates
+ * it.
  */
 export function deriveDeliveryId(
   digest: Digest,
@@ -219,23 +224,23 @@ export function withClaimedAttempt(delivery: Delivery, nowMs: number): Delivery 
 }
 
 /**
- * Requests one more attempt now. A waiting attempt is brought forward, and the schedule continues as if the previous
- * attempt had been made now, so that requests do not use up the schedule. A running attempt already satisfies the
- * request.
+ * Requests one more attempt now. If an attempt is waiting, it is brought forward, and the schedule continues as if the
+ * previous attempt had been made now, so that requests do not use up the schedule. If an attempt is running, the
+ * request is already satisfied.
  */
 export function withRequestedAttempt(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
   const asked: Delivery = { ...delivery, revision: delivery.revision + 1, ...dueFrom(nowMs, nowMs) };
   const next = delivery.apart === true ? placedInLane(asked) : asked;
   if (delivery.status !== 'pending') return { ...next, extra: true };
-  // A takeover of an attempt is not counted.
+  // An attempt that was taken over is not counted again.
   return delivery.running === true ? next : { ...next, tries: Math.max(0, delivery.tries - 1) };
 }
 
 /**
- * Requests an attempt like {@link withRequestedAttempt}, but restarts the whole schedule, so that a replayed event is
- * not lost by one failed attempt. If the running attempt is the last of the schedule, it does not satisfy the request:
- * the new schedule begins when the lease of the running attempt ends, and the result of that attempt is not recorded.
+ * Requests an attempt like {@link withRequestedAttempt}, but restarts the whole schedule, so that one failed attempt
+ * does not lose a replayed event. If the last attempt of the schedule is running, it does not satisfy the request: the
+ * new schedule begins when the lease of the running attempt ends, and the result of that attempt is not recorded.
  */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const isRunning = delivery.running === true && !isDue(delivery, nowMs);
@@ -246,7 +251,7 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
   return delivery.apart === true ? placedInLane(asked) : asked;
 }
 
-/** Returns whether further attempts follow the running attempt if it fails. */
+/** Returns whether the schedule has another attempt in case the running attempt fails. */
 function isFollowed({ extra, tries }: Delivery): boolean {
   return extra !== true && tries <= RETRY_WAITS_SECONDS.length;
 }
@@ -283,8 +288,8 @@ function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Deliver
 }
 
 /**
- * Returns the status after the last attempt failed. A failed resend leaves the status unchanged, but a pending test
- * delivery, which has only one attempt, fails.
+ * Returns the status after the last attempt failed. A failed resend leaves the status unchanged. A pending test
+ * delivery has only one attempt, so it fails.
  */
 function endOfAttempt(delivery: Delivery): Delivery['status'] {
   return delivery.extra === true && delivery.status !== 'pending' ? delivery.status : endOf(delivery, 'failed');
@@ -329,9 +334,9 @@ export function afterAttempt(
 
 /**
  * Returns the delivery after its last attempt if the endpoint's address has changed since the claim. The new address is
- * tried immediately, except after a resend.
+ * tried immediately, unless the attempt was a resend.
  *
- * @param taken the delivery as claimed
+ * @param taken the delivery as it was claimed
  */
 export function withNewAddress(taken: Delivery, ended: Delivery, nowMs: number): Delivery {
   return taken.extra === true ? ended : { ...ended, status: taken.status, ...dueFrom(nowMs, nowMs) };

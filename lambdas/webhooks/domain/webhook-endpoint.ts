@@ -42,8 +42,8 @@ export interface SecretVersion {
 export interface Disabled {
   readonly atMs: number;
   /**
-   * `requested`: by the merchant. `gone`: the endpoint responded with 410. `failing`: every attempt of a delivery
-   * failed.
+   * `requested`: the merchant disabled the endpoint. `gone`: the endpoint responded with 410. `failing`: every attempt
+   * of a delivery failed.
    */
   readonly reason: 'requested' | 'gone' | 'failing';
 }
@@ -56,7 +56,7 @@ export interface WebhookEndpoint {
   readonly events: readonly (WebhookEventType | '*')[];
   readonly description?: string;
   readonly disabled?: Disabled;
-  /** Set when an attempt was slow. The endpoint's deliveries wait in its lane until the endpoint answers quickly. */
+  /** Set after a slow attempt. The endpoint's deliveries then wait in its lane until it responds quickly. */
   readonly slow?: { readonly sinceMs: number };
   /** Id of the range replay that is running. Another replay is refused until this replay ends. */
   readonly replay?: string;
@@ -79,31 +79,31 @@ export interface EndpointList extends WebhookOwner {
 }
 
 /**
- * The latest slow attempts in the shared senders. Kept after endpoints are deleted, so that a tenant cannot block the
- * senders again with new endpoints, or with endpoints that answer in between. A test in
+ * The latest slow attempts of an owner in the shared senders. They are kept after endpoints are deleted, so that a
+ * tenant cannot block the senders again with new endpoints, or with endpoints that sometimes respond. A test in
  * `test/webhooks/webhook-lanes.test.ts` depends on this.
  */
 export interface SlowAttempts {
   /** Time of the first slow attempt of the current period of {@link CALL_MS}, in Unix milliseconds. */
   readonly sinceMs: number;
   /**
-   * Time of the latest slow attempt within {@link CALL_MS} after another slow attempt, in Unix milliseconds. The two
-   * attempts together block senders.
+   * Time of the latest slow attempt that followed another slow attempt within {@link CALL_MS}, in Unix milliseconds.
+   * Two such attempts together block senders.
    */
   readonly blockedAtMs?: number;
   /** Time until which all deliveries of the tenant go to lanes, in Unix milliseconds. */
   readonly apartUntilMs?: number;
 }
 
-/** Maximum duration of a request, in milliseconds. Attempts that are slow within this time were in flight together. */
+/** Maximum duration of a request, in milliseconds. Two slow attempts within this time were in flight together. */
 const CALL_MS = WEBHOOK_CALL_SECONDS * 1000;
 const REPEATED_WITHIN_MS = 2 * 60 * 60_000;
 const ISOLATED_MS = 30 * 60_000;
 
 /**
- * Records a slow attempt. A single slow attempt among many quick attempts blocks one sender and has no consequence. The
- * first block has no consequence either: a lane sends some hundred deliveries a second, and a busy endpoint that stalls
- * once must not wait in its lane.
+ * Records a slow attempt. One slow attempt among many quick attempts blocks one sender and has no consequence. The
+ * first block has no consequence either: a lane sends only some hundred deliveries a second, and a busy endpoint must
+ * not wait in its lane after a single stall.
  *
  * @returns the same object when nothing changes
  */
@@ -126,7 +126,7 @@ export function isIsolated({ late }: EndpointList, { slow }: WebhookEndpoint, no
  */
 export const MAX_ENDPOINTS = 16;
 
-/** Maximum number of secrets that sign at the same time: all signatures share one header. */
+/** Maximum number of secrets that sign at the same time. It is limited because all signatures share one header. */
 const MAX_SECRETS = 4;
 
 export function wants({ events, disabled }: WebhookEndpoint, type: string): boolean {
@@ -163,8 +163,8 @@ export function activeSecrets({ secrets }: WebhookEndpoint, nowMs: number): read
 
 /**
  * Checks whether the secret can be rotated now. At most {@link MAX_SECRETS} secrets sign at a time. A rotation must not
- * expire an older secret before the end of its overlap, because a merchant whose receiver still verifies with that
- * secret would refuse every webhook. Without an overlap, all older secrets expire, as requested.
+ * end an older secret before its overlap ends: a merchant's receiver that still verifies with that secret would refuse
+ * every webhook. Without an overlap, all older secrets expire, as requested.
  *
  * @returns the time at which the first of the secrets expires, in Unix milliseconds; undefined when the rotation is
  * possible now

@@ -3,17 +3,16 @@ import { dueFrom } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
 /**
- * Queue for those deliveries of one endpoint that would delay other endpoints: deliveries of a slow endpoint, a range
- * replay or a backlog. Only one execution at a time processes the lane, so the lane occupies a bounded share of the
- * senders.
+ * Queue of one endpoint for deliveries that would delay other endpoints: deliveries of a slow endpoint, a range replay
+ * or a backlog. Only one execution at a time processes the lane, so the lane occupies a bounded share of the senders.
  */
 export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
   /** Starts at 1. Each write expects the revision that was read and stores the next revision. */
   readonly revision: number;
-  /** Number of the latest consecutive runs in which an attempt was slow and failed. */
+  /** Number of consecutive runs, up to the latest one, in which an attempt was slow and failed. */
   readonly hung: number;
-  /** Time of the latest announcement of deliveries, in Unix milliseconds. */
+  /** Time at which deliveries were last announced, in Unix milliseconds. */
   readonly wokenAtMs: number;
   /**
    * Time since which runs have found no delivery, in Unix milliseconds. After {@link LINGER_MS} without deliveries, the
@@ -32,12 +31,13 @@ export interface WebhookLane extends WebhookOwner {
 }
 
 /**
- * Number of concurrent attempts per run. After a run that hung, a single attempt checks whether the endpoint responds.
+ * Number of concurrent attempts per run. After a run that hung, the next run makes a single attempt to check whether
+ * the endpoint responds.
  */
 export const LANE_WIDTH = 10;
 /**
- * Time after which a run begins no further deliveries, in milliseconds. The run then finishes its last calls before the
- * function's timeout.
+ * Time after which a run begins no further deliveries, in milliseconds. It leaves enough time to finish the last calls
+ * before the function's timeout.
  */
 export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
 /** Lease of a run, in milliseconds. Must exceed the function timeout. */
@@ -45,15 +45,15 @@ const LANE_LEASE_MS = 60_000;
 /** Waits after consecutive runs that hung, in milliseconds. No wait exceeds the longest delay of an SQS message. */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 /**
- * The wait, in milliseconds, after a run that achieved nothing, because rivals had claimed its deliveries or the store
+ * Wait after a run that achieved nothing, in milliseconds. Rivals had claimed the run's deliveries, or the store
  * failed.
  */
 const IDLE_WAIT_MS = 5_000;
-/** If the next run is due within this time, in milliseconds, new deliveries are not announced individually. */
+/** Time in milliseconds. If the next run is due within this time, new deliveries are not announced individually. */
 const LOOK_MS = 60_000;
 /**
  * Lifetime of a lane without deliveries, in milliseconds. A writer first reads that the endpoint is slow, or announces
- * deliveries, and then writes the deliveries. The lifetime must exceed the time until that write.
+ * deliveries, and then writes the deliveries. The lifetime must exceed the time between these two steps.
  */
 const LINGER_MS = 10 * 60_000;
 

@@ -93,8 +93,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const { record } = change;
     const items = [...this.#itemsOf(change), ...(await this.#entryOf(change))];
     const [only, ...others] = items;
-    // A single row is written without a transaction, which would cost twice as much. After a lost response, the retried
-    // write finds its own row, and the outcome is `changed`.
+    // A single row is written without a transaction, because a transaction costs twice as much. After a lost response,
+    // the retried write finds its own row, and the outcome is `changed`.
     if (record === undefined && only?.Put !== undefined && others.length === 0) {
       const put = new PutCommand(only.Put);
       const { kind } = await writeConditionally(this.#pacing, () => this.#client.send(put));
@@ -150,7 +150,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     );
   }
 
-  /** Lists deliveries. Queries each shard for a whole page, so that the first deliveries of all shards are included. */
+  /** Lists deliveries. Each shard is queried for a whole page, so that no shard's first deliveries are missing. */
   async listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]> {
     const { limit, oldestFirst = false } = page;
     // Ids consist of letters, digits and `_`, which all sort before `~`.
@@ -209,7 +209,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const update = new UpdateCommand({
       TableName: this.#tables.registry,
       Key: keyOfTask(task),
-      // Returns the owner and the due time, which the index does not contain, at no additional cost.
+      // Returns the owner and the due time at no additional cost. The index does not contain them.
       ReturnValues: 'ALL_NEW',
       UpdateExpression: lane === undefined ? 'SET #at = :to' : 'SET #at = :to, #due = :lane, apart = :apart',
       ConditionExpression: 'attribute_exists(#due) AND #at = :at',

@@ -113,7 +113,7 @@ const laneItem = itemSchema<WebhookLane>()({
   leaseExpiresAtMs: z.int().exactOptional(),
 });
 
-/** An entry of the due queue: the key of its row. */
+/** An entry of the due queue. It contains the key of its row. */
 const dueEntry = z.object({
   [KeyAttribute.partition]: z
     .string()
@@ -153,7 +153,10 @@ export function deliveryKey({ endpointId, id }: Pick<Delivery, 'endpointId' | 'i
   };
 }
 
-/** Builds the row of a delivery. The expiry counts from the latest due time, so a pending delivery does not expire. */
+/**
+ * Builds the row of a delivery. The row's lifetime starts at the latest due time, so a pending delivery does not
+ * expire.
+ */
 export function deliveryRow(delivery: Delivery): Item {
   const fromMs = Math.max(delivery.createdAtMs, delivery.dueAtMs ?? 0);
   return { ...deliveryKey(delivery), ...delivery, ...expiry(fromMs), ...dueIn(delivery, delivery.id) };
@@ -210,8 +213,8 @@ interface Due {
 }
 
 /**
- * Returns the attributes that list the row in the due queue, or in the lane of its endpoint, while the row has a due
- * time.
+ * Returns the attributes that list the row in the due queue, or in its endpoint's lane. Returns none if the row has no
+ * due time.
  */
 function dueIn({ dueAtMs, apart, endpointId }: Due, id: string): Item {
   if (dueAtMs === undefined) return {};
@@ -241,9 +244,9 @@ export function keyOfTask(task: WebhookTask): Item {
 const owned = z.object({ ...owner, dueAtMs: z.number() });
 
 /**
- * Reads the data of a moved row.
+ * Parses the data of a moved row.
  *
- * @returns the group `unreadable` when the row has no valid owner, because the row must be queued anyway
+ * @returns the group `unreadable` when the row has no valid owner, because even such a row must be queued
  */
 export function movedRow(row: Item = {}): MovedWebhook {
   const { success, data } = owned.safeParse(row);

@@ -82,7 +82,7 @@ function classIn(address: string, family: 'ipv4' | 'ipv6'): AddressClass {
   return NOT_PUBLIC.check(address, family) ? 'not_public' : 'public';
 }
 
-/** `::ffff:a.b.c.d` as serialized by the URL standard, with two groups of hexadecimal digits at the end. */
+/** Matches `::ffff:a.b.c.d` as the URL standard serializes it, with two groups of hexadecimal digits at the end. */
 const MAPPED = /^::ffff:(?<high>[0-9a-f]{1,4}):(?<low>[0-9a-f]{1,4})$/;
 
 function mappedIpv4(written: string): string | undefined {
@@ -119,7 +119,7 @@ export type UrlRuling =
   | { readonly kind: 'good'; readonly url: URL; readonly host: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Checks the parts of a URL that need no DNS look-up: form, host and port. */
+/** Checks the parts of a URL that can be checked without a DNS look-up: form, host and port. */
 export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlRuling {
   if (text.length > LONGEST_URL) return refused(REFUSALS.malformed);
   const read = readWebUrl(text);
@@ -151,7 +151,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-/** Returns whether every address of a host is allowed. A host is refused if one of its addresses is private. */
+/** Returns whether every address of a host is allowed. If one address is private, the host is refused. */
 export function areAllowed(found: readonly Resolved[], { allowLoopback }: AddressRulesOptions): boolean {
   const allowed = (address: string): boolean => {
     const kind = classOf(address);

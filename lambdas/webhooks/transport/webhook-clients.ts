@@ -6,7 +6,10 @@ import type { Clock } from '../../kernel/world.ts';
 import type { WebhookSecrets, WebhookTasks } from '../use/webhooks.ts';
 import { webhookSecrets } from './webhook-secrets.ts';
 
-/** Maximum number of concurrent calls to SQS: enough for the sweep to finish in time, few enough for one process. */
+/**
+ * Maximum number of concurrent calls to SQS. With this number, the sweep finishes in time, and one process can make the
+ * calls.
+ */
 const MOST_AT_ONCE = 10;
 
 interface QueueUrls {
@@ -20,7 +23,7 @@ export function configuredTasks({ sqs }: Queues, urls: QueueUrls): WebhookTasks 
 }
 
 /**
- * Creates task queues that send one message per request, because a request with several messages can fail in part. The
+ * Creates task queues that send one message per request. A request with several messages can fail for some of them. The
  * sweep enqueues lost tasks again.
  */
 function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: QueueUrls): WebhookTasks {

@@ -4,7 +4,10 @@ import { RetryableError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { WebhookSecrets } from '../use/webhooks.ts';
 
-/** Number of hexadecimal digits in a root key's name: a hash prefix that identifies the key without revealing it. */
+/**
+ * Number of hexadecimal digits in a root key's name. The name is the beginning of a hash, which identifies the key
+ * without revealing it.
+ */
 const NAME_LETTERS = 16;
 const PREFIX = 'whsec_';
 
@@ -25,8 +28,7 @@ export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
     },
     secretOf: async (endpointId, { root, version }) => {
       const key = (await rootKeys()).find((each) => nameOf(each) === root);
-      // The root key may be new: another process derived the secret from this key, and this process has not read the
-      // key yet.
+      // The root key may be new: another process derived the secret from this key before this process has read the key.
       if (key === undefined)
         throw new RetryableError('webhook_root_unknown', `this process does not know the root key ${root}`);
       const bytes = createHmac('sha256', key)

@@ -24,8 +24,8 @@ export interface WebhookTransportOptions extends AddressRulesOptions {
 
 /**
  * Calls receivers over HTTPS. The name is resolved once, all its addresses are checked, and the connection uses only
- * these addresses, so a second look-up with another result (DNS rebinding) is impossible. Redirects are not followed.
- * Connections are not reused, so each call is checked separately.
+ * these addresses. A second look-up with a different result (DNS rebinding) is therefore impossible. Redirects are not
+ * followed. Connections are not reused, so the addresses are checked for each call.
  */
 export function webhookTransport(options: WebhookTransportOptions): WebhookTransport {
   return {
@@ -83,7 +83,7 @@ function call(url: URL, { headers, body }: WebhookRequest, options: CallOptions)
   return promise;
 }
 
-/** Returns a look-up function that gives the checked addresses without DNS. */
+/** Returns a look-up function that answers with the checked addresses and makes no DNS request. */
 function judged(found: readonly Resolved[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = found;
@@ -105,8 +105,8 @@ async function inTime<Value>(signal: AbortSignal, coming: Promise<Value>): Promi
 }
 
 /**
- * Reads the beginning of a response. Only the status matters, so a truncated or endless response is reported with the
- * part that arrived.
+ * Reads the beginning of a response. Only the status matters. For a truncated or endless response, the part that
+ * arrived is reported.
  */
 function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: (excerpt: string) => void): void {
   const chunks: Buffer[] = [];

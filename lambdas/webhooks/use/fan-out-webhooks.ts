@@ -14,7 +14,7 @@ export interface FanOutTools {
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Digest;
-  /** Reports a failed immediate enqueue. The sweep enqueues the task within a minute. */
+  /** Called when tasks could not be enqueued immediately. The sweep enqueues them within a minute. */
   readonly report: (error: unknown) => void;
 }
 
@@ -57,7 +57,7 @@ export function messageOf({ event, occurredAtMs }: PayonceEvent): WebhookMessage
   return { eventId: event.id, type: event.type, occurredAtMs };
 }
 
-/** Returns the tasks of a delivery; none for a delivery in a lane, which has no message. */
+/** Returns the tasks to enqueue for a delivery. A delivery in a lane has no message, so it has none. */
 export function messagesOf({ endpointId, id, apart }: Delivery): readonly WebhookTask[] {
   return apart === true ? [] : [{ kind: 'attempt', endpointId, deliveryId: id }];
 }

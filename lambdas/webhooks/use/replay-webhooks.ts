@@ -53,8 +53,8 @@ export async function acceptReplay(
       const book = await tools.webhooks.readBook(caller);
       const endpoint = endpointOf(book, endpointId);
       if (endpoint === undefined) return { kind: 'not_found' };
-      // An existing replay means that the key has expired, because a replay is stored for longer than the record of its
-      // request.
+      // An existing replay means that the key has expired, because a replay is stored for longer than its request's
+      // record.
       if ((await tools.webhooks.readReplay(replayId)) !== undefined) return { kind: 'key_expired' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       if (endpoint.replay !== undefined) return { kind: 'replay_running', replayId: endpoint.replay };
@@ -150,7 +150,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
     page.cursor === undefined
       ? { ...ended(was, 'completed'), sent }
       : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, ...dueFrom(clock.nowMs(), clock.nowMs()) };
-  // Wakes the lane before the write, so that the lane runs even if this process crashes.
+  // The lane is woken before the write, so that it runs even if this process crashes.
   if (deliveries.length > 0) await wakeLane(tools, was, was.endpointId);
   const end = now.status === 'running' ? {} : released(book, was);
   const outcome = await webhooks.write({ replay: { was, now }, deliveries, ...end });
@@ -160,7 +160,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
   return now.status === 'running' ? 'page' : 'ended';
 }
 
-/** Returns the change that permits another replay of the endpoint. */
+/** Returns the change that allows the endpoint's next replay. */
 function released(book: EndpointList, { endpointId, id }: WebhookReplay): Pick<WebhookChange, 'book'> {
   const endpoint = endpointOf(book, endpointId);
   if (endpoint?.replay !== id) return {};

@@ -3,8 +3,8 @@ import type { SecretVersion, WebhookEndpoint } from '../domain/webhook-endpoint.
 import type { WebhookSecrets } from './webhooks.ts';
 
 /**
- * A replay must return the same secret as the first response, but a stored response must not contain a secret. The
- * stored response therefore contains the inputs of the derivation, from which each replay derives the secret.
+ * Matches the placeholder of a secret. A replayed response must contain the same secret as the first one, but a stored
+ * response must not contain a secret. It therefore contains the inputs from which each replay derives the secret.
  */
 const SEALED = /^derived:(?<root>[0-9a-f]{16}):(?<version>[1-9]\d{0,8})$/;
 
@@ -14,9 +14,9 @@ export function sealedSecret({ secrets: [newest] }: Pick<WebhookEndpoint, 'secre
 }
 
 /**
- * Returns a stored response with its placeholder replaced by the secret.
+ * Returns a stored response in which the secret replaces the placeholder.
  *
- * @throws RetryableError when the root key of the secret is not known to this process
+ * @throws RetryableError when this process does not know the secret's root key
  */
 export async function unsealed(secrets: Pick<WebhookSecrets, 'secretOf'>, answer: Answer): Promise<Answer> {
   const body = JSON.parse(answer.body) as Record<string, unknown>;

@@ -68,8 +68,8 @@ export interface SendTools {
 /** The result of processing a delivery, in order of precedence. */
 export type SendOutcome =
   /**
-   * The delivery was already delivered, is claimed by a rival, or is not yet due. Its message needs no further
-   * processing.
+   * The delivery was already delivered, is claimed by a rival, or is not due yet. Nothing remains to be done for its
+   * message.
    */
   | 'nothing_due'
   /** The endpoint was deleted or disabled. */
@@ -78,7 +78,7 @@ export type SendOutcome =
   | 'moved_to_lane'
   /** Too much of the lease had passed to send safely. Nothing was sent; the sweep retries when the lease ends. */
   | 'too_late'
-  /** A rival has taken over during the attempt. The rival's result is recorded; this result is not. */
+  /** A rival took over during the attempt. Only the rival's result is recorded. */
   | 'superseded'
   | 'delivered'
   /** Delivered by a slow attempt. */
@@ -95,8 +95,8 @@ export type SendOutcome =
 const AFTER_CALL_SECONDS = 6;
 
 /**
- * Before an endpoint is disabled, this many of its latest deliveries, and as many from each time in {@link
- * LOOKED_AT_SINCE}, are checked for a success.
+ * Number of deliveries that are checked for a success before an endpoint is disabled: this many of its latest
+ * deliveries, and as many from each time in {@link LOOKED_AT_SINCE}.
  */
 const LOOKED_AT = 100;
 /**
@@ -108,7 +108,7 @@ const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64,
 
 /**
  * Makes one delivery attempt if it is due: claim, send, commit. The delivery's row is the record: only one of two
- * concurrent messages claims the attempt. If the sender crashes, the due queue contains the end of the attempt's lease,
+ * concurrent messages claims the attempt. If the sender crashes, the delivery becomes due again when its lease ends,
  * and the next attempt has the same id and the same body.
  *
  *   A ── claim (rev 2) ── send ── † …… lease ends
@@ -138,7 +138,7 @@ interface Which {
 }
 
 function run(tools: SendTools, which: Which): Promise<SendOutcome> {
-  // No release step: the lease ends, and the sweep enqueues the delivery again.
+  // There is no release step: after the lease ends, the sweep enqueues the delivery again.
   return tools.runner.run<Claimed, Sent, SendOutcome>(attemptOperation(which.endpointId, which.deliveryId), {
     claim: () => claim(tools, which),
     execute: (claimed) => send(tools, claimed),
@@ -230,7 +230,7 @@ async function send(tools: SendTools, { delivery, endpoint, inFlight, atMs }: Cl
   let isolated = Promise.resolve(false);
   const isolateNow = (blocksSender: boolean): void => {
     // Isolate the endpoint now, so that its next deliveries do not block shared senders. The lane's first run waits
-    // until this call has ended, because an empty lane would end.
+    // until this call has ended, because a lane that is found empty ends.
     if (endpoint.slow === undefined)
       isolated = isolate(tools, delivery, clock.nowMs(), { blocksSender, delaySeconds: AFTER_CALL_SECONDS });
   };
@@ -245,8 +245,8 @@ async function send(tools: SendTools, { delivery, endpoint, inFlight, atMs }: Cl
 }
 
 /**
- * Builds the headers of an attempt (Standard Webhooks 1.0.0, "Webhook headers"): the signature is new at each attempt;
- * the id stays the same.
+ * Builds the headers of an attempt (Standard Webhooks 1.0.0, "Webhook headers"). Each attempt has a new signature, but
+ * the same id.
  */
 function headersOf(
   signer: WebhookSecrets,
@@ -290,14 +290,14 @@ async function record(
       );
       return outcomeOf(delivery, attempt.result, { disable: disabling === 'moved' ? undefined : disable, late });
     }
-    // If the change includes the list of endpoints, that list may be the cause of the conflict. Only a changed delivery
-    // means that a rival took over.
+    // A conflict does not always mean that a rival took over: if the change includes the list of endpoints, that list
+    // may have changed. Only a changed delivery means a takeover.
     const found = disable === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
     return found?.revision === taken.revision ? 'again' : 'superseded';
   });
 }
 
-/** Returns whether the endpoint has been slow longer than the retry schedule and must be disabled. */
+/** Returns whether the endpoint must be disabled because it has been slow for longer than the retry schedule. */
 function isSlowForWholeSchedule(slow: WebhookEndpoint['slow'], result: AttemptResult, nowMs: number): boolean {
   return slow !== undefined && nowMs - slow.sinceMs > SCHEDULE_MS && !isAccepted(result);
 }
@@ -319,7 +319,7 @@ function outcomeOf(
 /**
  * Marks the endpoint as slow, so that its next deliveries go to its lane. The mark is not part of the attempt's
  * transaction: many attempts can be slow at the same time, and the first mark is enough. The lane is woken before the
- * endpoint is marked, so that the lane outlives every process that reads the mark.
+ * endpoint is marked, so every process that reads the mark finds a lane that runs.
  *
  * @param call describes an attempt in flight: whether it blocks a shared sender, and the delay of the lane's first run
  * @returns false when the endpoint could not be marked; the next slow attempt tries again
@@ -352,7 +352,8 @@ async function isolate(
 }
 
 /**
- * Returns whether the endpoint accepts other events. One event that the endpoint cannot process must not disable it.
+ * Returns whether the endpoint accepts other events. An endpoint must not be disabled because it cannot process one
+ * event.
  */
 async function acceptsOtherEvents(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
   const since = LOOKED_AT_SINCE.map((part) => idsBefore(Math.ceil(nowMs - part * SHORTEST_SCHEDULE_MS)));
@@ -370,8 +371,8 @@ type Disabling = Pick<WebhookChange, 'book' | 'deliveries'>;
 /**
  * Disables the endpoint and notifies the tenant's other endpoints, unless the endpoint is already disabled or deleted.
  *
- * @param url the address that was tried
- * @returns `moved` when the endpoint has another address now, which was not tried
+ * @param url the address to which the attempt was sent
+ * @returns `moved` when the endpoint now has a different address, which was not tried
  */
 async function disabled(
   { webhooks, digest }: SendTools,

@@ -12,17 +12,19 @@ export interface SweepWebhooksTools {
   readonly due: DueWebhooks;
   readonly tasks: WebhookTasks;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Called with the number of rows that have been due for {@link LONGEST_WAIT_MS}, if there are any. */
+  /** Called with the number of rows that have been due for {@link LONGEST_WAIT_MS}. Not called if there are none. */
   readonly waiting: (rows: number) => void;
 }
 
 /** Number of rows that are moved and queued together. */
 const PAGE = 400;
-/** Maximum number of pages per run (200 × 400 = 80,000 rows). Bounds a run without a deadline. */
+/** Maximum number of pages per run (200 × 400 = 80,000 rows). It limits a run that has no deadline. */
 const MAX_PAGES = 200;
-/** Time after which a queued row that is still due is queued again, in milliseconds. */
+/** Time after which a row is queued again if it is still due, in milliseconds. */
 const ROUND_MS = 10 * 60_000;
-/** Maximum number of deliveries per endpoint that a run queues. The other deliveries move to the endpoint's lane. */
+/**
+ * Maximum number of deliveries that a run queues for each endpoint. The other deliveries move to the endpoint's lane.
+ */
 const SHARE = 100;
 
 /**
@@ -52,7 +54,7 @@ export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infi
     );
     const { length } = here;
     swept += length;
-    // The index lags behind: rows that a rival or the previous page has moved may still be in it.
+    // The index lags behind and may still contain rows that were moved by a rival or with the previous page.
     if (length === 0) break;
   }
   await tasks.enqueue([...lanes.values()], 0);

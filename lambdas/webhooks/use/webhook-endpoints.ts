@@ -57,7 +57,7 @@ export async function createEndpoint(
   const { caller, cause, endpointId, url, events, description } = request;
   return takeWebhookEffect<CreateRefusal>(tools, {
     ...request,
-    // The idempotency key must not create a second endpoint after the first endpoint was deleted.
+    // Even after the first endpoint was deleted, the idempotency key must not create a second one.
     isPermanent: true,
     decide: async () => {
       const reason = await tools.addresses.refusal(url);
@@ -181,7 +181,7 @@ export interface EndpointChange {
 export type UpdateOutcome = { readonly kind: 'updated'; readonly endpoint: WebhookEndpoint } | NotFound | UrlRefused;
 
 /**
- * Changes an endpoint. Idempotent without a key, because the request states the resulting values.
+ * Changes an endpoint. The request needs no idempotency key, because it states the resulting values.
  *
  * @throws RetryableError, AmbiguousError: the caller can retry the request
  */
@@ -211,15 +211,15 @@ export async function updateEndpoint(
 }
 
 /**
- * Minimum isolation of a slow endpoint, in milliseconds, so that requests of the tenant cannot return the endpoint to
- * the shared senders too early.
+ * Minimum time for which a slow endpoint stays isolated, in milliseconds. A tenant's request cannot return the endpoint
+ * to the shared senders earlier.
  */
 const MIN_ISOLATION_MS = 15 * 60_000;
 
 function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number): WebhookEndpoint {
   const { description: oldDescription, disabled: oldDisabled, slow, ...rest } = known;
-  // After this time, a request with a new address or `enabled: true` ends the isolation, so that a repaired or replaced
-  // server does not wait for the next run of its lane.
+  // After this time, a request with a new address or `enabled: true` ends the isolation. A repaired or replaced server
+  // then does not wait for the next run of its lane.
   const isLater = slow !== undefined && nowMs - slow.sinceMs >= MIN_ISOLATION_MS;
   const isNew = isLater && (change.url !== undefined || change.enabled === true);
   const description = change.description === undefined ? oldDescription : (change.description ?? undefined);

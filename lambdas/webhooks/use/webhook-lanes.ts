@@ -69,7 +69,7 @@ async function workAt(
   let nextAtMs: number | undefined;
   let isContinuing = true;
   for (let pages = 0; isContinuing && pages < MAX_PAGES; pages += 1) {
-    // The index lags behind: deliveries of the previous page may still be in it.
+    // The index lags behind and may still contain deliveries of the previous page.
     const found = await due.dueInLane(held.endpointId, 2 * width + 1);
     const fresh = found.flatMap(({ task, sweepAtMs }) =>
       task.kind === 'attempt' && !seen.has(task.deliveryId) ? [{ id: task.deliveryId, sweepAtMs }] : [],
@@ -82,7 +82,7 @@ async function workAt(
       if (each.status === 'fulfilled') outcomes.push(each.value);
       else if (entry !== undefined) await setBack(tools, held, entry, each.reason);
     }
-    // A delivery that was tried can be due again before later deliveries, so the lane is read again.
+    // A tried delivery can be due again before deliveries that are later in the lane, so the lane is read again.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
       (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'failed_late',
@@ -97,8 +97,8 @@ async function workAt(
 }
 
 /**
- * Postpones a delivery after a failure of Payonce, so that later deliveries have their turn. If the failure cannot be
- * transient, also queues a separate message for the delivery. The message becomes a dead letter when the delivery fails
+ * Postpones a delivery after a failure of Payonce, so that later deliveries are attempted. If the failure cannot be
+ * transient, also queues a separate message for the delivery. The message becomes a dead letter if the delivery fails
  * again.
  */
 async function setBack(

@@ -64,13 +64,13 @@ export interface DeliveryPage {
   readonly limit: number;
 }
 
-/** A delivery attempt, a page of a replay, or a lane run. A task that runs twice takes effect once. */
+/** A delivery attempt, a page of a replay, or a lane run. A task takes effect only once, even if it runs twice. */
 export type WebhookTask =
   | { readonly kind: 'attempt'; readonly endpointId: string; readonly deliveryId: string }
   | { readonly kind: 'replay'; readonly replayId: string }
   | { readonly kind: 'lane'; readonly endpointId: string };
 
-/** A task, and the group whose share of the senders it uses (`groupOf`). */
+/** A task with its group (`groupOf`). The task uses the group's share of the senders. */
 export interface GroupedTask {
   readonly task: WebhookTask;
   readonly group: string;
@@ -84,8 +84,8 @@ export interface DueWebhook {
 }
 
 /**
- * The queue of the sweep, and the lanes. Each row contains its own position in one of these queues, so no row can be
- * missing from them.
+ * The queue of the sweep, and the lanes. Each row contains its own position in one of these queues, so its entry cannot
+ * be lost.
  */
 export interface DueWebhooks {
   /** Returns at most `limit` rows that the sweep must queue at `nowMs`, oldest first in each shard. */
@@ -95,7 +95,7 @@ export interface DueWebhooks {
    */
   dueInLane(endpointId: string, limit: number): Promise<readonly DueWebhook[]>;
   /**
-   * Moves a row to another time, or into the lane of its endpoint.
+   * Moves a row to another time, or into its endpoint's lane.
    *
    * @returns undefined when the row no longer has the time of `due`, because a rival has moved the row or the row's
    * work is done
@@ -111,7 +111,7 @@ export interface MovedWebhook {
   readonly dueAtMs?: number;
 }
 
-/** Enqueues tasks for immediate processing. The sweep finds a lost task in the due queue within a minute. */
+/** Enqueues tasks for immediate processing. If a task is lost, the sweep finds it in the due queue within a minute. */
 export interface WebhookTasks {
   /**
    * Sends the messages of tasks.
@@ -152,7 +152,7 @@ export interface WebhookAddresses {
 export interface WebhookSecrets {
   /** Returns the name of the root key from which new secrets are derived. */
   newestRoot(): Promise<string>;
-  /** Derives a secret, `whsec_…`. @throws RetryableError when its root key is not known to this process */
+  /** Derives a secret, `whsec_…`. @throws RetryableError when this process does not know the root key */
   secretOf(endpointId: string, secret: SecretVersion): Promise<string>;
   /** Returns the value of `webhook-signature`: the Standard Webhooks signatures of all secrets. */
   sign(

@@ -12,7 +12,9 @@ import { runKept, startUnderKeeper } from '../../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../../local/processes.ts';
 import { until } from '../../support/until.ts';
 
-/** Returns the name of a missing program that a Kafka broker needs; undefined if all are installed. */
+/**
+ * Returns the name of a program that a Kafka broker needs but that is not installed; undefined if all are installed.
+ */
 export function missingForKafka(): string | undefined {
   const versions: Readonly<Record<string, readonly string[]>> = {
     'Java 17 or later': ['java', '--version'],
@@ -35,11 +37,11 @@ const POLLER = join(import.meta.dirname, 'Poller.java');
 const MAX_STARTS = 5;
 
 /**
- * Single-node Kafka with a combined broker and controller (KRaft), run from Maven jars. Its processes end with the test
- * process.
+ * A single-node Kafka (KRaft) whose broker is also its controller. It runs from Maven jars, and its processes end with
+ * the test process.
  */
 export class Kafka {
-  /** Working directory, created on first use. If the tests are skipped, there is nothing to remove. */
+  /** The working directory. It is created on first use, so nothing has to be removed if the tests are skipped. */
   #made: string | undefined;
   #classpath = '';
   readonly #children = new Set<ChildProcess>();
@@ -66,7 +68,7 @@ export class Kafka {
     if (code !== 0) throw new Error(`${command[0]} ended with ${code}: ${lines.join('\n')}`);
   }
 
-  /** @returns true if the broker listens; false if it ended because another program has one of its ports */
+  /** Starts the broker. @returns true if it listens; false if it ended because another program uses one of its ports */
   async #startBroker(number: number): Promise<boolean> {
     this.#port = await freePort(0);
     const controller = await freePort(0);
@@ -149,8 +151,8 @@ export class Kafka {
   }
 
   /**
-   * Starts a polling member of the consumer group. If it is killed before it commits, the next member receives the same
-   * batch.
+   * Starts a member of the consumer group that polls. If this member is killed before it commits, the next member
+   * receives the same batch.
    */
   poll(group: string, mostRecords: number): Poller {
     return new Poller(this.#run('poll', this.servers, TOPIC, group, String(mostRecords)), this.servers);
@@ -172,8 +174,8 @@ export class Poller {
   }
 
   /**
-   * Returns the next batch, as Lambda passes it to a function (AWS Lambda developer guide, "Using Lambda with
-   * self-managed Apache Kafka").
+   * Returns the next batch in the form in which Lambda passes it to a function (AWS Lambda developer guide, "Using
+   * Lambda with self-managed Apache Kafka").
    */
   async next(): Promise<SelfManagedKafkaEvent> {
     const line = await this.#lines.next();

@@ -4,7 +4,7 @@ import { MUTANTS } from './mutants.ts';
 
 const FILE = new URL('../../../docs/proof/mutants.json', import.meta.url);
 
-/** Findings about a mutant, as docs/proof/planted-faults.md counts them. */
+/** Findings about a mutant, as docs/proof/planted-faults.md reports them. */
 export interface HuntRow {
   readonly mutant: string;
   readonly random?: RandomHunt;
@@ -13,7 +13,10 @@ export interface HuntRow {
 }
 
 interface RandomHunt {
-  /** Number of histories that each row played until it found the fault, sorted. Null for a row that did not find it. */
+  /**
+   * For each row of histories, sorted: the number of histories that were played until the fault was found. Null for a
+   * row that did not find the fault.
+   */
   readonly histories: readonly (number | null)[];
   /** Maximum number of histories per row. */
   readonly most: number;

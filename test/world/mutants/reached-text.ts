@@ -35,8 +35,8 @@ export class ReachedText {
   }
 
   /**
-   * Returns the names of the mutants whose code was run since the last call. Every call returns the mutants of code
-   * outside of functions.
+   * Returns the names of the mutants whose code was run since the last call. The names of mutants that change code
+   * outside of functions are returned by every call.
    */
   take(): readonly string[] {
     const reached = new Set<string>();

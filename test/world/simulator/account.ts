@@ -36,7 +36,7 @@ export interface Deployment {
 
 interface Rule {
   readonly events: readonly EventName[];
-  /** Field that the payment's metadata or the order must have. */
+  /** Field that the payment's metadata or the order must have for the rule to match. */
   readonly metadata?: string;
 }
 

@@ -30,7 +30,7 @@ export class ArchiveBucket {
   /** Archived rows by chain, for readers outside the simulated processes. */
   readonly rows: Pick<LedgerRows, 'chain'> = archivedRows(this.#archive, NO_BOUNDS);
 
-  /** Returns the S3 client of a process, which also serves the exports bucket. */
+  /** Returns the S3 client of a process. The client also serves the exports bucket. */
   client(process: () => Process, exports: ExportsBucket): S3Client {
     return exports.client((command) =>
       process().call(`s3 ${command.constructor.name}`, BEHAVIOR, () =>

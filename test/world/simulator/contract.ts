@@ -145,8 +145,8 @@ export interface Settings {
   readonly defaultProcessor: string;
   readonly routes: readonly { readonly tenant?: string; readonly currency?: string; readonly processor: string }[];
   /**
-   * Whether jobs run through the schedule, the executor and the signed route. Otherwise the worker receives their
-   * messages directly.
+   * Whether jobs run through the schedule, the executor and the signed route. Otherwise the worker receives the
+   * messages of the jobs directly.
    */
   readonly cron: boolean;
   /** Fault rates of calls; empty if no faults are injected. */
@@ -201,7 +201,7 @@ export interface ChangeByHand {
   readonly id: string;
   readonly sort: string;
   readonly how: 'overwritten' | 'removed';
-  /** Verification findings after the change, each with the row that it names. */
+  /** Findings of the verification after the change, each with the row that the finding names. */
   readonly found: readonly string[];
   /** Result of restoring the row. */
   readonly putBack: string;
@@ -250,7 +250,7 @@ export interface MishapsSeen {
   readonly forgotten: readonly { readonly sinceMs: number; readonly untilMs: number }[];
 }
 
-/** State of the simulated system, as oracles read it. */
+/** State of the simulated system that oracles can read. */
 export interface Observed {
   readonly settings: Pick<Settings, 'approvals' | 'emailsADay'>;
   readonly nowMs: number;
@@ -325,7 +325,7 @@ export interface ApiRequest {
 /** Operator keys: Ada's first, Ada's second, and Ben's. */
 export type OperatorName = 'operator' | 'operator_again' | 'approver';
 
-/** Running system, as acts use it. It is the only source of time, randomness and order for acts. */
+/** Running system that acts use. It is the only source of time, randomness and order for acts. */
 export interface RunningSystem extends Observed {
   /** Sends a request through the gateway. Resolves when the response arrives or the client closes the connection. */
   api(request: ApiRequest): Promise<ClientCall>;
@@ -356,7 +356,7 @@ export interface RunningSystem extends Observed {
   readonly settings: Settings;
   runJob(id: string): Promise<void>;
   /**
-   * Occupies the job with an artificial earlier run for this long, so that other runs wait.
+   * Occupies the job for `forMs` with an artificial earlier run, so that other runs wait.
    *
    * @returns false when a run is already in progress
    */
@@ -401,7 +401,10 @@ export interface RunningSystem extends Observed {
   /** Schedules an action. @param name stays the same when other steps are removed, for example `step 3` */
   at(atMs: number, name: string, what: () => void | Promise<void>): void;
   sleep(ms: number): Promise<void>;
-  /** Returns a deterministic number from 0 up to, but not including, 1: `fractionOf` the seed and the label. */
+  /**
+   * Returns a deterministic number from 0 up to, but not including, 1, which `fractionOf` derives from the seed and the
+   * label.
+   */
   decide(label: string): number;
 }
 

@@ -1,4 +1,7 @@
-/** Counts what histories cover: cells of the state tables, faults of docs/faults.md, and act-fault pairs. */
+/**
+ * Counts what histories cover: cells of the state tables, faults that docs/faults.md lists, and pairs of an act and a
+ * fault.
+ */
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { parseOrderTransition } from '../../../lambdas/orders/store/order-items.ts';
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../../lambdas/payments/domain/payment.ts';
@@ -35,7 +38,9 @@ const CAN_BE_LOOKED_UP =
 const FEE_AFTER_MONEY = 'the fee is reported after the charge moved money, so the payment is no longer in this state';
 const GIVEN_UP_WHILE_PENDING = 'Payonce gives up only pending refunds';
 
-/** Cells that no history can reach, each with the reason. Reaching such a cell violates an oracle. */
+/**
+ * Cells of the state tables that no history can reach, each with the reason. Reaching such a cell violates an oracle.
+ */
 const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge pending', ['requires_action', 'requires_capture', 'canceled'], NEVER_OLDER),
   ...noneOf('charge action_required', ['requires_capture', 'needs_review'], NEVER_OLDER),
@@ -98,8 +103,8 @@ const ALL_CELLS = Object.entries(TABLES).flatMap(([table, rows]) =>
 );
 
 /**
- * Number of histories that reached each item. For each act, also the number of its steps that were drawn, and the
- * number that took effect. Plain JSON.
+ * Number of histories that reached each cell, fault, act and act-fault pair. For each act, also the number of its steps
+ * that were drawn, and the number of its steps that took effect. Plain JSON.
  */
 export interface Reached {
   histories: number;

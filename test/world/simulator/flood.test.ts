@@ -95,7 +95,7 @@ function farFrom(alone: Seen, flooded: Seen): readonly string[] {
     (what) => mean(flooded[what]) > 2 * mean(alone[what]),
   );
   // The flood's events have their own lanes in the relay, so the slowest of the other events takes at most twice as
-  // long, too.
+  // long as without a flood.
   const oldest = (['publishedMs', 'deliveredMs'] as const).filter(
     (what) => Math.max(...flooded[what]) > 2 * Math.max(...alone[what]),
   );

@@ -159,7 +159,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [PartiesEnvironment.postmarkUrl]: Address.parties,
   [PartiesEnvironment.postmarkLagSeconds]: '60',
   [PartiesEnvironment.emailSender]: 'shop@payonce.example',
-  // Effectively unlimited, unless an operator sets a limit in the history.
+  // The number of e-mails is effectively unlimited, unless an operator sets a limit in the history.
   [PartiesEnvironment.emailsPerRecipient]: '999',
   [PartiesEnvironment.deadLettersQueueUrl]: queueUrl('letters'),
   [PartiesEnvironment.delayedCallsQueueUrl]: queueUrl('delayed-calls'),

@@ -78,7 +78,7 @@ describe('the generator', () => {
   });
 });
 
-/** Acts about one payment, in order, each with an optional condition on its step. */
+/** Acts about one payment, in order. Each act can have a condition that its step must meet. */
 type Needed = readonly (readonly [act: string, isLike?: (step: Step, root: Step) => boolean])[];
 
 const isHeld = ({ capture }: Step): boolean => capture === 'manual';

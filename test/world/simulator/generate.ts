@@ -21,7 +21,9 @@ const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
   days: [DAY_MS, 9 * DAY_MS],
 };
 
-/** Maximum number of acts without a subject, for example outages. Each is placed around an act with a subject. */
+/**
+ * Maximum number of acts without a subject, for example outages. Each is placed near the time of an act with a subject.
+ */
 const MAX_SURROUNDINGS = 4;
 /** Maximum length of a chain of acts that lead to one another, for example a refund followed by its failure. */
 const MAX_FOLLOWERS = 12;

@@ -17,7 +17,7 @@ import { nameOfRow } from './stream.ts';
  * scheduled runs can be left out, because jobs promise that a missed run needs no replacement.
  */
 interface Trigger {
-  /** Initial interval between runs while nothing changes, in milliseconds. It grows up to `toMs`. */
+  /** Initial interval between runs while nothing changes, in milliseconds. The interval grows up to `toMs`. */
   readonly fromMs: number;
   readonly toMs: number;
   /** Returns the time from which a run may be useful; undefined when the row does not concern the job. */

@@ -118,7 +118,7 @@ export class Mishaps implements MishapsSeen {
     const verified = async (): Promise<readonly string[]> => {
       const now = (await wholeChain(ledger, chain)).map((each) => each.row);
       const lines = (await archive.read()).lines.filter((line) => line.chain === chain);
-      // The newest rows are not archived yet.
+      // Findings about the newest rows are ignored, because these rows are not archived yet.
       const found = judgeChain(chain, now, lines, NO_BOUNDS).filter(({ kind }) => kind !== 'not_archived');
       return found.map((each) => ('sort' in each ? `${each.kind} ${each.sort}` : each.kind));
     };

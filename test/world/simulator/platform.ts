@@ -111,8 +111,8 @@ export function platformOf(
 }
 
 /**
- * Number of a process's empty queries that take time and can fail. Later empty queries return immediately, because most
- * sweep queries are empty.
+ * Number of empty queries of a process that take time and can fail. Further empty queries of the process return
+ * immediately, because most queries of sweeps are empty.
  */
 const VOID_READS = 4;
 const NOTHING = { $metadata: {}, Items: [], Count: 0, ScannedCount: 0 };

@@ -62,7 +62,7 @@ export class Simulation {
   nowMs: number;
   rates: FaultRates = {};
   readonly faults: Fault[] = [];
-  /** Number of calls to external systems so far. Each call passes one gate. */
+  /** Number of calls to external systems so far. A gate is the point at which a process makes such a call. */
   gates = 0;
   /** Returns the outage of a service, by the first word of a call's label; undefined for a healthy service. */
   outageOf: (service: string) => Outage | undefined = () => undefined;

@@ -5,12 +5,12 @@ import type { Dice } from '../random.ts';
 type Actor = 'client' | 'merchant' | 'payer' | 'bank' | 'dashboard' | 'operator' | 'machine' | 'world';
 
 /**
- * Kind of object that an act is about: a payment (also the payment of an order), an order, a webhook endpoint, or
+ * Kind of object that an act is about: a payment (including the payment of an order), an order, a webhook endpoint, or
  * nothing.
  */
 export type Subject = 'payment' | 'order' | 'endpoint' | 'nothing';
 
-/** Time between an act and the previous act. */
+/** Order of magnitude of the time between an act and the previous act. */
 export type Pace = 'instant' | 'seconds' | 'minutes' | 'hours' | 'days';
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -23,7 +23,7 @@ export interface Draft {
   /**
    * Earliest time of the step, in milliseconds since the history began.
    *
-   * @default the time of the step that leads to this one
+   * @default the time of the step that leads to this step
    */
   readonly fromMs?: number;
   /**
@@ -32,11 +32,11 @@ export interface Draft {
    * @default the step follows the subject and is about the subject
    */
   readonly isBefore?: true;
-  /** Returns further steps that follow, in addition to those of the act's own `leadsTo`. */
+  /** Returns further steps that follow, in addition to the steps that the act's own `leadsTo` returns. */
   readonly leadsTo?: (step: Step) => readonly Draft[];
 }
 
-/** State of the history that a draw can read. */
+/** State of the history that is available while an act draws its arguments. */
 export interface Drawing {
   readonly dice: Dice;
   readonly has: (feature: Feature) => boolean;
@@ -49,7 +49,7 @@ export interface Drawing {
   readonly earlier: readonly Step[];
 }
 
-/** Returns the amount of the subject, in minor units. */
+/** Returns the amount of the payment or order that the act is about, in minor units. */
 export const amountOf = ({ root }: Drawing): number => Number(root?.['amount'] ?? 1000);
 export const sourceOf = ({ root }: Drawing): string => String(root?.['source']);
 const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
@@ -58,7 +58,10 @@ const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
 const ENDS = new Set(['approve', 'refuse', 'capture', 'cancel', 'expire', 'foreign_capture', 'foreign_void']);
 const DECLINED = /declined/;
 
-/** Returns true if the earlier steps probably left a hold, and sometimes even if they probably did not. */
+/**
+ * Returns true if the earlier steps probably left a hold. Sometimes returns true even if the steps probably left no
+ * hold.
+ */
 export function hasHold(drawing: Drawing): boolean {
   const { dice, earlier } = drawing;
   const isLeft = !DECLINED.test(sourceOf(drawing)) && !earlier.some(({ act: name }) => ENDS.has(name));
@@ -66,8 +69,8 @@ export function hasHold(drawing: Drawing): boolean {
 }
 
 /**
- * Returns true if the payment's source and its earlier steps probably move money, and sometimes even if they probably
- * do not.
+ * Returns true if the payment's source and its earlier steps probably move money. Sometimes returns true even if they
+ * probably move no money.
  */
 export function hasMoney(drawing: Drawing): boolean {
   const { dice, earlier } = drawing;
@@ -114,7 +117,10 @@ export interface ActOf<Given extends Arguments> {
    * shortly before it.
    */
   readonly leadsTo?: (drawing: Drawing, step: Step & Given) => readonly Draft[];
-  /** For an act about nothing: returns true if the act may happen near this step. @default near any step */
+  /**
+   * Returns true if an act about nothing may happen near this step.
+   * @default near any step
+   */
   readonly near?: (step: Step) => boolean;
   /**
    * Plays the step.
@@ -133,15 +139,14 @@ export function act<Given extends Arguments>(definition: ActOf<Given>): Act {
   return definition as unknown as Act;
 }
 
-/** Context of the step that is played. */
+/** The running system and the history, for the function that plays a step. */
 export interface Scene {
   readonly system: RunningSystem;
   readonly stepOf: (id: unknown) => Step | undefined;
   /** All steps of the history, in order of time. */
   readonly steps: readonly Step[];
   /**
-   * For each step that was applied to a different object than its own: the step that created this object, by the id of
-   * the applied step.
+   * Maps the id of each step that was applied to a different object than its own to the step that created that object.
    */
   readonly others: Map<number, Step>;
   /** Delivery habits of callbacks, by processor. */

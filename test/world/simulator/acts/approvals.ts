@@ -14,7 +14,7 @@ interface Verdict extends Arguments {
   readonly by: OperatorName;
   /** Second verdict, which is sent at the same time. */
   readonly rival?: (typeof VERDICTS)[number];
-  /** Gives the verdict even if the request has expired. */
+  /** Whether the verdict is given even if the request has expired. */
   readonly late?: true;
 }
 
@@ -57,8 +57,8 @@ const verdict = act<Verdict>({
 type Waiting = ReturnType<typeof parseApproval>;
 
 /**
- * Returns the operator's request that waits for approval: one about the step's payment, otherwise the first about
- * another payment.
+ * Returns an operator's request that waits for approval: a request about the step's payment if there is one, otherwise
+ * the first request about another payment.
  */
 function waiting(
   scene: Scene,
@@ -88,8 +88,8 @@ async function requestApproval(scene: Scene, step: Parameters<typeof waiting>[1]
 }
 
 /**
- * Returns the steps that follow an operator's request, which may wait for approval: sometimes a change of the payment,
- * then the second person's verdict.
+ * Returns the steps that follow an operator's request that may wait for approval: sometimes a change of the payment,
+ * and then the second person's verdict.
  */
 export function approvalSteps(drawing: Drawing): readonly Draft[] {
   const { dice, has } = drawing;
@@ -114,7 +114,7 @@ interface Limits extends Arguments {
   readonly emails?: number;
 }
 
-/** Sets the limits at the beginning of a history. */
+/** Sets the limits for approvals and e-mails at the beginning of a history. */
 const limits = act<Limits>({
   name: 'limits',
   actor: 'operator',

@@ -161,7 +161,9 @@ const closeDispute = act<Close>({
 });
 
 interface EndRefund extends OfCharge {
-  /** `own`: the newest refund that Payonce created; `newest`: the newest refund of any origin. */
+  /**
+   * Refund that the act ends. `own`: the newest refund that Payonce created; `newest`: the newest refund of any origin.
+   */
   readonly which: 'own' | 'newest';
 }
 
@@ -331,7 +333,7 @@ interface LateFee extends OfCharge {
   readonly fee: number;
   /** Currency of the fee. @default the currency of the charge */
   readonly currency?: string;
-  /** Whether the fee is for the charge's dispute, if it has one, instead of the charge. */
+  /** Whether the fee is for the charge's dispute (if the charge has one) instead of the charge itself. */
   readonly ofDispute: boolean;
   readonly hasCallback: boolean;
 }
@@ -424,7 +426,9 @@ const contradict = act<Contradiction>({
 
 const isUntouched = ({ refunds, disputes }: ProcessorCharge): boolean => refunds.length === 0 && disputes.length === 0;
 
-/** Returns the drawn contradiction if it is possible for the charge, or else a random possible contradiction. */
+/**
+ * Returns the drawn contradiction if it is possible for the charge; otherwise a random contradiction that is possible.
+ */
 function contradictionFor(
   { system }: Scene,
   { id, what }: { readonly id: number; readonly what: Contradiction['what'] },
@@ -447,7 +451,7 @@ function canContradict(what: Contradiction['what'], charge: ProcessorCharge): bo
   return status !== what;
 }
 
-/** Returns the changes that cause the contradiction; undefined if it is not possible for the charge. */
+/** Returns the changes that cause the contradiction; undefined if the contradiction is not possible for the charge. */
 function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<Charge> | undefined {
   const { status, refunds, disputes } = charge;
   switch (what) {

@@ -18,8 +18,8 @@ import {
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
 
 /**
- * Courses that reach cells of the state tables that random acts hardly ever reach. Only histories with the feature
- * `cells` use these courses.
+ * Courses for cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` use
+ * these courses.
  */
 
 const AWAY_MS = 30 * HOUR_MS;
@@ -106,8 +106,8 @@ const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
 });
 
 /**
- * While a payment waits for its payer, an operator decides that it succeeded. Immediately afterwards a further charge
- * appears, which also waits for its payer.
+ * While a payment waits for its payer, an operator decides that the payment succeeded. Immediately afterwards a further
+ * charge appears, which also waits for its payer.
  */
 const decidedWhileThePayerIsAsked: Course = {
   of: 'pay',
@@ -212,8 +212,8 @@ const decidedLate: Course = {
 };
 
 /**
- * While the payment of an order is in review, all of its money is refunded or disputed, and an operator decides during
- * an outage of the processor.
+ * While the payment of an order is in review, all of its money is refunded or disputed, and an operator decides about
+ * the payment during an outage of the processor.
  */
 const decidedUnread: Course = {
   of: 'order',
@@ -245,8 +245,8 @@ const decidedUnread: Course = {
 };
 
 /**
- * An order enters review more than a month after its creation. It is still watched only because the watch time starts
- * with the review. An operator decides the next day.
+ * An order enters review more than a month after its creation. The order is still watched only because the watch time
+ * starts with the review. An operator decides about the payment the next day.
  */
 const oldOrder: Course = {
   of: 'order',
@@ -327,7 +327,10 @@ const namedByMetadata: Course = {
   },
 };
 
-/** Another user of the account removes the metadata of Payonce's refund while it is pending or after it succeeded. */
+/**
+ * Another user of the account removes the metadata of Payonce's refund while the refund is pending or after the refund
+ * succeeded.
+ */
 const namelessRefund: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },

@@ -21,7 +21,7 @@ export function share(drawing: Drawing, shares: readonly number[]): number {
   return Math.max(1, Math.round(amountOf(drawing) * drawing.dice.pick(shares)));
 }
 
-/** Draws the charge of an act: half of the time the second charge, if an earlier act created a stray charge. */
+/** Draws the charge of an act. If an earlier act created a stray charge, draws the second charge half of the time. */
 export function pickCharge({ dice, earlier }: Drawing): OfCharge {
   return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
 }
@@ -31,7 +31,7 @@ export const isIn =
   ({ status }: ProcessorCharge): boolean =>
     statuses.includes(status);
 export const awaitsPayer = isIn('requires_action');
-/** Returns the amount that can still be disputed, in minor units. Refunds do not reduce it. */
+/** Returns the amount that can still be disputed, in minor units. Refunds do not reduce this amount. */
 export const undisputedOf = (charge: ProcessorCharge): number => leftOf({ ...charge, refunds: [] });
 export const hasLeft = (charge: ProcessorCharge): boolean => leftOf(charge) > 0;
 

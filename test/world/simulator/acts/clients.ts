@@ -15,7 +15,7 @@ export interface Money {
   readonly source: string;
 }
 
-/** Payment sources by the feature that enables them. `tok_ok` needs no feature. */
+/** Payment sources, grouped by the feature that enables the sources. `tok_ok` needs no feature. */
 const SOURCES = {
   declines: ['tok_declined'],
   silence: [
@@ -199,8 +199,8 @@ function afterOrder({ dice, has }: Drawing, { atMs, email, tenant, of }: Step & 
     ...(has('disputes') && dice.chance(0.2)
       ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
       : []),
-    // When the mail account works again, the mail server is down until the order stops trying. The order's dead letter
-    // can then be redriven.
+    // After the mail account works again, the mail server is down until the order stops sending its e-mail. The order's
+    // dead letter can then be redriven.
     ...(has('redrives') && email.startsWith('account') && dice.chance(0.8)
       ? [
           { act: 'party_outage', pace: ['seconds'], given: { party: 'mail', forMs: MAIL_AWAY_MS } } as const,
@@ -322,7 +322,7 @@ const LOOKS = ['', '/transitions', '/refunds', '/disputes'] as const;
 
 interface Look extends Readonly<Record<string, unknown>> {
   readonly at: (typeof LOOKS)[number];
-  /** Sends the request with the API key for the other mode. */
+  /** If set, the request is sent with the API key for the other mode. */
   readonly stranger?: 'mode';
 }
 

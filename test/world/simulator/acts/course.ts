@@ -42,8 +42,8 @@ export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * 
 export const after = ({ atMs }: Root, ms: number): Partial<Draft> => ({ fromMs: atMs + ms });
 
 /**
- * Returns a step that makes the processor lose this share of the callbacks, and delays the results of pending objects
- * at the processor by up to `hours`.
+ * Returns a step that makes the processor lose the share `lost` of the callbacks, and delays the results of pending
+ * objects at the processor by up to `hours`.
  */
 export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);

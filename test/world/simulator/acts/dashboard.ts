@@ -150,7 +150,10 @@ const stray = act<Stray>({
     `${lost === 'nameless' ? 'and names no payment' : `for ${name(of)}`}${lost === 'elsewhere' ? ' at the other processor' : lost === 'other_mode' ? ' in the other mode' : ''}`,
 });
 
-/** Books in which a lost charge appears, by the books of the payment's own processor. @default the second processor */
+/**
+ * Maps the books of the payment's own processor to the books in which a lost charge appears.
+ * @default the second processor
+ */
 const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string, string>>>> = {
   elsewhere: { second: 'sandbox' },
   other_mode: { sandbox: 'live', second: 'live' },
@@ -158,8 +161,8 @@ const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string
 
 interface Edit extends OfCharge {
   /**
-   * Part that the edit changes: one entry of the charge's metadata, or the metadata of the charge's refunds. The edit
-   * removes the refunds' metadata.
+   * Part that the edit changes: one entry of the charge's metadata, or the metadata of the charge's refunds, which the
+   * edit removes.
    */
   readonly what: 'payment' | 'operation' | 'refunds';
   /** Step whose payment the metadata name after the edit. @default no payment */

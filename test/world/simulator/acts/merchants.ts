@@ -162,7 +162,8 @@ function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Dr
   return [
     delayBank(drawing, atMs),
     { act: 'trouble', pace: ['instant'], given: { processor, calls: 'changes', count: 2, source }, fromMs: atMs - 500 },
-    // An operator can decide about a change that the processor shows as pending only while the processor is down.
+    // While the processor shows a change as pending, an operator can decide about the change only if the processor is
+    // down.
     ...(source === 'tok_async' && dice.chance(0.5)
       ? []
       : [

@@ -32,7 +32,7 @@ export function eventIdOf({ id }: Pick<Step, 'id'>): string {
 /** Returns the step that created the payment, order or endpoint that a step acts on. */
 export function rootOf(scene: Scene, step: Step): Step | undefined {
   let found: Step | undefined = step;
-  // Each step names an earlier step, so the loop ends.
+  // The loop ends, because each step names an earlier step.
   while (found !== undefined && found['of'] !== undefined)
     found = scene.others.get(found.id) ?? scene.stepOf(found['of']);
   return found;
@@ -121,7 +121,7 @@ export async function onCharge(
   return end === 'done' && ofOwn === undefined ? ELSEWHERE : end;
 }
 
-/** Added to a step's id to form the id of a step that is inserted after it. */
+/** Added to a step's id to form the id of a step that is inserted after that step. */
 const HALF = 0.5;
 
 /**

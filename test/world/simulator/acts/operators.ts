@@ -43,14 +43,14 @@ interface Decision extends Arguments {
   readonly amount?: number | 'taken';
   readonly dry: boolean;
   /**
-   * Decides the step's payment even if it is not in review.
+   * Decides about the step's payment even if the payment is not in review.
    *
-   * @default decides another payment if the step's payment is not in review
+   * @default decides about another payment if the step's payment is not in review
    */
   readonly blind?: true;
   /**
-   * Overrides the check against the processor's books if they cannot be read. `away`: the processor is down during the
-   * decision.
+   * Overrides the check against the processor's books if the books cannot be read. With `away`, the processor is down
+   * during the decision.
    */
   readonly override?: true | 'away';
 }
@@ -172,8 +172,8 @@ interface ChangeDecision extends Arguments {
   readonly of: number;
   readonly outcome: 'succeeded' | 'failed';
   /**
-   * Overrides the check against the processor's books if they cannot be read. `away`: the processor is down during the
-   * decision.
+   * Overrides the check against the processor's books if the books cannot be read. With `away`, the processor is down
+   * during the decision.
    */
   readonly override?: true | 'away';
 }
@@ -232,7 +232,7 @@ interface Correction extends Arguments {
   readonly debit: string;
   readonly credit: string;
   readonly amount: number;
-  /** Previews the reversal of the transition with this sequence number, instead of posting. */
+  /** If set, the reversal of the transition with this sequence number is previewed, and nothing is posted. */
   readonly dryReverses?: number;
 }
 

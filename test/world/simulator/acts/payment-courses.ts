@@ -19,8 +19,8 @@ const PROCESSOR_IS_AWAY_MS = 30 * HOUR_MS;
 const SEND_WINDOW_MS = HOUR_MS / 4;
 const BUS_IS_AWAY_MS = 60 * HOUR_MS;
 /**
- * Times after which an approval request has expired, in milliseconds: `EXPIRED_SOON_MS` in some histories, `EXPIRED_MS`
- * in all.
+ * An approval request has expired after `EXPIRED_SOON_MS` in some histories, and after `EXPIRED_MS` in all histories.
+ * Both are in milliseconds.
  */
 const EXPIRED_SOON_MS = 2 * HOUR_MS;
 const EXPIRED_MS = 73 * HOUR_MS;
@@ -79,7 +79,7 @@ const defaultIsAway: Course = {
   },
 };
 
-/** The routes change after a payment. Its refund must still go to the processor that charged it. */
+/** The routes change after a payment. The payment's refund must still go to the processor that made the charge. */
 const formerProcessor: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -104,13 +104,16 @@ const rebuiltConcurrently: Course = {
   ],
 };
 
-/** A late charge is refunded, less a lost dispute. While the refund is pending, the books change the dispute to won. */
+/**
+ * A late charge is refunded, except the amount of a lost dispute. While the refund is pending, the books change the
+ * dispute to won.
+ */
 const concurrentReturns: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_declined' },
   goesOn: (dice, root) => {
     return [
-      // The refund stays pending for longer than the processor keeps its idempotency key.
+      // The refund stays pending for longer than the processor keeps the refund's idempotency key.
       slowly(root, 0, 240),
       draft('late_success', 'instant', {}, after(root, SECOND_MS)),
       draft(
@@ -144,7 +147,7 @@ const unknownCharge: Course = {
   ],
 };
 
-/** A second person approves a correction after it has expired. */
+/** A second person approves a correction after the approval request has expired. */
 const lateVerdict: Course = {
   of: 'pay',
   feature: 'approvals',
@@ -310,8 +313,8 @@ const equalSums: Course = {
 };
 
 /**
- * A hold is captured and canceled at the same time, or the second request follows while the outcome of the first is
- * unknown.
+ * A hold is captured and canceled at the same time, or the second request follows while the outcome of the first
+ * request is unknown.
  */
 const holdChanges: Course = {
   of: 'pay',

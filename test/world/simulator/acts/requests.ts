@@ -11,15 +11,15 @@ import { stormAfter } from './world.ts';
 
 interface Delivery {
   readonly via: RequestTransport;
-  /** Time after the first delivery, in milliseconds. */
+  /** Time between the first delivery and this delivery, in milliseconds. */
   readonly afterMs: number;
-  /** The sender uses a different amount under the same event id. */
+  /** Whether this delivery has a different amount under the same event id. */
   readonly changed?: true;
 }
 
 interface Requested extends Money, Arguments {
   readonly deliveries: readonly Delivery[];
-  /** The event is sent too late to be charged. */
+  /** Whether the event is sent too late to be charged. */
   readonly old?: true;
 }
 

@@ -153,9 +153,9 @@ interface PartyOutage extends Arguments {
   readonly party: 'stock' | 'referrals' | 'mail';
   readonly forMs: number;
   /**
-   * The party performs the requests, but its responses are lost.
+   * Whether the party performs the requests while its responses are lost.
    *
-   * @default the party cannot be reached
+   * @default false: the party cannot be reached
    */
   readonly losesAnswers?: true;
 }

@@ -179,7 +179,7 @@ describe('work that waits for an operator', () => {
     [0, [NEEDED]],
     [1, []],
   ])(
-    'includes unknown outcomes, and one of three reports about them must give an age: %i ms',
+    'includes unknown outcomes, and at least one of three reports about them must state an age: %i ms',
     async (ageMs, violated) => {
       for (const age of [0, 0, ageMs]) {
         expect(world.atTheEnd()).toEqual([]);

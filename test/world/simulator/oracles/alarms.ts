@@ -94,7 +94,7 @@ function isOfAnotherProgram({ processors }: Observed, chargeId: string): boolean
   return charge !== undefined && charge.paymentId === undefined;
 }
 
-/** Returns the times when callbacks were given up although no kept callback was a day old. */
+/** Returns the times when callbacks were given up although no stored callback was a day old. */
 function givenUpEarly({ alarms, database, tables }: Observed): readonly number[] {
   const kept = database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan);
   if (kept.length === 0) return [];

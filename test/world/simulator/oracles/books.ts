@@ -127,8 +127,8 @@ function holdChanges(chain: Chain): readonly Violation[] {
 }
 
 /**
- * Checks that the sums in the newest transition are those of the whole chain. The next change is decided on the sums
- * alone. The reserved amount is counted here without product code, the other sums are folded.
+ * Checks that the sums in the newest transition equal the sums of the whole chain, because the next change is decided
+ * on the sums alone. The reserved amount is counted here without product code. The other sums are folded.
  */
 function sums(chain: Chain): readonly Violation[] {
   const newest = chain.at(-1)?.row;

@@ -161,7 +161,7 @@ function lists(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
 
 type Row = ReturnType<typeof parseViewRow>;
 
-/** Checks the entries of each tenant's account and the totals of its closed days. */
+/** Checks the account entries of each tenant, and the totals of the tenant's closed days. */
 function balances(rows: readonly Row[], outcomes: readonly Outcome[]): readonly Violation[] {
   const due = new Map<string, number>();
   for (const { owner, postings } of outcomes) post(due, owner, postings);

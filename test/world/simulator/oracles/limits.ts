@@ -20,7 +20,8 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
   const wrong = (what: string, about: string): void => void found.push({ oracle: ORACLE, what, about });
   for (const approval of approvals) {
     const { id, operationId, paymentId, end, askedBy, expiresAtMs } = approval;
-    // When the processor later reports about a decided refund, that transition also names the decision.
+    // When the processor later reports about a refund that an operator decided, the new transition also names the
+    // decision.
     const made = (payments.get(paymentId) ?? []).filter(
       ({ row }) => operatorsId(row) === operationId && row.cause.by === 'operator',
     );
@@ -82,7 +83,7 @@ function shownIn({ effect }: Approval): string {
 
 const legOf = ({ account, direction, amountMinor, currency }: Posting) => [account, direction, amountMinor, currency];
 
-/** Returns those verdicts on an approval request that got a 200 response. */
+/** Returns the verdicts on an approval request to which the API responded with 200. */
 function verdictsOn(id: string, { calls }: Observed): readonly string[] {
   return calls.flatMap(({ path, method, answer }) => {
     if (method !== 'POST' || !path.startsWith(`/v1/admin/approvals/${id}/`) || answer?.status !== 200) return [];

@@ -81,7 +81,7 @@ test('a time range of events must not stay parked, unless the events are too old
   expect(parked('03')).toEqual([]);
 });
 
-test('a failed payment must be known to the processor', () => {
+test('the failure of a payment must be confirmed by the processor', () => {
   expect(found({ processors: {} })).toEqual(['F36 failures are confirmed by the processor']);
 });
 

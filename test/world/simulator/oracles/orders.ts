@@ -22,7 +22,10 @@ import {
 } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
-/** Maximum time from the last read of the payment to an effect, which may need a request, in milliseconds. */
+/**
+ * Maximum time from the last read of the payment to an effect, including a request if the effect needs one, in
+ * milliseconds.
+ */
 const CALL_MS = 60_000;
 
 interface ShopEffect {
@@ -58,7 +61,9 @@ function effectsFor(id: string, { world }: Seen): readonly ShopEffect[] {
   return deeds;
 }
 
-/** I10: checks that the money was there at the last read before the effect, according to the chain and the books. */
+/**
+ * I10: checks that the payment had its money at the last read before the effect, according to the chain and the books.
+ */
 function paidFor(
   { what, atMs }: ShopEffect,
   id: string,

@@ -11,7 +11,7 @@ const ORACLE = 'every queue entry is looked at in time';
 
 const { partitionKey: QUEUE, sortKey: DUE } = RegistryTable.queuesIndex;
 
-/** Job that processes the rows, by partition-key prefix. */
+/** Job that processes the rows with each partition-key prefix. */
 const JOB_OF: Readonly<Record<string, string>> = {
   [RegistryRow.inquiry]: 'resolve',
   [RegistryRow.return]: 'resolve',
@@ -20,8 +20,8 @@ const JOB_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Number of runs that may skip a due entry. Every ten entries in the job's queue allow one more skipping run, because a
- * check can take seconds.
+ * Number of runs that may skip a due entry. For every ten entries in the job's queue, one more run may skip the entry,
+ * because a check can take seconds.
  */
 const RUNS_LEFT_OUT = 3;
 const ENTRIES_OF_A_RUN = 10;
@@ -39,7 +39,7 @@ interface Entry {
   longest: number;
 }
 
-/** Counts the runs, not the time, that each entry has waited, because the simulated schedule leaves out runs. */
+/** Measures the wait of each entry in runs instead of time, because the simulated schedule leaves out runs. */
 export class Overdue {
   readonly #world: Observed;
   readonly #entries = new Map<string, Entry>();

@@ -83,7 +83,7 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
       },
     ];
   }
-  // A write and the send that depends on it can have the same millisecond.
+  // A write and the send that depends on it can take place in the same millisecond.
   const known = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(sent.chargeId);
   // The chain is read before the send. Transitions between the read and the send matter only for the next send.
   const between = chain.map((each) => each.atMs).filter((each) => each > atMs - LOOK_MS && each < atMs);
@@ -113,7 +113,7 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = chargesByPayment(world);
   const reported = mismatches(world);
-  // A failed comparison of the books has reported nothing.
+  // A comparison of the books that failed has reported no differences.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   const ids = [...payments.keys()];
   const namedBy = Map.groupBy(ids, (id) => payments.get(id)?.at(-1)?.row.payment.chargeId);
@@ -171,7 +171,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
 }
 
 /**
- * Checks that the chain has no more successful refunds of a charge than the processor has, except those that an
+ * Checks that the chain has no more successful refunds of a charge than the processor has, not counting refunds that an
  * operator decided.
  */
 function postedTwice(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
@@ -187,8 +187,8 @@ function postedTwice(world: Observed, chain: readonly Written<Transition>[]): re
 }
 
 /**
- * Checks that a refund is never recorded as not attempted after the processor has shown it, even if its metadata
- * change.
+ * Checks that a refund is never recorded as not attempted after the processor has shown it, even if the refund's
+ * metadata change.
  */
 function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Violation[] {
   const accepted = new Set<string>();
@@ -202,8 +202,8 @@ function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Vio
 }
 
 /**
- * Checks that Payonce reads the charge before it records a change as not attempted, so that it notices changes by
- * others.
+ * Checks that Payonce reads the charge before it records a change as not attempted, so that Payonce notices changes by
+ * other users.
  */
 function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   return chain.flatMap(({ row: { payment, subject }, atMs }) => {
@@ -296,7 +296,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
  */
 export function checkFees({ world, payments }: Seen): readonly Violation[] {
   const reported = mismatches(world);
-  // A failed comparison of the books has reported nothing.
+  // A comparison of the books that failed has reported no differences.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   return [...payments].flatMap(([id, chain]) => {
     const payment = chain.at(-1)?.row.payment;
@@ -354,7 +354,7 @@ export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): n
 /**
  * Returns true if Payonce has read the newest state of the charge, or has itself caused that state.
  *
- * @param isCompared true if the state also counts as read when it was in a list that the comparison of the books read
+ * @param isCompared whether a list that the comparison of the books has read also counts as a read
  */
 export function isShown(
   { processors, callbacks }: Observed,
