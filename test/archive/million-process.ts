@@ -42,7 +42,9 @@ function itemsOf(after: string | undefined): readonly [items: Record<string, unk
 function objectAt(place: number): ArchiveObject {
   const end = Math.min(transitions, (place + 1) * OBJECT) / 2;
   const payments = Array.from({ length: end - (place * OBJECT) / 2 }, (_, index) => (place * OBJECT) / 2 + index);
-  const [first, ...others] = payments.flatMap(rowsOfPayment).map((row) => streamLine(streamRecord(row, place)));
+  // Only the lines stay in memory: the rows of an object would need several times as much.
+  const linesOf = (payment: number) => rowsOfPayment(payment).map((row) => streamLine(streamRecord(row, place)));
+  const [first, ...others] = payments.flatMap(linesOf);
   if (first === undefined) throw new Error('the object has no lines');
   return archiveObject(systemDigest, [first, ...others]);
 }
