@@ -27,7 +27,7 @@ const CHANGED = {
   'payonce:stripeAccount': 'acct_1',
 };
 /** Files and directories that a copy of the app needs. */
-const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'console', 'package.json', 'tsconfig.json'];
+const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'console', 'generated', 'package.json', 'tsconfig.json'];
 /**
  * Code changes of the next version. They add one field to each transition and to each response to a new payment. The
  * first version does not know this field.
