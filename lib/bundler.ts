@@ -3,7 +3,7 @@
  * CDK synthesis is synchronous and esbuild plugins are asynchronous.
  */
 import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { withoutPart } from './endpoint-parts.ts';
@@ -18,7 +18,8 @@ export interface Bundled extends BuildOptions {
 
 /** The modules that generate JSON schemas. Zod schemas reference them, but most functions do not use them. */
 const JSON_SCHEMAS = /[\\/]zod[\\/]v4[\\/]core[\\/](?:json-schema-processors|to-json-schema)\.js$/;
-const OWN_CODE = /[\\/]lambdas[\\/].+\.ts$/;
+const TYPESCRIPT = /\.ts$/;
+const LAMBDAS = join(import.meta.dirname, '..', 'lambdas', sep);
 /** The package files from which AWS SDK clients read their version. */
 const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
 
@@ -35,10 +36,11 @@ function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): 
     setup: (bundle) => {
       if (!makesJsonSchemas)
         bundle.onLoad({ filter: JSON_SCHEMAS }, ({ path }) => ({ contents: stubModule(path), loader: 'js' }));
-      bundle.onLoad({ filter: OWN_CODE }, ({ path }) => ({
-        contents: withoutPart(readFileSync(path, 'utf8'), makesJsonSchemas ? 'handle' : 'docs'),
-        loader: 'ts',
-      }));
+      bundle.onLoad({ filter: TYPESCRIPT }, ({ path }) => {
+        if (!path.startsWith(LAMBDAS)) return undefined;
+        const contents = withoutPart(readFileSync(path, 'utf8'), makesJsonSchemas ? 'handle' : 'docs');
+        return { contents, loader: 'ts' };
+      });
       bundle.onLoad({ filter: CLIENT_PACKAGE }, ({ path }) => {
         const { version } = JSON.parse(readFileSync(path, 'utf8')) as { readonly version: string };
         return { contents: JSON.stringify({ version }), loader: 'json' };
