@@ -65,7 +65,7 @@ export function examine({ settings, keys, secrets, nowMs }: Examined): readonly 
       .map(({ id }) => ({
         check: 'key_without_expiry' as const,
         about: id,
-        detail: 'The key does not expire. Roll it with keys roll, or revoke it when it is not used.',
+        detail: 'The key does not expire. Rotate it with `payonce keys roll`, or revoke it if it is not used.',
       })),
   ];
 }
@@ -91,7 +91,7 @@ export function addDoctor(program: Command, session: Session): void {
     .option('--probe', 'also probe what only a real account can show (docs/operate/first-deploy.md)', false)
     .option(
       '--key <key>',
-      'an API key of test mode, with which --probe makes a payment; the default is one in PAYONCE_API_KEY',
+      'a test-mode API key, with which --probe makes a payment; the default is one in PAYONCE_API_KEY',
       testKey,
     )
     .option('--url <address>', 'the address of the API, for --probe')
@@ -175,7 +175,7 @@ function ownTestKey(): string | undefined {
 function testKey(text: string): string {
   if (text.startsWith('sk_test_')) return text;
   // The text is a secret, so the message omits it.
-  throw new InvalidArgumentError('the probes make payments: give an API key of test mode, sk_test_….');
+  throw new InvalidArgumentError('the probes make payments: give a test-mode API key, sk_test_….');
 }
 
 async function apiUrlOf(target: AwsTarget): Promise<string> {

@@ -110,7 +110,7 @@ async function forwardAll(ask: AskApi, session: Session, to: string, state: Prog
     else left.push(each.created);
     session.writeLine({ event: each.id, type: each.type, accepted, result }, `${each.type}  ${each.id}  ${result}`);
   }
-  // The next poll begins early enough to read failed events again, and all events that may still appear late.
+  // The next poll begins early enough to reread failed events and to find all events that may still appear late.
   const [newest] = seen;
   const since = newest === undefined ? state.since : Math.min(newest.created - MAX_EVENT_DELAY_SECONDS, ...left);
   state.since = Math.max(state.since, since);

@@ -110,7 +110,7 @@ interface Request {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An error response of the API. `cause` contains the problem. */
+/** An error response from the API. `cause` contains the problem. */
 export class Refusal extends CliFailure {
   /** The HTTP status. */
   readonly status: number;
@@ -157,7 +157,7 @@ function sentenceOfProblem({ code, detail, param = '' }: z.infer<typeof problem>
 }
 
 /**
- * Parses a response of the API.
+ * Parses a response from the API.
  * @throws CliFailure when the response does not have the form of this version's API
  */
 export function readAnswer<Shape>(schema: z.ZodType<Shape>, document: unknown): Shape {

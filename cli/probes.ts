@@ -21,7 +21,7 @@ export interface ProbeContext {
   readonly target: AwsTarget;
   /** Base URL of the API, without a trailing slash. */
   readonly apiUrl: string;
-  /** An API key of test mode. */
+  /** A test-mode API key. */
   readonly key?: string;
 }
 
@@ -161,7 +161,7 @@ export async function runProbes(context: ProbeContext): Promise<readonly ProbeRe
       const seen = await run(context);
       results.push(
         seen === undefined
-          ? { id, result: 'skipped', seen: 'give an API key of test mode with --key' }
+          ? { id, result: 'skipped', seen: 'give a test-mode API key with --key' }
           : { id, result: 'passed', seen },
       );
     } catch (error) {

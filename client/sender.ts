@@ -25,7 +25,7 @@ export interface Limits {
   readonly signal?: AbortSignal;
 }
 
-/** A response of the API that does not require a retry. */
+/** A final response from the API: the request need not be retried. */
 export type Answer =
   | { readonly kind: 'success'; readonly status: number; readonly text: string; readonly value: object }
   | { readonly kind: 'problem'; readonly status: number; readonly text: string; readonly problem: Problem };

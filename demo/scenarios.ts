@@ -153,8 +153,8 @@ export const SCENARIOS: readonly Scenario[] = [
     trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is redelivered',
     moves: 'charge',
     deliveries: 2,
-    // This scenario starts first. A killed consumer loses all messages that it holds, and at the start it holds no
-    // others.
+    // This scenario starts first: a killed consumer loses all messages that it holds, and at the start it holds no
+    // messages of other scenarios.
     turn: 1,
     provoke: async (side, key, payment) => {
       await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.acknowledgement } });

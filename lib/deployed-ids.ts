@@ -47,7 +47,7 @@ const DEPLOYED: Readonly<Record<string, string>> = {
 export function keepDeployedIds({ node }: Stack): void {
   for (const [path, id] of Object.entries(DEPLOYED)) {
     const resource = node.findAll().find((each) => each.node.path === `${node.path}/${path}`)?.node.defaultChild;
-    // With some settings, some areas do not exist.
+    // The resource is undefined if the settings switch off the area that contains it.
     if (resource instanceof CfnResource) resource.overrideLogicalId(id);
   }
 }

@@ -31,7 +31,7 @@ const OUTCOME_UNKNOWN = Duration.hours(24);
 
 const { reference, details, return: giveBack, inquiry, openOrder, hold, orphan, keptOrphan } = RegistryRow;
 
-/** Grants the permissions of the jobs worker that completes open claims in the same way as a retry. */
+/** Grants permissions to the jobs worker, which completes open claims in the same way as a retry would. */
 export class Resolving extends Construct {
   readonly #props: ResolvingProps;
 

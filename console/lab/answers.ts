@@ -19,7 +19,7 @@ export interface LabTrouble {
 }
 
 export interface LabSide {
-  /** Undefined until this side has run the failure. */
+  /** Undefined until this side has run the failure scenario. */
   readonly payment?: string;
   /** The address of the payment's timeline in the console. Only set for Payonce. */
   readonly timeline?: string;

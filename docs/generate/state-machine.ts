@@ -81,8 +81,8 @@ function disputes(): string {
 }
 
 /**
- * Renders a table. The states in which a fact has the same effect share one row, in the order of the states. A state in
- * which the fact has no effect gets no row, unless the fact has no effect in any state.
+ * Renders a table. The states in which a fact has the same effect share one row, in the order of the states. States in
+ * which the fact has no effect are omitted. Only a fact that never has an effect gets a row that says so.
  */
 function stateTable(head: readonly string[], table: Table, labelOf: (factKind: string) => string): string {
   const rows = Object.entries(table).flatMap(([factKind, cells]) => {

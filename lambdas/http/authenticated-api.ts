@@ -80,7 +80,7 @@ export interface Route<Tools> extends RouteBy<Tools, Caller> {
   readonly role?: Role;
 }
 
-/** The result of authentication and authorization, in order of precedence. */
+/** The possible results of authentication and authorization, in order of precedence. */
 type Admission<AnyCaller> =
   | { readonly kind: 'unauthorized'; readonly detail?: string }
   | { readonly kind: 'invalid_request' | 'not_found'; readonly detail: string }

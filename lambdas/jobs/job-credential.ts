@@ -17,8 +17,8 @@ export interface JobCredentialClaims {
 }
 
 /**
- * The result of verifying a credential, in order of precedence. All invalid credentials get one verdict, so that a
- * caller learns nothing about the reason.
+ * The possible results of verifying a credential, in order of precedence. All invalid credentials get one verdict, so
+ * that a caller learns nothing about the reason.
  */
 export type CredentialVerdict =
   | { readonly kind: 'refused' }

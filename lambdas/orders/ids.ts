@@ -50,7 +50,10 @@ export function orderStepOperation(digest: Digest, step: keyof typeof ORDER_STEP
   return `${ORDER_STEPS[step]}${derivedCharacters(digest, ['order_step', step, orderId])}` as OperationId;
 }
 
-/** Derives the id of the operation that alerts operators to an order whose shop is no longer part of the deployment. */
+/**
+ * Derives the id of the operation that alerts operators to an order because its shop is no longer part of the
+ * deployment.
+ */
 export function missingShopOperation(digest: Digest, orderId: OrderId): OperationId {
   return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['parties_elsewhere', orderId])}` as OperationId;
 }

@@ -14,8 +14,8 @@ export const VENDOR_WAITS = {
 } as const;
 
 /**
- * Minimum remaining time with which a call is made, in milliseconds. With less time, it would probably time out, and
- * its outcome would be unknown.
+ * Minimum remaining time to start a call, in milliseconds. With less time, the call would probably time out, and its
+ * outcome would be unknown.
  */
 const SHORTEST_CALL_MS = 250;
 

@@ -19,7 +19,7 @@ export type SendAnswer =
   /** The vendor refused: nothing was applied, and a retry would be refused again. */
   | { readonly kind: 'refused'; readonly failure: { readonly code: string; readonly message: string } };
 
-/** The outcome of a send, in order of precedence. */
+/** The possible outcomes of a send, in order of precedence. */
 export type SendOutcome =
   | SendAnswer
   /**
@@ -158,11 +158,12 @@ function afterSend(fault: Fault): Fault {
 }
 
 /**
- * Returns the time in Unix milliseconds, by this worker's clock, from which on a look-up that finds nothing proves that
- * nothing was sent.
+ * Returns the earliest time, in Unix milliseconds by this worker's clock, at which a look-up that finds nothing proves
+ * that nothing was sent.
  *
- *   worker at −5 min   send, 11:55 ── no answer
- *   worker at +5 min            └─ look-up, 12:05: the difference of ten minutes is clock skew and proves nothing
+ * Example: the sender's clock is five minutes slow, and this worker's clock is five minutes fast. At noon, the sender
+ * sends at 11:55 by its clock, and this worker looks up at 12:05 by its own. The difference of ten minutes is only
+ * clock skew, and proves nothing.
  *
  * If the earlier owner has recorded the end of its send, clock skew does not matter, and a strong look-up is a proof.
  */

@@ -81,7 +81,7 @@ export function describeProcessor<const Contract extends ProcessorContract, Clie
     ...contract,
     connect: async ({ settings, secrets, ...tools }) => {
       const [client, books] = await Promise.all([code.client(), code.books()]);
-      // `readPaymentsConfig` has read these settings and secrets according to this contract.
+      // The cast is safe: `readPaymentsConfig` has read these settings and secrets according to this contract.
       const connection = { ...settings, ...secrets, ...tools, name: contract.name } as ClientOptions & BooksOptions;
       return { client: { ...client(connection), source: contract.source }, books: books(connection) };
     },

@@ -107,7 +107,7 @@ export function byIdentityProvider(
 }
 
 /**
- * Returns whether a token's type can identify an operator, and whether the token names this issuer. Other tokens are
+ * Returns true if the token is of a type that can identify an operator, and names this issuer. Other tokens are
  * rejected without reading keys.
  */
 function mayBeOf(issuer: string, token: string): boolean {

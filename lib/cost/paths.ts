@@ -118,7 +118,7 @@ const COMMISSION_PATH: Path = {
 export interface PathSettings {
   /** Memory of the payments function, in MB. */
   readonly memoryMb: number;
-  /** Number of queues that the event of every captured payment reaches. */
+  /** Number of queues to which the event of each captured payment is delivered. */
   readonly consumers: number;
 }
 

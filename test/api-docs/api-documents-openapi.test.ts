@@ -189,7 +189,7 @@ describe('every body in the API description', () => {
     },
   );
 
-  test('shows each problem example under the right code and status', () => {
+  test('has only problem examples that match their code and status', () => {
     for (const { responses } of operations) {
       for (const [status, response] of Object.entries(responses)) {
         for (const [code, { value }] of Object.entries(response.content['application/problem+json']?.examples ?? {})) {

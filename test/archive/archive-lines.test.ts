@@ -53,7 +53,7 @@ describe('a line of the archive', () => {
     expect(lineText(systemDigest, lineOf(recordOf(turned)))).toBe(lineText(systemDigest, lineOf(recordOf(row))));
   });
 
-  test('contains no personal text, which is stored only outside the Ledger', async () => {
+  test('contains no personal text; such text is stored only outside the Ledger', async () => {
     const text = ledger.map((row) => lineText(systemDigest, lineOf(recordOf(row)))).join('\n');
     expect(text).not.toContain('Returned');
     expect(text).not.toContain('@');

@@ -171,7 +171,7 @@ describe('the last verifications', () => {
     expect(verifications.at(-1)).toMatchObject({ first: [FINDING] });
   });
 
-  test('contain only records of the auditor; other texts under matching names are only counted', async () => {
+  test('contain only records of the auditor; other objects with matching names are only counted', async () => {
     const archive = await auditedArchive(FINDING);
     const held: Verification = {
       kind: 'day',

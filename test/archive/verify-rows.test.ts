@@ -189,7 +189,7 @@ describe('verification of rows', () => {
     expect((await verifyRows(tools, request)).findings).toEqual([]);
   });
 
-  test('reports nothing for a period without a Ledger when the clocks of adjacent rows differ', async () => {
+  test('reports nothing for a period when it runs without a Ledger and the times of adjacent rows are out of order', async () => {
     const times = [10, 30, 20, 40];
     const rows = longest().slice(0, times.length);
     expect(rows).toHaveLength(times.length);

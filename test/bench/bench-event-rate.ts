@@ -91,7 +91,7 @@ function paid(number: number, nowMs: number): readonly Transition[] {
  * memory").
  */
 const MB_OF_A_PROCESSOR = 1_769;
-/** CPU time of an SDK call, in milliseconds: 0.3 on a desktop CPU, times two and a half on Lambda. */
+/** CPU time of an SDK call, in milliseconds: 0.3 on a desktop CPU, multiplied by 2.5 for Lambda. */
 const CPU_OF_CALL_MS = 0.75;
 /** CPU time of the function's own work for an event, in milliseconds. */
 const CPU_OF_EVENT_MS = 0.5;

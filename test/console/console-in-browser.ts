@@ -207,7 +207,7 @@ export class ConsoleInBrowser {
   }
 }
 
-/** Expects that the page violates no accessibility rule of axe. */
+/** Expects that axe finds no violation of an accessibility rule on the page. */
 export async function accessible(page: Page): Promise<void> {
   // The content policy applies to the page's resources, but not to a script that the test evaluates.
   await page.evaluate(axe.source);

@@ -102,7 +102,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
-  test('a page of another origin cannot reach any local listener', async () => {
+  test('a page from another origin cannot reach any local listener', async () => {
     const foreign = await ForeignPage.serve(browser);
     const listeners = await ownListeners();
     const key = `AWS4-HMAC-SHA256 Credential=${aws.accessKeyId}/20260101/us-east-1/lambda/aws4_request`;

@@ -79,7 +79,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('cannot be redriven by a viewer, nor by anyone if a command or a job empties their queue', async () => {
+  test('cannot be redriven by a viewer, nor by anyone in a queue that only a command or a job empties', async () => {
     for (const [queue, because] of [
       ['Archive-Parked', 'use the command `payonce redrive`'],
       ['Open claims', 'A job empties this queue: request a run of it.'],

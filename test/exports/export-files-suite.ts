@@ -51,7 +51,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       await expect(files.end(file, uploadId, [part])).rejects.toThrow();
     });
 
-    test('a text is not stored in the export file', async () => {
+    test('a kept text is stored without creating the export file', async () => {
       const { files } = tools;
       expect(await files.kept(`${file}.7`)).toBeUndefined();
       await files.keep(`${file}.7`, 'é,1\r\n');

@@ -205,7 +205,7 @@ test('a key of the other mode creates a separate export, and sees only exports o
   expect((await api.get(`/v1/exports/${String(made.body['id'])}`, as(LIVE_KEY))).status).toBe(404);
 });
 
-test('an export formats amounts with the decimals of their currency: none, two or three', async () => {
+test('an export formats amounts with as many decimal places as their currency has: none, two or three', async () => {
   const api = new Api();
   for (const [key, amount, currency] of [
     ['a', 1, 'KWD'],

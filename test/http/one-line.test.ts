@@ -41,7 +41,7 @@ function textsIn(where: string, schema: Node): readonly Text[] {
 }
 
 /**
- * All texts in queries and bodies, and `Idempotency-Key`. Paths and `Prefer` are excluded, because nothing of them is
+ * All strings in queries and bodies, and `Idempotency-Key`. Paths and `Prefer` are excluded, because no part of them is
  * stored: an unknown path gets a 404, and unknown preferences are ignored.
  */
 const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [

@@ -30,7 +30,7 @@ describe('the search for card numbers and secrets in requests', () => {
     ['refused by the schema', { ...BODY, amount: 0 }],
     ['refused for an unknown field', { ...BODY, unknown: 1 }],
     ['refused for a field of its metadata', { ...BODY, metadata: { mark_name: 'mark-value\u0007' } }],
-  ])('reads each text once in a request that is %s', async (_how, body) => {
+  ])('reads each text only once if the request is %s', async (_how, body) => {
     await new Api().pay('k-1', body);
     expect(searches()).toEqual([1, 1, 1, 1]);
   });
@@ -78,7 +78,7 @@ describe('the search for card numbers and secrets in events', () => {
     ['too old', { timestamp: '2020-01-01T00:00:00Z' }, {}],
     ['delivered a second time', {}, away],
     ['failed', {}, broken],
-  ])('reads each text once over every transport in an event that is %s', async (_how, changes, charge) => {
+  ])('reads each text only once, on every transport, if the event is %s', async (_how, changes, charge) => {
     const site = new SimulatedIntake();
     const processor = { processor: { ...createSandboxInProcess({ clock: site.world.clock }), ...charge } };
     const sent = () => site.request({ ...NOTES, ...changes });

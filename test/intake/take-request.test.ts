@@ -146,7 +146,7 @@ describe('a payment requested by an event', () => {
   });
 });
 
-describe('an event that cannot be accepted is parked with its reason, and acknowledged', () => {
+describe('an event that cannot be accepted is parked with its reason, and acknowledged:', () => {
   const cases: readonly (readonly [string, Readonly<Record<string, unknown>>, string, string])[] = [
     ['a different amount under the same id', { amount: 1001 }, 'changed', 'another request was accepted'],
     ['an account other than its sender’s', { account_to: 'ten_other' }, 'wrong_account', 'account_to'],
@@ -204,7 +204,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     ['full-width digits', '\uff14\uff12'.repeat(8)],
     ['Arabic digits', '\u0664\u0662'.repeat(8)],
     ['escapes', String.raw`\u0034\u0032`.repeat(8)],
-  ])('a card number with %s is removed from invalid JSON', async (_form, number) => {
+  ])('invalid JSON that contains a card number with %s is parked without its text', async (_form, number) => {
     const twice = json({ reference: number }).replace('{', '{"reference":"a",').replaceAll('\\\\u', '\\u');
     await site.deliver(site.onSubject(twice));
     expect(site.parkedReasons).toEqual(['malformed']);

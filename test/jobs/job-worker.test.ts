@@ -46,7 +46,7 @@ test('only a failed message is redelivered', async () => {
   let time = 0;
   const { receive, faults } = harness(async () => {
     time += 1;
-    if (time === 1) throw new Error('this worker has no job resolve');
+    if (time === 1) throw new Error('this worker has no job "resolve"');
     return 'succeeded';
   });
   expect(await receive(jobMessageText(MESSAGE), jobMessageText(MESSAGE))).toEqual(['m0']);

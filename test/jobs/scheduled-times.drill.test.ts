@@ -86,7 +86,7 @@ describe('a schedule on the local AWS', () => {
 const full = (time: string): string => (time.includes('T') ? time : `2026-03-01T${time}`);
 
 /**
- * Python program that looks at one schedule at each of the times, and prints the times for which the schedule has
+ * Python program that checks one schedule at each given time, and prints the scheduled times for which the schedule has
  * fired.
  */
 const LOOKING = `

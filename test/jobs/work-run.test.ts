@@ -181,9 +181,9 @@ describe('a run', () => {
       jobs: {},
     };
     const message = { jobId: JOB_ID, runId: runIdOf(JOB_ID, 0), version: 1 };
-    await expect(workRun(tools, message, 1)).rejects.toThrow('this worker has no job resolve');
+    await expect(workRun(tools, message, 1)).rejects.toThrow('this worker has no job "resolve"');
     await expect(workRun(tools, { ...message, jobId: 'nonsense' }, 1)).rejects.toThrow(
-      'this worker has no job nonsense',
+      'this worker has no job "nonsense"',
     );
   });
 });
@@ -209,7 +209,7 @@ describe('two runs of one job', () => {
     expect(bench.sent).toEqual([]);
   });
 
-  test('the second fails with a reason when the first exceeds the second’s time limit', async () => {
+  test('the second fails with a reason if the first still holds the job lock when the time limit of the second ends', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     bench.clock.advance(9 * MINUTE);

@@ -33,7 +33,7 @@ describe('an entry', () => {
     },
   );
 
-  test('after eight days, is checked only once a day unless a client waits for it', () => {
+  test('is checked only once a day after eight days, unless a client waits for it', () => {
     expect(ages(look('payer'), 9 * DAY_MS).filter((age) => age >= 8 * DAY_MS)).toHaveLength(1);
   });
 

@@ -77,7 +77,7 @@ describe('the setting paymentRequests', () => {
 });
 
 describe('payment requests by event', () => {
-  test('are not deployed without the setting', async () => {
+  test('are switched off unless payonce:paymentRequests is set', async () => {
     const without = present((await synthesize()).service);
     expect(JSON.stringify(without.toJSON())).not.toContain('PAYMENT_REQUESTS');
   });

@@ -38,7 +38,7 @@ function largestOf(template: Template, type: string) {
   };
 }
 
-describe('the maximum senders on the bus', () => {
+describe('many senders on the bus', () => {
   const given = senders(30, (index) => (index < 15 ? { source: `shop-${index}` } : { account: account(index) }));
 
   test('do not exceed the SQS quotas with their queue policies', async () => {

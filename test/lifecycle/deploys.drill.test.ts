@@ -98,8 +98,8 @@ async function deployWith(
 }
 
 /**
- * Pause between two payments of one payer, in milliseconds. It limits the number of payments, because the check of a
- * payment after the deploys takes longer than the payment.
+ * Pause between two payments of one payer, in milliseconds. It limits the number of payments, because checking a
+ * payment after the deploys takes longer than making it.
  */
 const BETWEEN_PAYMENTS_MS = 2_000;
 /** Maximum retries per request of a payer, one per second. */

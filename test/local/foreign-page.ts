@@ -6,7 +6,7 @@ import type { RealBrowser } from '../client/browser.ts';
 import { until } from '../support/until.ts';
 import { LISTENERS } from './own-listeners.ts';
 
-/** Opens, in a real browser, pages of another site, and pages of another origin on the same site as 127.0.0.1. */
+/** Opens, in a real browser, pages from another site, and pages from another origin on the same site as 127.0.0.1. */
 export class ForeignPage {
   readonly #server: Server;
   readonly #browser: RealBrowser;

@@ -77,8 +77,8 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
     acknowledged = (await deliver(how, name, plan, event, world)).acknowledged || acknowledged;
   };
   /**
-   * Counts the effects, and records a violation if there are too many. Effects are permanent, so it is enough to count
-   * them when an effect must exist, and at the end.
+   * Counts the effects, and records a violation unless there is exactly one. Effects are permanent, so it is enough to
+   * count them at the end, and after the first delivery if it was acknowledged.
    */
   const count = async (): Promise<void> => {
     const { rows, calls } = await world.effects(event);

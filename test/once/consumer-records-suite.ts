@@ -20,7 +20,9 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const ANNA = ownerToken('owner-a');
 const BERT = ownerToken('owner-b');
 
-/** Defines the tests that a store of consumer records must pass. They run with DynamoDB in memory and over its API. */
+/**
+ * Defines the tests that a store of consumer records must pass. They run against DynamoDB in memory and over its API.
+ */
 export function describeConsumerRecords(name: string, make: () => Promise<ConsumerRecordsUnderTest>): void {
   let made = 0;
   let records: ConsumerRecordsUnderTest['records'];
@@ -182,7 +184,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(pending({ owner: BERT, attempt: 2 }), found)).toEqual({ kind: 'claimed' });
     });
 
-    test('cannot be failed or completed by an owner that was taken over', async () => {
+    test('cannot be failed or completed by an owner whose claim was taken over', async () => {
       await records.claim(pending());
       const takeover = pending({ owner: BERT, attempt: 2 });
       await records.claim(takeover, pending());

@@ -46,7 +46,7 @@ export class ConsumerWorld extends World {
     this.#stored = stored;
   }
 
-  /** Returns a different row at each call, so that only the record can prevent a second write. */
+  /** Returns a different row on each call, so that only the record can prevent a second write. */
   entry({ event }: PaymentEvent): ConsumerWrite {
     this.#written += 1;
     const row = { table: 'views', partition: `TEST#${event.id}`, sort: `E#${this.#written}` } as const;

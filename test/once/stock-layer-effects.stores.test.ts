@@ -72,7 +72,7 @@ describe('a crash after an effect, before its result is saved', () => {
 });
 
 describe('an owner that resumes after its lease expired and a rival finished', () => {
-  test('overwrites the stored response of the winner in the stock layer', async () => {
+  test('with the stock layer, overwrites the stored response of the winner', async () => {
     const plan = new FaultPlan();
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
@@ -81,7 +81,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
     expect(await world.violations(request)).toContain('I3: 2 different answers');
   });
 
-  test('is fenced in Payonce, and returns the response of the winner', async () => {
+  test('with Payonce, is fenced and returns the response of the winner', async () => {
     const plan = new FaultPlan();
     const world = engineWorld(tables, plan);
     const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);
@@ -92,7 +92,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
     expect(await world.violations(request)).toEqual([]);
   });
 
-  test('deletes the winner’s record in the stock layer if the owner fails; the key then charges twice', async () => {
+  test('with the stock layer, deletes the winner’s record if the owner fails; the key then charges twice', async () => {
     const plan = faultAt(STOCK_CALLS.charge, 'throttle');
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);

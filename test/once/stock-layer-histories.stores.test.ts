@@ -32,19 +32,19 @@ function stock(options: Pick<StockWorldOptions, 'processorKey' | 'remainingTimeM
 
 // Every history is needed to show which guarantees break.
 whole(describe, { slice: describe.skip })(
-  'the stock DynamoDB layer of Powertools, in the histories that the engine survives, breaks',
+  'the stock DynamoDB layer of Powertools, in the histories that the engine survives,',
   () => {
-    test('no guarantee without faults and rivals', async () => {
+    test('breaks no guarantee without faults and rivals', async () => {
       const found = await surveyFaults(stock(), { faults: 0, races: [{}] });
       expect(found).toMatchObject({ histories: 1, findings: [] });
     });
 
-    test('the guarantees of charges, postings and responses after one fault without a rival', async () => {
+    test('breaks the guarantees of charges, postings and responses after one fault without a rival', async () => {
       const found = await surveyFaults(stock(), { faults: 1, races: [{}] });
       expect(violatedGuarantees(found)).toEqual(['I1', 'I2', 'I4']);
     });
 
-    test('the guarantees of charges, postings and responses if each attempt uses a new processor key', async () => {
+    test('breaks the guarantees of charges, postings and responses if each attempt uses a new processor key', async () => {
       expect(violatedGuarantees(await surveyFaults(stock(), { faults: 1, races: RACES }))).toEqual([
         'I1',
         'I2',
@@ -53,12 +53,12 @@ whole(describe, { slice: describe.skip })(
       ]);
     });
 
-    test('the guarantee of postings even if every attempt uses the same processor key', async () => {
+    test('breaks the guarantee of postings even if every attempt uses the same processor key', async () => {
       const found = await surveyFaults(stock({ processorKey: 'same' }), { faults: 1, races: RACES });
       expect(violatedGuarantees(found)).toEqual(['I2', 'I4']);
     });
 
-    test('the guarantee of a response if the layer does not know the remaining time of its invocation', async () => {
+    test('breaks the guarantee of a response if the layer does not know the remaining time of its invocation', async () => {
       const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
       const found = await surveyFaults(stock({ remainingTimeMs: 0 }), { faults: 1, races: [{}] });
       warn.mockRestore();

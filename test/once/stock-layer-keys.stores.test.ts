@@ -49,10 +49,10 @@ const twice = async (handler: (event: HttpEvent) => Promise<string>, event: Http
   await handler(structuredClone(event));
 };
 
-describe('the stock layer with a key from a header', () => {
+describe('the stock layer of Powertools with a key from a header', () => {
   const path = 'headers."Idempotency-Key"';
 
-  test('runs once if the name of the header equals the name in the JMESPath', async () => {
+  test('runs the handler once if the header name is spelled as in the JMESPath', async () => {
     await twice(stockHandler(path), { headers: { 'Idempotency-Key': 'k-1' }, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt']);
   });

@@ -236,7 +236,7 @@ describe('two idempotency keys', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('both succeed if they post different sets, and the chain remains unbroken', async () => {
+  test('both succeed if each posts a set of postings, even an equal one, and the chain remains unbroken', async () => {
     const legs = [
       { account: 'corrections' as const, direction: 'debit' as const, amountMinor: 5 },
       { account: 'fees' as const, direction: 'credit' as const, amountMinor: 5 },

@@ -64,7 +64,7 @@ describe('a decision that a payment succeeded', () => {
     await isRefused(payment, asked, { code: 'charge_unknown_at_processor' });
   });
 
-  test('is accepted if it names another charge of the payment that the processor captured', async () => {
+  test('is accepted if it names another charge that the processor captured for the payment', async () => {
     const payment = await paymentInReview();
     const named = { paymentId: payment.id, operationId: storedOperationId('by-hand') };
     const { chargeId } = await payment.inside.charge({ ...named, amountMinor: 1000 });

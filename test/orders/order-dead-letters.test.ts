@@ -258,7 +258,7 @@ test('a delayed message attempts an e-mail and a credit one last time after thei
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
   expect(await harness.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
-  // The driver makes no call that a delayed message will make.
+  // The driver skips a call that a delayed message is going to retry.
   await harness.resolveFor(3, { mailer: refusing, referrals: refusing });
   expect(await lastRung()).toEqual(['applied', 'applied']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });

@@ -198,7 +198,7 @@ describe('an order refunded or disputed while the stock service does not respond
     },
   );
 
-  test('is readable and continues after a refund by the merchant fails days later', async () => {
+  test('stays readable, and continues if the merchant’s refund fails days later', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('bounced');
     const refund = await harness.processor.inside.refund(chargeId, 2_000);
     await sendCallback('refunded');

@@ -60,7 +60,7 @@ describe('an order’s return URL', () => {
     expect((await behind.store.readRecord(orderOperation(orderId)))?.status).toBe('COMPLETED');
   });
 
-  test('defaults to the URL of the deployment, for which the payment needs no details row', async () => {
+  test('defaults to the URL of the deployment; the payment then needs no details row', async () => {
     const { body } = await api.order('k', { source: 'tok_action' });
     expect(body).not.toHaveProperty('return_url');
     expect(charged[0]).not.toHaveProperty('returnUrl');

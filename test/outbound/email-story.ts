@@ -12,7 +12,10 @@ const MAX_LAG_MS = 30_000;
 const PATIENCE_MS = 20_000;
 /** Lease of a claim, in milliseconds: the deadline plus the clock margin. */
 const LEASE_MS = 25_000;
-/** Maximum deliveries, one per minute: enough to redeliver after each lost send and ten minutes of clock skew. */
+/**
+ * Maximum number of deliveries, one per minute: enough for a redelivery after each lost send, plus ten minutes of clock
+ * skew.
+ */
 const MAX_DELIVERIES = 40;
 
 const MAX_CALLS = 7;

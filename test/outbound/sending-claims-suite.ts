@@ -22,7 +22,8 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
 
   const begin = () => claims.begin(key, LEASE_MS);
   const owned = (claim: SendingClaim): SendingOwner => {
-    if (claim.kind !== 'ours' && claim.kind !== 'sending_before') throw new Error(`the claim is ${claim.kind}`);
+    if (claim.kind !== 'ours' && claim.kind !== 'sending_before')
+      throw new Error(`unexpected kind of claim: ${claim.kind}`);
     return { key, owner: claim.owner };
   };
   const beginOwned = async () => owned(await begin());

@@ -176,7 +176,7 @@ describe('a refund', () => {
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'replay', answer: { status: 202 } });
   });
 
-  test('is posted and raises an alarm if it takes effect after it was declared not attempted', async () => {
+  test('that was declared not attempted but takes effect later is posted and raises an alarm', async () => {
     const silent = {
       ...harness.processor,
       change: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
@@ -241,7 +241,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is matched with its retry without comparing the reason if both its record and its reason are lost', async () => {
+  test('accepts a retry with a different reason, but not with a different amount, if both its record and its stored reason are lost', async () => {
     const reasoned = (reason: string, amountMinor = 300) => change(taken, 'k', { kind: 'refund', amountMinor, reason });
     await harness.dieAfterChange(reasoned('Returned by Ada'));
     harness.store.deleteRecord(refund('k').operationId);

@@ -139,7 +139,7 @@ describe('a commit', () => {
     expect(await storeStruckBy().listTransitions(id, { afterSequence: 0, limit: 9 })).toHaveLength(2);
   });
 
-  test('is recognized by its owner even without the request token', async () => {
+  test('is recognized as the owner’s if it is repeated without the request token, and is applied once', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     await storeStruckBy().commit(commitOf(id));

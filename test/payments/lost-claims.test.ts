@@ -63,7 +63,7 @@ describe('a retry whose claim was lost, under the setting claimsLost', () => {
     expect(world.refundedAtProcessor(request)).toBe(400);
   });
 
-  test('returns 402 if the payment is declined now, and 201 if the payment had never begun', async () => {
+  test('makes a payment that had never begun: it returns 402 if the payment is declined, and 201 if it succeeds', async () => {
     expect((await world.answered(paymentRequest('declined', { source: 'tok_declined' }), lost())).status).toBe(402);
     expect((await world.answered(paymentRequest('new'), lost())).status).toBe(201);
   });

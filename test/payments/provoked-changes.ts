@@ -8,7 +8,7 @@ import { Api, type Reply } from '../world/api.ts';
 import type { InsideSandbox } from '../world/inside-sandbox.ts';
 
 /**
- * Creates a payment on which a test provokes problems of captures, cancellations and refunds. Its processor has the
+ * Creates a payment for tests that provoke problems with captures, cancellations and refunds. Its processor has the
  * sandbox's name.
  */
 export class ChangedPayment {

@@ -103,7 +103,7 @@ describe('settlement of a request that may have been sent', () => {
     expect(at(55, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('never accepts a failed look-up as proof, however late', () => {
+  test('never accepts a failed look-up as proof that nothing was sent, no matter how much time has passed', () => {
     expect(at(600, { lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 

@@ -110,7 +110,7 @@ describe('a change that is decided on the sums in the newest transition', () => 
     expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100 + 300);
   });
 
-  test('records a refund that was made at the processor, and is sent only afterwards', async () => {
+  test('is sent only after a refund that was made at the processor is recorded', async () => {
     const charge = await payAndRefund();
     await harness.processor.inside.refund(charge, 500);
     expect(statusOf(await make(refund('mine')))).toBe(201);
@@ -140,7 +140,7 @@ describe('a change that is decided on the sums in the newest transition', () => 
     expect(refunds.size).toBe(EARLIER + 2);
   });
 
-  test('reads the processor’s books again after a refusal, but not the chain', async () => {
+  test('rereads only the processor’s books after a refusal, and not the chain', async () => {
     await payAndRefund();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(statusOf(await make(refund('refused')))).toBe(402);

@@ -112,7 +112,7 @@ describe('the sandbox client', () => {
   });
 });
 
-describe('the sandbox client classifies each response to a change by its possible effect:', () => {
+describe('the sandbox client sends each change in one request, and classifies the response by its possible effect:', () => {
   let server: RawServer;
   let script: (socket: Socket) => void;
   let client: Processor;

@@ -58,7 +58,7 @@ export interface DoubleIntent {
   readonly payment_method: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly created: number;
-  /** Time from which the search finds the intent, in Unix milliseconds. */
+  /** Time at which the intent becomes searchable, in Unix milliseconds. */
   readonly searchableAtMs: number;
   status: string;
   cancellation_reason: string | null;

@@ -182,7 +182,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('does not resolve a mismatch of two charges that offset each other if it posts only fees', async () => {
+  test('that posts only fees does not resolve a mismatch of two charges whose differences cancel each other out', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.dispute(harness.chargeOf(payment).chargeId, 1000);
     await harness.makeStrayCharge(payment, 1000);
@@ -192,7 +192,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toMatchObject([{ kind: 'charges_differ' }]);
   });
 
-  test('is added to the posted fee if it posts a fee', async () => {
+  test('counts towards the posted fee if it posts to the account `fees`', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 59) });

@@ -343,7 +343,7 @@ describe('a payment at a non-default processor', () => {
     expect(other.charges(request.paymentId)).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('is finished by its caller’s retry, although new payments use a processor with an open breaker', async () => {
+  test('is finished by its caller’s retry even while the default processor’s breaker is open', async () => {
     const other = { ...createSandboxInProcess({ clock: harness.clock }), account: 'other' };
     const request = paymentRequest('retried');
     await harness.claimThenDie(request, false, other);

@@ -156,7 +156,7 @@ describe('a refund that is pending at the processor but final in the chain', () 
     ]);
   });
 
-  test('is tracked if only the response to its request reports it as pending', async () => {
+  test('is tracked even if nothing but the response to its request reports it as pending', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     const store = world.storeWithRival(async () => {
       world.clock.advance(50 * MINUTE_MS);

@@ -53,7 +53,7 @@ describe('a stray charge', () => {
     ['tok_timeout_charged', 'after it took effect'],
     ['tok_timeout_not_charged', 'before it took effect'],
     ['tok_flaky', 'with an error'],
-  ])('is refunded once if the first refund fails: %s (%s)', async (source) => {
+  ])('is refunded exactly once even if the first attempt fails: %s (%s)', async (source) => {
     const { request } = await lateSuccess(source);
     await harness.processor.inside.failNextChange(1, source);
     await harness.returnCharges();

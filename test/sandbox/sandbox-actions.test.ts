@@ -246,7 +246,7 @@ describe('the base URL of the sandbox', () => {
     );
   });
 
-  test('contains the stage on the local AWS with an execute-api host', () => {
+  test('contains the stage if the local AWS is called under an execute-api host', () => {
     const host = 'abc123.execute-api.localhost:4566';
     expect(baseAddress(event({}, { host }))).toBe(`http://${host}/live`);
   });

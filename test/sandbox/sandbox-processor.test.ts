@@ -107,7 +107,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     });
   });
 
-  test('an unknown source cannot be switched on', async () => {
+  test('failures cannot be switched on for an unknown source', async () => {
     const body = JSON.stringify({ count: 1, source: 'tok_none' });
     expect(await call({ method: 'PUT', path: '/control/failures', body })).toMatchObject({
       status: 400,

@@ -89,7 +89,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('one of two concurrent bodies under one key creates an object, and the other gets 422', async () => {
+    test('of two concurrent requests with one key and different bodies, one creates an object and the other gets 422', async () => {
       const answers = await Promise.all([
         harness.post(path, body(order), key),
         harness.post(path, of.other(order), key),

@@ -16,7 +16,7 @@ export function adversarialTexts({ source, flags }: RegExp): readonly Adversaria
 }
 
 /**
- * Builds a text.
+ * Builds a text that repeats a part, in order to make the expression backtrack.
  * @param length length of the repetition, in characters
  */
 type AdversarialText = (length: number) => string;

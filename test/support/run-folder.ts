@@ -66,8 +66,8 @@ function bundles(): readonly string[] {
 }
 
 /**
- * Returns whether the process that created the bundle is still running, because the bundle may belong to another active
- * run.
+ * Returns whether the process that created the bundle is still running. If it is, the bundle may belong to another
+ * active run.
  */
 function isOfRunning(bundle: string): boolean {
   const pid = Number(/-(\d+)$/.exec(bundle)?.[1]);

@@ -77,7 +77,7 @@ describe('a closed day', () => {
     expect(await close()).toEqual({ closed: 0, more: false });
   });
 
-  test('is closed an hour after its end at the earliest', async () => {
+  test('was closed no earlier than an hour after its end', async () => {
     await project('a', MONDAY_MS);
     clock.advance(-1);
     expect((await close()).closed).toBe(0);

@@ -111,7 +111,7 @@ describe('the entries of the Ledger', () => {
     expect(reply.body).toMatchObject({ code, param });
   });
 
-  test('are refused if the currency is too rare in a large book, and the error contains the parameters that narrow the search', async () => {
+  test('cannot be listed by a currency that is too rare in a large Ledger; the error names the parameters that narrow the search', async () => {
     const entries = () => Promise.reject(new TerminalError('currency_too_rare', 'none within the first rows'));
     const ledger = { entries, balances: () => Promise.resolve([]) };
 
@@ -125,7 +125,7 @@ describe('the entries of the Ledger', () => {
     });
   });
 
-  test('are refused for a forged cursor', async () => {
+  test('cannot be listed with a forged cursor', async () => {
     await harness.paid('k-1');
     const [good = ''] = idsOf(await harness.get(PATH));
     const spelled = Buffer.from(good.slice(4), 'base64url').toString('utf8');

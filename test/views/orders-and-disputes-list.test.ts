@@ -51,7 +51,7 @@ describe('the list of orders', () => {
     return { api, ids, list: lists(api, PATH) };
   }
 
-  test('contains orders newest first, each byte for byte as in a read by id', async () => {
+  test('contains orders newest first, each byte-identical to a read by id', async () => {
     const { api, ids } = await ordered();
     const shown = await Promise.all(ids.map(async (id) => (await api.get(`${PATH}/${id}`)).text));
     expect((await api.get(PATH)).text).toBe(`{"object":"list","data":[${shown.join(',')}],"has_more":false}`);

@@ -61,7 +61,7 @@ test('a query finds an entry of an account behind thousands of posting sets with
   expect(entries).toMatchObject([{ occurredAtMs: SETS - 1, account: 'processor_clearing' }]);
 });
 
-test('a query for a currency that a large book lacks is refused after it has read a bounded number of rows', async () => {
+test('a query for a currency that a large Ledger lacks is refused after it has read a bounded number of rows', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
   const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
   let read = 0;
@@ -88,14 +88,14 @@ test('a query for a currency that a large book lacks is refused after it has rea
   expect(read).toBeLessThan(60_000);
 });
 
-test('a search for a currency that a large book does not contain makes at most 60 calls', async () => {
+test('a search for a currency that a large Ledger does not contain makes at most 60 calls', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
   const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
   const { partitions } = entryList(owner, 'all');
   const legs = [{ account: 'refunds' as const, direction: 'debit' as const, amountMinor: 1, currency: 'EUR', leg: 0 }];
   let [calls, read] = [0, 0];
   const reader = new ViewLedgerReader({
-    // An endless book: one posting set per millisecond, written to the partitions in rotation.
+    // An endless Ledger: one posting set per millisecond, written to the partitions in rotation.
     range: async ({ partition, from, limit }) => {
       calls += 1;
       read += limit;

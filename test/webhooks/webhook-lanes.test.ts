@@ -98,7 +98,7 @@ describe('an endpoint that does not respond', () => {
       await site.add(HANGING, 'hangs');
       await site.add(NORMAL, 80);
       const published = new Map<string, number>();
-      // After one second, all executions wait for the endpoint.
+      // After one second, all concurrent executions wait for the hanging endpoint.
       for (let tick = 0; tick < 60; tick += 1) {
         for (let made = 0; made < 10; made += 1) await site.publish(HANGING, `hanging-${tick}-${made}`);
         published.set(eventNamed(`normal-${tick}`).event.id, site.clock.nowMs());

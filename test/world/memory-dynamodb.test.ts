@@ -124,8 +124,8 @@ describe('capacity units of a write', () => {
     return [output.ConsumedCapacity].flat().reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
   };
 
-  // Amazon DynamoDB developer guide, "Read and write operations": each started KB takes one unit, or two units in a
-  // transaction. Each index takes the same number of units in addition.
+  // Amazon DynamoDB developer guide, "Read and write operations": the size is rounded up to a whole KB, and each KB
+  // takes one unit, or two units in a transaction. Each index takes the same number of units again.
   test.each([
     ['a small item', {}, 1, 2],
     ['an item of 1.5 KB', { text: 'x'.repeat(1.5 * KILOBYTE) }, 2, 4],

@@ -59,7 +59,7 @@ describe('the sandbox in process', () => {
     return clock.nowMs() - beginMs;
   };
 
-  test('delays slow responses by the clock, and times out requests that get no response', async () => {
+  test('delays slow responses on the simulated clock, and times out requests that get no response', async () => {
     expect(await elapsedMs(() => charged({ source: 'tok_slow' }))).toBe(3_000);
     const silent = freshOrder({ source: 'tok_timeout_charged' });
     expect(await elapsedMs(() => processor.charge(silent, LIMIT))).toBe(LIMIT.timeoutMs);

@@ -20,7 +20,7 @@ export interface ActivityPage {
 
 /** The append-only log of operators' actions. */
 export interface ActivityLog {
-  /** Reads a page of a chain, strongly consistent. */
+  /** Reads a page of a chain with strong consistency. */
   listActivity(chain: ActivityChain, page: ActivityPage): Promise<readonly ActivityEntry[]>;
 }
 

@@ -139,7 +139,7 @@ export function hourOfName(name: string): number | undefined {
 }
 
 /**
- * Returns whether a manifest must already list the object of this name, provided that the archiver wrote the object.
+ * Returns whether an object with this name must already be listed in a manifest if the archiver has written it.
  */
 export function isListedBy(name: string, newest: Manifest): boolean {
   const prefix = name < LATE_PREFIX ? LINES_PREFIX : LATE_PREFIX;

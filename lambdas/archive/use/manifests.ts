@@ -14,8 +14,9 @@ export interface Manifests {
    */
   newest(): Promise<ReadManifest | undefined>;
   /**
-   * Lists at most `most` manifests, in ascending order.
+   * Lists manifests in ascending order.
    * @param object name of the manifest after which the list begins
+   * @param most maximum number of manifests
    */
   after(object: string, most: number): Promise<readonly ReadManifest[]>;
   /**

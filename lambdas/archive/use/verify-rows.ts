@@ -54,8 +54,8 @@ export interface KeptChain {
 }
 
 /**
- * Groups rows by chain, in any input order and with bounded memory. If an interrupted read repeats a page, a row that
- * is added twice has no further effect.
+ * Groups rows by chain. The rows may be added in any order, and the memory is bounded. Adding a row a second time has
+ * no effect, so an interrupted read may repeat a page.
  */
 export interface RowParts {
   /** Number of parts into which the chains are divided. */
@@ -135,7 +135,7 @@ export interface VerifyRowsRequest {
 /**
  * Compares all rows with the archive in both directions, and checks the chain of each payment, order and activity log.
  * Rows are read page by page and grouped by chain outside of memory. Before a difference is reported, both rows are
- * read a second time, strongly consistent, so that rows written during the verification are not findings.
+ * read a second time with strong consistency, so that rows written during the verification are not findings.
  *
  * @param state the progress of an interrupted verification
  * @default the beginning

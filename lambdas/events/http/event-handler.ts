@@ -93,9 +93,9 @@ export function createEventHandler<Name extends EventName, Handle>(
 const envelope = z.looseObject({ 'detail-type': z.string(), detail: z.looseObject({}) });
 
 /**
- * Reads a message of the queue.
+ * Reads a message from the queue.
  *
- * @returns undefined when `body` is not an envelope of EventBridge
+ * @returns undefined when `body` is not an EventBridge envelope
  */
 function messageOf(body: string): { readonly name: string; readonly detail: unknown } | undefined {
   try {

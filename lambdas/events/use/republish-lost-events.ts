@@ -86,7 +86,7 @@ export type RepublishStep =
       readonly from: OutcomePosition;
       readonly outcomes: readonly Outcome[];
       readonly to: OutcomePosition;
-      /** Number of outcomes that follow the part in the same page. */
+      /** Number of outcomes after this part on the same page. */
       readonly following: number;
     };
 

@@ -150,7 +150,7 @@ export function fileOf({ tenantId, mode, id }: ExportKey): string {
   return `${EXPORTS_FOLDER}${tenantId}/${mode}/${id}.csv`;
 }
 
-/** Returns the name of the file with remaining rows that are too few for a part. */
+/** Returns the name of the file with the remaining rows, which are too few for a part. */
 export function restOf(key: ExportKey, number: number): string {
   return `${fileOf(key)}.${number}`;
 }

@@ -14,7 +14,7 @@ export interface RequestExportTools {
   readonly report: (error: unknown) => void;
 }
 
-/** The result of a request for an export, in order of precedence. */
+/** The possible results of a request for an export, in order of precedence. */
 export type RequestedOutcome =
   | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }

@@ -118,7 +118,7 @@ const envelope = z.looseObject({
   detail: z.looseObject({}),
 });
 
-/** Reads an event of the bus. EventBridge sets the account, so a sender cannot claim another account. */
+/** Reads an event from the bus. EventBridge sets the account, so a sender cannot claim another account. */
 function readOnBus(body: string, sentAtMs: number): RequestMessage {
   const json = parseStrictJson(body);
   const read = envelope.safeParse(json.kind === 'valid' ? json.value : undefined);

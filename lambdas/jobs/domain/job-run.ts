@@ -106,7 +106,7 @@ const SKIP_AFTER_ATTEMPTS = 2;
 const MAX_NAMES = 20;
 const LONGEST_NAME = 200;
 
-/** Method of the next attempt to process the current page. `pass_over` skips one item. */
+/** How the next attempt processes the current page. `pass_over` skips one item. */
 export type PageAttempt = 'whole_page' | 'one_item' | 'pass_over' | 'give_up';
 
 export type RunCounts = Pick<JobRun, 'done' | 'left' | 'failed'>;

@@ -34,7 +34,7 @@ export interface AcceptRun {
   readonly requestedBy?: OperatorCause;
 }
 
-/** The result of accepting a run, in order of precedence. */
+/** The possible results of accepting a run, in order of precedence. */
 export type AcceptRunOutcome =
   | { readonly kind: 'first'; readonly runId: RunId; readonly answer: Answer }
   /** The stored response, verbatim. */

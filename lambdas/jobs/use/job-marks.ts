@@ -2,7 +2,7 @@
  * Stores the marks of jobs. A mark is the position up to which a job has processed everything; it persists across runs.
  */
 export interface JobMarks {
-  /** Reads the mark, strongly consistently. @returns undefined when the mark was never set */
+  /** Reads the mark with strong consistency. @returns undefined when the mark was never set */
   readMark(jobId: string): Promise<string | undefined>;
   /**
    * Moves the mark if its value is still `from`. If two runs are concurrent, only one succeeds, so no run moves the

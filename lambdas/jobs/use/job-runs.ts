@@ -15,7 +15,7 @@ export interface JobLock {
   readonly leaseExpiresAtMs: number;
 }
 
-/** The result of accepting a run, in order of precedence. */
+/** The possible results of accepting a run, in order of precedence. */
 export type AcceptOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
@@ -40,7 +40,7 @@ export interface JobRunStore {
    */
   accept(record: EffectRecord, run: JobRun, activity?: ActivityDraft): Promise<AcceptOutcome>;
   readAccepted(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** Reads a run, strongly consistently. */
+  /** Reads a run with strong consistency. */
   readRun(jobId: string, runId: RunId): Promise<JobRun | undefined>;
   /** Lists runs, newest scheduled time first. */
   listRuns(jobId: string, page: RunsPage): Promise<readonly JobRun[]>;

@@ -90,7 +90,7 @@ export async function workRun(tools: WorkRunTools, message: JobMessage, receives
   const { jobId, runId } = message;
   const entry = jobEntry(jobId);
   const job = entry === undefined ? undefined : tools.jobs[entry.id];
-  if (entry === undefined || job === undefined) throw new Error(`this worker has no job ${jobId}`);
+  if (entry === undefined || job === undefined) throw new Error(`this worker has no job "${jobId}"`);
   const work = { tools, job, entry };
   // No release step is needed: when the message is redelivered, the same run acquires its lock again.
   return tools.runner.run<ClaimedPage, JobRun, Worked>(runPageOperation(runId), {
@@ -231,7 +231,7 @@ async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPag
 async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
   const { tools, entry } = work;
   const { runs, tasks, clock } = tools;
-  // Write under a lock with the run's own name, because another run has the job lock. If a worker begins the run now,
+  // Write under a lock with the run's own name, because another run holds the job lock. If a worker begins the run now,
   // one of the two writes is refused, because both require the same version.
   const own = await runs.lock(run.runId, run.runId, times(clock));
   if (own === undefined) return 'fenced';

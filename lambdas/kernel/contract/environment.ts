@@ -98,14 +98,14 @@ export interface IdentityProviderSettings {
   readonly roles?: Readonly<Record<string, Role>>;
 }
 
-/** Settings with which the console signs operators in as a public client of their identity provider. */
+/** Settings for signing operators in to the console, which is a public client of the operators' identity provider. */
 export interface ConsoleSignIn {
   readonly issuer: string;
   readonly audience: string;
   readonly clientId: string;
 }
 
-/** Selects the processor of new payments that match. An absent field matches every payment. */
+/** Selects the processor for new payments that match this rule. An absent field matches every payment. */
 export interface RoutingRule {
   readonly mode: 'test' | 'live';
   readonly tenant?: string;

@@ -56,7 +56,7 @@ export const FAILURES_ATTRIBUTE = 'failures';
 
 /**
  * Maximum age, in days, of an event that may be replayed from the archive or republished from the Ledger. The message
- * then stays in a queue for two weeks at most. A consumer keeps the event's record for thirty days, so the record still
- * exists when the message is processed.
+ * then stays in a queue for at most two more weeks, so the event is at most 28 days old when it is processed. A
+ * consumer keeps the event's record for thirty days, so the record still exists at that time.
  */
 export const REPLAY_HORIZON_DAYS = 14;

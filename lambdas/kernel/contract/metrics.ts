@@ -76,7 +76,7 @@ export type ArchiveMetric =
   /** Differences that a verification found. */
   | 'archive_differs';
 
-/** Dimension that names the vendor. All functions that call a vendor count under one service name. */
+/** Dimension that names the vendor. The metrics of all calls to vendors have one service name. */
 export const VENDOR_DIMENSION = 'vendor';
 export const OUTBOUND_SERVICE = 'vendors';
 

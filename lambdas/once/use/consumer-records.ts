@@ -57,7 +57,7 @@ export type ConsumerWrite =
  */
 export const MAX_CONSUMER_WRITES = 99;
 
-/** The result of recording an effect, in order of precedence. */
+/** The possible results of recording an effect, in order of precedence. */
 export type RecordOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before' }

@@ -170,7 +170,7 @@ export interface RunNotes {
   fenced: boolean;
 }
 
-/** The result of an execution, in order of precedence. */
+/** The possible results of an execution, in order of precedence. */
 export type Executed<Refusal> =
   /** This call executed the operation. `unknown` is true when the outcome was not known in time. */
   { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean } | RepeatOutcome | Refusal;

@@ -32,7 +32,7 @@ export type ClaimOutcome =
 /** `open`: the record's owner holds the claim. `absent`: the record was deleted while the owner was working. */
 export type ExpectedRecord = 'open' | 'absent';
 
-/** The outcome of a committing write, in order of precedence. */
+/** The possible outcomes of a committing write, in order of precedence. */
 export type CommitOutcome =
   | { readonly kind: 'committed' }
   /** Another owner holds or completed the claim. `record` is undefined when there is no record. */

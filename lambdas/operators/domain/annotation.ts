@@ -6,7 +6,7 @@ import type { Annotation, TransitionDraft } from '../../payments/domain/payment.
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
-/** An operator's annotation of a record that cannot be changed. */
+/** An operator's annotation of an immutable record. */
 export interface AnnotationRequest {
   readonly annotationId: string;
   readonly reason: string;

@@ -23,7 +23,7 @@ export const getActivity = reading({
     const page = { limit, ...defined({ after }) };
     const listed = await pageOfActivity(tools.activity, chainOf(query), page);
     if (listed.kind === 'unknown_cursor') {
-      const detail = 'starting_after must be the id of an entry that a page of this list has shown.';
+      const detail = 'starting_after must be the id of an entry from an earlier page of this list.';
       return refusal(problem('invalid_request', detail, 'starting_after'), request);
     }
     return found({ object: 'list', data: listed.entries.map(activityObject), has_more: listed.hasMore });

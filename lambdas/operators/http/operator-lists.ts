@@ -173,7 +173,7 @@ async function listEntries(call: Read<typeof queueQuery>): Promise<Handled> {
   const { limit = DEFAULT_PAGE, starting_after: cursor } = query;
   const after = cursor === undefined ? undefined : placeOf(queue, cursor);
   if (cursor !== undefined && after === undefined) {
-    const detail = 'starting_after must be the id of an entry that a page of this queue has shown.';
+    const detail = 'starting_after must be the id of an entry from an earlier page of this queue.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
   const page = { limit: limit + 1, ...defined({ after }) };
@@ -196,7 +196,7 @@ async function listMessages({ tools, request, id, query }: Read<typeof queueQuer
     return refusal(problem('invalid_request', detail, 'id'), request);
   }
   if (after !== undefined) {
-    const detail = 'starting_after is not possible for a queue of messages: they have no order.';
+    const detail = 'starting_after is not supported for a queue of messages, because the messages have no order.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
   const entries = await messages.peek(id, limit);

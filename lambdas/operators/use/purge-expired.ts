@@ -24,9 +24,9 @@ interface PurgeObserver {
 }
 
 /**
- * Time between a record's expiry and its deletion by this job, in milliseconds. Time to live "typically deletes expired
- * items within a few days" (AWS re:Post knowledge center, "Why aren't the items with expired Time to Live deleted from
- * my Amazon DynamoDB table?").
+ * Time between a record's expiry and its deletion by this job, in milliseconds. DynamoDB's time to live (TTL)
+ * "typically deletes expired items within a few days" (AWS re:Post knowledge center, "Why aren't the items with expired
+ * Time to Live deleted from my Amazon DynamoDB table?").
  */
 const GRACE_MS = 4 * DAY_MS;
 /**

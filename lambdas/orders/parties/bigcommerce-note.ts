@@ -16,8 +16,8 @@ export interface BigCommerceStore {
   /** Base URL of the store without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
   readonly url: string;
   /**
-   * Returns the access token. Called for every request, so that a rotated token takes effect. Required scopes: Store
-   * Inventory and Orders, modify.
+   * Returns the access token. Called for every request, so that a rotated token takes effect. Required scopes, each
+   * with "modify": Store Inventory, and Orders.
    */
   readonly token: () => Promise<string>;
   readonly send: SendRequest;

@@ -6,7 +6,7 @@ export interface SendingOwner {
   readonly owner: OwnerToken;
 }
 
-/** The result of claiming a send, in order of precedence. */
+/** The possible results of claiming a send, in order of precedence. */
 export type SendingClaim =
   | { readonly kind: 'sent'; readonly vendorId: string }
   /** A rival holds the claim; its lease has not ended. */

@@ -104,10 +104,11 @@ export function recounted(sums: PaymentSums, chargeId: Payment['chargeId'], refu
 // ---------------------------------------------------------------------------------------------------------- begun changes
 
 /**
- * The operations of a payment's changes, as a hash table in the chain. An idempotency key whose record has expired must
- * never have a second effect, and only the chain still shows that its operation has begun. Each transition that begins a
- * change contains the starts of all buckets, and the marks of its own bucket. So one further row shows whether an
- * operation has begun.
+ * A hash table of the operations that have begun a change of a payment, stored in the payment's chain. It prevents an
+ * operation from taking effect a second time after the record of its idempotency key has expired, because then only the
+ * chain shows that the operation has begun. Each transition that begins a change contains the marks of its own bucket,
+ * and for every bucket the number of the transition with the newest marks. Therefore, reading one further row is enough
+ * to find out whether an operation has begun.
  */
 export interface BegunChanges {
   /** For each bucket, the sequence number of the newest transition that began a change in it; 0 if there is none. */
@@ -174,7 +175,9 @@ export function withBegun(buckets: readonly Bucket[], operationId: string, seque
 }
 
 /**
- * Returns the part of the buckets that the transition at `sequence`, which has begun a change, stores.
+ * Returns what a transition that begins a change stores: the starts of all buckets, and the marks of its own bucket.
+ *
+ * @param sequence the number of the transition
  * @returns undefined when the marks are unknown or too many; later decisions then read the whole chain
  */
 export function storedBegun(buckets: readonly Bucket[], sequence: number): BegunChanges | undefined {

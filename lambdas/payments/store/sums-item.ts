@@ -18,7 +18,10 @@ const STARTS = 16;
 
 const bytes = () => z.instanceof(Uint8Array);
 
-/** Returns undefined for sums of an unknown form, for example of a later version: the chain is then folded. */
+/**
+ * Returns undefined if the format of the sums is unknown, for example if a later version has written them. The chain is
+ * then folded.
+ */
 export const sumsItem = () => bytes().transform(sumsOf);
 
 function sumsOf(stored: Uint8Array): PaymentSums | undefined {

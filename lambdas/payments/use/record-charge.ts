@@ -132,8 +132,8 @@ export function nextPart(
 }
 
 /**
- * Appends all facts of a charge, like `recordCharge`. If the sums of the chain already contain all facts, reads only
- * the charge.
+ * Appends all facts of a charge, like `recordCharge`. If the sums of the chain already account for all facts, appends
+ * nothing and reads only the charge.
  *
  * @param known the newest chain, or its first and newest transitions
  * @throws as `recordCharge`

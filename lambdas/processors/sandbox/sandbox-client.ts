@@ -32,8 +32,8 @@ const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * Maximum size of a charge, in bytes. It allows the maximum number of refunds by Payonce, and refunds by other users of
- * the account.
+ * Maximum size of a charge's JSON, in bytes. It leaves room for the maximum number of refunds by Payonce, and for
+ * refunds by other users of the account.
  */
 const MAX_CHARGE_BYTES = 1_024 * 1_024;
 

@@ -64,8 +64,8 @@ export type ComparisonItem =
 /** The position of a run. The phases of a run follow in this order. */
 type Place =
   /**
-   * Position in the order of outcomes. `listSeconds` is the length of the time range of each list of charges that is
-   * read next, in seconds.
+   * Position in the order of outcomes. `listSeconds` is the length, in seconds, of the time range that each of the next
+   * lists of charges covers.
    */
   | { readonly phase: 'parts'; readonly from: OutcomePosition; readonly listSeconds: number }
   /** Position in the view, after the row `behind`. */

@@ -6,8 +6,8 @@ const AT_ONCE = 10;
 
 /**
  * Handles several items concurrently. Items with the same name form a group. Groups are started in order. Within a
- * group, one item is handled after the other, because two writes to one chain exclude each other. The promise resolves
- * when all items are completed.
+ * group, items are handled one at a time, because two writes to one chain exclude each other. The promise resolves when
+ * all items are completed.
  */
 export async function inParallelByName<Item>(
   items: readonly Item[],

@@ -29,7 +29,7 @@ export interface RequestRecords extends RecordStore {
   ): Promise<'renewed' | 'fenced' | 'refused'>;
 }
 
-/** The records of consumed events, in a table of the team. */
+/** The records of consumed events, in a table that the team owns. */
 export interface ConsumedRecords {
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /**

@@ -47,7 +47,7 @@ const entriesQuery = z
     limit: pageLimit('entries'),
     starting_after: z
       .string()
-      .regex(/^ent_[A-Za-z0-9_-]{1,200}$/, 'must be the id of an entry that a page of this list has shown')
+      .regex(/^ent_[A-Za-z0-9_-]{1,200}$/, 'must be the id of an entry from an earlier page of this list')
       .optional()
       .meta({ description: 'The `id` of the last entry of the previous page.' }),
   })
@@ -79,7 +79,7 @@ async function listEntriesOf(call: ReadingCall<LedgerReadTools, typeof entriesQu
   const { payment, account, currency, day: only, from, to, limit = DEFAULT_PAGE, starting_after: cursor } = query;
   const after = cursor === undefined ? undefined : parseEntryId(tools.digest, caller, cursor);
   if (cursor !== undefined && after === undefined) {
-    const detail = 'starting_after must be the id of an entry that a page of this list has shown.';
+    const detail = 'starting_after must be the id of an entry from an earlier page of this list.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
   const asked = {

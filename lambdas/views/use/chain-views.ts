@@ -27,7 +27,7 @@ export interface ChainViews {
 }
 
 /**
- * Reads one payment or order from the Ledger, strongly consistent, and derives its rows.
+ * Reads one payment or order from the Ledger with strong consistency, and derives its rows.
  * @returns undefined when no such payment or order exists
  */
 export async function readChainViews(tools: LedgerTools, id: ChainId): Promise<ChainViews | undefined> {

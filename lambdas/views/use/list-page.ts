@@ -7,9 +7,9 @@ import type { ViewStore } from './view-store.ts';
 
 /** Query for one page of a list, newest first. */
 export interface ListPage {
-  /** Sort key after which the page begins. The rows after it are older. */
+  /** Sort key after which the page begins: the page contains the rows directly after it, which are older. */
   readonly after?: string;
-  /** Sort key before which the page ends. The rows before it are newer. */
+  /** Sort key before which the page ends: the page contains the rows directly before it, which are newer. */
   readonly before?: string;
   /** Start of the range of creation times (inclusive), in Unix seconds. */
   readonly createdFrom?: number;
@@ -56,9 +56,9 @@ const SPARE_OBJECTS = 3;
 
 /**
  * Returns a page of objects. Rows that do not match are skipped until the page is full, the list ends, {@link
- * MAX_EXAMINED} rows were examined, or {@link SPARE_OBJECTS} objects were loaded that are not shown. Only in the last
- * two cases can a page be short or empty although more rows follow; `next` is then the last examined row. A row whose
- * object a restore lost cannot be a cursor, so the page continues after it.
+ * MAX_EXAMINED} rows were examined, or {@link SPARE_OBJECTS} of the loaded objects turned out not to match. Only in the
+ * last two cases can a page be short or empty although more rows follow; `next` is then the last examined row. If a
+ * restore lost the object of this row, the row cannot be a cursor, so the page continues after it.
  */
 export async function shownPage(
   views: Pick<ViewStore, 'range'>,

@@ -39,7 +39,7 @@ export interface RowChange {
 export interface ViewStore {
   /** Writes whole rows unconditionally. */
   put(rows: readonly ViewRow[]): Promise<void>;
-  /** Reads a row, strongly consistent. */
+  /** Reads a row with strong consistency. */
   read(key: ViewKey): Promise<ViewRow | undefined>;
   /**
    * Applies all changes in one transaction, or none.

@@ -138,7 +138,7 @@ export function endpointOf(book: EndpointList, id: string): WebhookEndpoint | un
 }
 
 /**
- * Returns the next revision of the list, in which the endpoint replaces the endpoint with the same id, or is appended.
+ * Returns the next revision of the list, to which the endpoint was added. It replaces an endpoint with the same id.
  */
 export function withEndpoint(book: EndpointList, endpoint: WebhookEndpoint): EndpointList {
   const known = endpointOf(book, endpoint.id) !== undefined;

@@ -231,7 +231,7 @@ async function deliveries(call: ReadingCall<WebhookApiTools, typeof deliveriesQu
   const { limit = DEFAULT_PAGE, starting_after: after } = query;
   // The cursor must be a delivery of this endpoint, so a page cannot start at a delivery of another tenant.
   if (after !== undefined && (await tools.webhooks.readDelivery(id, after)) === undefined) {
-    const detail = 'starting_after must be the id of a delivery that a page of this list has shown.';
+    const detail = 'starting_after must be the id of a delivery from an earlier page of this list.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
   const page = { limit: limit + 1, ...defined({ after }) };

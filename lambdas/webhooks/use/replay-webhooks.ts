@@ -38,7 +38,7 @@ export interface ReplayWebhooks extends KeyedRequest {
   readonly events?: WebhookReplay['events'];
 }
 
-/** The reason why a replay is refused, in order of precedence. */
+/** The possible reasons why a replay is refused, in order of precedence. */
 export type ReplayRefusal = ResendRefusal | { readonly kind: 'replay_running'; readonly replayId: string };
 
 /** Accepts a range replay. The worker processes its pages later. @throws as `takeWebhookEffect` */

@@ -17,7 +17,7 @@ export interface ResendWebhook extends KeyedRequest {
   readonly deliveryId: string;
 }
 
-/** The reason why a resend is refused, in order of precedence. */
+/** The possible reasons why a resend is refused, in order of precedence. */
 export type ResendRefusal = NotFound | { readonly kind: 'endpoint_disabled' } | KeyExpired;
 
 /** Requests one more attempt of a delivery in any status. @throws as `takeWebhookEffect` */

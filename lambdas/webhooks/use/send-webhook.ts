@@ -65,7 +65,7 @@ export interface SendTools {
   readonly report: (error: unknown) => void;
 }
 
-/** The result of processing a delivery, in order of precedence. */
+/** The possible results of processing a delivery, in order of precedence. */
 export type SendOutcome =
   /**
    * The delivery was already delivered, is claimed by a rival, or is not due yet. Nothing remains to be done for its
@@ -161,8 +161,8 @@ async function claim(
   { endpointId, deliveryId, inFlight }: Which,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
   const { webhooks, clock } = tools;
-  // A delivery in a lane has no message that could become its dead letter. If the delivery cannot be read, the lane
-  // queues a message for it.
+  // A delivery in a lane has no message of its own that could become a dead letter. If the delivery cannot be read, the
+  // lane queues a message for it, and the delivery is parked when this message is processed.
   const delivery = await (inFlight === undefined
     ? webhooks.readDelivery(endpointId, deliveryId)
     : readOrPark(webhooks, endpointId, deliveryId));

@@ -38,7 +38,7 @@ export interface WebhookEffect<Refusal> {
   readonly decide: () => Promise<Decided | Refusal>;
 }
 
-/** The outcome of a keyed request, in order of precedence. */
+/** The possible outcomes of a keyed request, in order of precedence. */
 export type WebhookEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
   /** The stored response, with its secret if it has one. */

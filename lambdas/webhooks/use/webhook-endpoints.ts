@@ -46,7 +46,7 @@ export type NotFound = { readonly kind: 'not_found' };
 /** The record of the request has expired, but the object proves that the request took effect. */
 export type KeyExpired = { readonly kind: 'key_expired' };
 
-/** The reason why no endpoint is created, in order of precedence. */
+/** The possible reasons why no endpoint is created, in order of precedence. */
 type CreateRefusal = UrlRefused | { readonly kind: 'limit_reached'; readonly limit: number };
 
 /** Creates an endpoint. @throws as `takeWebhookEffect` */
@@ -93,8 +93,8 @@ export interface RotateSecret extends KeyedRequest {
 }
 
 /**
- * The reason why the secret is not rotated, in order of precedence. `too_many_secrets`: a rotation with an overlap is
- * possible from `fromMs` (Unix milliseconds).
+ * The possible reasons why the secret is not rotated, in order of precedence. `too_many_secrets`: a rotation with an
+ * overlap is possible from `fromMs` (Unix milliseconds).
  */
 type RotateRefusal = NotFound | KeyExpired | { readonly kind: 'too_many_secrets'; readonly fromMs: number };
 

@@ -28,7 +28,7 @@ export interface WebhookChange {
   readonly activity?: ActivityDraft;
 }
 
-/** The result of a write, in order of precedence. */
+/** The possible results of a write, in order of precedence. */
 export type WebhookChangeOutcome =
   | { readonly kind: 'written' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
@@ -154,7 +154,7 @@ export interface WebhookSecrets {
   newestRoot(): Promise<string>;
   /** Derives a secret, `whsec_…`. @throws RetryableError when this process does not know the root key */
   secretOf(endpointId: string, secret: SecretVersion): Promise<string>;
-  /** Returns the value of `webhook-signature`: the Standard Webhooks signatures of all secrets. */
+  /** Returns the value of `webhook-signature`: one Standard Webhooks signature for each secret. */
   sign(
     secrets: readonly string[],
     message: { readonly id: string; readonly atMs: number; readonly body: string },

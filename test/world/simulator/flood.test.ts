@@ -6,7 +6,7 @@ import { SimulatedSystem } from './system.ts';
 
 /** Number of payments of the observed tenant `studio`, one each second. */
 const WATCHED = 20;
-/** Number of requests of the flooding tenant `shop` within two seconds: three times its rate limit. */
+/** Number of requests that the flooding tenant `shop` sends within two seconds: three times its rate limit. */
 const FLOOD = 600;
 const FLOOD_MS = 2_000;
 

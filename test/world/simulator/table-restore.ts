@@ -14,13 +14,14 @@ import type { Simulation } from './simulation.ts';
 interface Deployed {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
-  /** Makes the tables unavailable to functions (false), or starts new processes with the restored tables (true). */
+  /** False: makes the tables unavailable to functions. True: starts new processes that use the restored tables. */
   readonly reachable: (isReachable: boolean) => void;
   readonly at: (atMs: number, name: string, what: () => Promise<void>) => void;
 }
 
 /**
- * Tables, ordered by the point in time to which an operator restores each table, the latest first (docs/operate/runbook/README.md).
+ * Tables, ordered by the point in time to which an operator restores each table, the latest first
+ * (docs/operate/runbook/README.md).
  */
 const YOUNGEST_FIRST = [TABLES.registry, TABLES.ledger, TABLES.idempotency] as const;
 /** Time until an operator has restored and recovered the tables, in milliseconds. */

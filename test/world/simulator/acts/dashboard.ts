@@ -103,8 +103,8 @@ interface Stray extends Arguments {
   readonly named: boolean;
   readonly source: string;
   /**
-   * Place of a charge that no payment records: at the other processor (`elsewhere`), without the payment’s id
-   * (`nameless`), or in the books of the other mode.
+   * Reason why no payment records the charge: it is at the other processor (`elsewhere`), it does not contain the
+   * payment’s id (`nameless`), or it is in the books of the other mode.
    */
   readonly lost?: 'elsewhere' | 'nameless' | 'other_mode';
   /** Currency of the charge. @default EUR */

@@ -238,7 +238,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('may contradict its own books if an alarm about the payment was raised', async () => {
+  test('may reverse an outcome that it has reported, if an alarm about the payment was raised', async () => {
     const { request, charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
     await sendCallback(charge);

@@ -114,9 +114,9 @@ function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
 }
 
 /**
- * Returns true if, according to the processor's books, the money was already gone when an operator decided that the
- * payment succeeded, and was still gone when the effect happened. Callbacks about a payment in review record nothing,
- * so only a read of the books shows that the money is gone.
+ * Returns true if, according to the processor's books, no money of the payment remained when an operator decided that
+ * the payment succeeded, and none remained at `atMs`, when its order took effect. Callbacks about a payment in review
+ * record nothing, so only a read of the books shows this.
  */
 function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { processors }: Observed): boolean {
   const decided = chain.find(({ row }) => row.subject?.kind === 'decision' && row.type === 'payment.completed');

@@ -41,7 +41,7 @@ test('an entry is overdue when the number of runs that skipped it exceeds the li
   expect(world.now()).toContain(ORACLE);
 });
 
-test('an entry may wait longer behind earlier entries, even after the earlier entries have left the queue', async () => {
+test('an entry that was queued behind others may wait longer than usual, even after the others have left the queue', async () => {
   const others = Array.from({ length: 40 }, (_, place) => inquiry(`other-${place}`));
   for (const each of [...others, inquiry()]) await put(inquiryItem(TABLES, each).Put?.Item ?? {});
   await run('resolve');
