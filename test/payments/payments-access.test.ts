@@ -7,7 +7,7 @@ import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts
 import { READ_ROUTES } from '../../lambdas/views/http/read-routes.ts';
 import { API_KEY, Api, as, OTHER_KEY, type Reply } from '../world/api.ts';
 
-/** Tests access by API key: the security requirements S06 and S15, and the unknown routes and methods. */
+/** Tests access by API key, and unknown routes and methods. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 
