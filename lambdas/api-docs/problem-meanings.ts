@@ -89,7 +89,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   body_too_large: 'The body is larger than the API accepts.',
   unsupported_media_type: 'The body must be application/json in UTF-8.',
   idempotency_key_payload_mismatch:
-    'The key belongs to a request with another body. Its stored answer is unchanged; use a new key.',
+    'The key belongs to a request with another body, which may have taken effect. Send that body again. A new key is a new operation.',
   no_processor_for_payment:
     'No routing rule of the deployment matches the mode and the currency of the payment. Nothing was begun, and the key stays unused.',
   rate_limited: 'The request had no effect. Retry with the same key after Retry-After.',

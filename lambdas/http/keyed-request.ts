@@ -108,7 +108,8 @@ export function replayed(stored: Answer): Answer {
 }
 
 export function payloadMismatch(requestId: string): Answer {
-  const detail = 'This Idempotency-Key belongs to a request with another body. A new request needs a new key.';
+  const detail =
+    'This Idempotency-Key belongs to a request with another body, which may have taken effect. Send that body again. A new key is a new operation.';
   return problemAnswer(problem('idempotency_key_payload_mismatch', detail), requestId);
 }
 

@@ -271,7 +271,11 @@ describe('a reused key', () => {
     const other = await harness.pay('k-1', { amount: 2000 });
 
     expect(other.status).toBe(422);
-    expect(other.body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
+    expect(other.body).toMatchObject({
+      code: 'idempotency_key_payload_mismatch',
+      detail:
+        'This Idempotency-Key belongs to a request with another body, which may have taken effect. Send that body again. A new key is a new operation.',
+    });
     expect(countsOfLast()).toEqual(['mismatch']);
     expect(meaning(await harness.pay('k-1'))).toEqual(meaning(first));
     expect(chargesOf(first)).toBe(1);
