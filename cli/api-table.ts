@@ -101,7 +101,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
         ['--charge <id>', 'the charge at the processor, for a success without one'],
         ['--amount <amount>', 'the captured amount, for example 6.00; the default is the requested amount'],
         ['--override', 'decide although the processor’s books cannot be read'],
-        ['--dry-run', 'show what would be posted'],
+        ['--dry-run', 'show the status, the postings and whether an approval is needed, and write nothing'],
       ],
       run: decide,
     },

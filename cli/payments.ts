@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { shownAmount } from '../lambdas/kernel/currency.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { minorUnits } from './amount.ts';
 import { type ApiCall, listing, money, statusWith, time } from './api-command.ts';
@@ -14,7 +15,15 @@ const entry = z.looseObject({
 const timeline = z.looseObject({ data: z.array(entry), next_sequence: z.int().nullable() });
 const owned = z.looseObject({ tenant: z.string(), livemode: z.boolean() });
 const inCurrency = z.looseObject({ currency: z.string() });
-const decided = z.looseObject({ id: z.string().optional(), object: z.string(), status: z.string().optional() });
+const decided = z.looseObject({ id: z.string(), object: z.string(), status: z.string().optional() });
+const preview = z.looseObject({
+  payment: z.string(),
+  payment_status: z.string(),
+  needs_approval: z.boolean(),
+  postings: z.array(
+    z.looseObject({ account: z.string(), direction: z.string(), amount: z.int(), currency: z.string() }),
+  ),
+});
 
 export const paymentLines = listing('No payments.', {
   PAYMENT: 'id',
@@ -53,12 +62,31 @@ function lineOf({ at, kind, sequence, caused_by: cause, object: _object, ...rest
 
 /** Decides the outcome of a payment. The option `--amount` is in the payment's currency. */
 export async function decide(call: ApiCall): Promise<void> {
-  const { amount: text } = call.command.opts<{ readonly amount?: string }>();
+  const { amount: text, dryRun = false } = call.command.opts<{ readonly amount?: string; readonly dryRun?: boolean }>();
   const amount = text === undefined ? undefined : minorUnits('--amount', text, await currencyOf(call));
   const document = await call.send(defined({ amount }));
+  if (dryRun) return call.session.show(document, previewLines(readAnswer(preview, document)));
   const { object, id, status = object } = readAnswer(decided, document);
-  const outcome = id === undefined ? 'Nothing was written: see --json.' : `${id} is ${status}.`;
-  call.session.show(document, [object === 'approval' ? `${id ?? ''} waits for a second person.` : outcome]);
+  call.session.show(document, [object === 'approval' ? `${id} waits for a second person.` : `${id} is ${status}.`]);
+}
+
+/** Formats what a decision would change: the payment's status, whether it needs an approval, and the postings. */
+export function previewLines({
+  payment,
+  payment_status: status,
+  needs_approval: needsApproval,
+  postings,
+}: z.infer<typeof preview>): readonly string[] {
+  const approval = needsApproval ? 'after the approval of a second person' : 'without an approval';
+  const rows = postings.map(({ account, direction, amount, currency }) => [
+    account,
+    direction,
+    shownAmount(amount, currency),
+  ]);
+  return [
+    `Dry run, nothing was written: ${payment} would be ${status}, ${approval}.`,
+    ...(rows.length === 0 ? ['No postings.'] : table(['ACCOUNT', 'DIRECTION', 'AMOUNT'], rows)),
+  ];
 }
 
 /**

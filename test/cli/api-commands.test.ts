@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
+import { previewLines } from '../../cli/payments.ts';
 import { payonceProgram } from '../../cli/program.ts';
 import { SCENARIOS } from '../../cli/trigger.ts';
 import { verifyWebhook } from '../../client/webhooks.ts';
@@ -121,7 +122,19 @@ describe('payonce payments', () => {
     expect(differs.sentence).toContain('amount_differs_from_processor: The processor shows 6.00 EUR captured');
     const overridden = await ending(...decide('--amount', '6.00', '--override'));
     expect(overridden.sentence).toContain('override_not_allowed');
+    const [outcome, headings, ...postings] = await run(...decide('--amount', '6.00', '--dry-run'));
+    expect(outcome).toBe(`Dry run, nothing was written: ${id} would be succeeded, without an approval.`);
+    expect(cells(headings)).toEqual(['ACCOUNT', 'DIRECTION', 'AMOUNT']);
+    expect(postings.map(cells)).toContainEqual(['processor_clearing', 'debit', '6.00 EUR']);
     expect(await run(...decide('--amount', '6.00'))).toEqual([`${id} is succeeded.`]);
+  });
+
+  test('a dry run of decide says that a failure posts nothing, and that it needs an approval', () => {
+    const document = { payment: 'pay_a', payment_status: 'failed', needs_approval: true, postings: [] };
+    expect(previewLines(document)).toEqual([
+      'Dry run, nothing was written: pay_a would be failed, after the approval of a second person.',
+      'No postings.',
+    ]);
   });
 
   test('decide refuses a payment that is not in review', async () => {
