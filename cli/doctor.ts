@@ -62,10 +62,10 @@ export function examine({ settings, keys, secrets, nowMs }: Examined): readonly 
       })),
     ...valid
       .filter(({ expiresAtMs }) => expiresAtMs === undefined)
-      .map(({ id }) => ({
+      .map(({ id, mode }) => ({
         check: 'key_without_expiry' as const,
         about: id,
-        detail: 'The key does not expire. Rotate it with `payonce keys roll`, or revoke it if it is not used.',
+        detail: `The key does not expire. Create a key with \`payonce ${mode === undefined ? 'operators' : 'keys'} create --expires-in <days>\`, then revoke this one.`,
       })),
   ];
 }
