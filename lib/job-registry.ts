@@ -21,19 +21,20 @@ const OVERLAPS: readonly string[] = ['forbid', 'allow'];
 /**
  * Checks the job registry at synthesis.
  *
- * @throws Error with a line for each fault: the entry, the field, the given value and the allowed values
+ * @throws Error that lists all faults in one line, because the AWS CDK CLI and `payonce cost` print only the first line.
+ * Each fault contains the entry, the field, the given value and the allowed values
  */
 export function checkJobs(entries: readonly JobEntry[]): void {
   const faults = entries.flatMap((entry, index) => faultsOf(entry, entries.slice(0, index)));
   if (faults.length === 0) return;
-  throw new Error(`The registry of jobs (lambdas/jobs/contract/jobs.ts) is invalid:\n${faults.join('\n')}`);
+  throw new Error(`The registry of jobs (lambdas/jobs/contract/jobs.ts) is invalid: ${faults.join('; ')}`);
 }
 
 function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly string[] {
   const { id, why, path, scopes, overlap, maxDuration, worker } = entry;
   const faults: string[] = [];
   const check = (holds: boolean, field: keyof JobEntry, allowed: string): void => {
-    if (!holds) faults.push(`  ${id === '' ? '(no id)' : id}: ${field} ${JSON.stringify(entry[field])} ${allowed}`);
+    if (!holds) faults.push(`${id === '' ? '(no id)' : id}: ${field} ${JSON.stringify(entry[field])} ${allowed}`);
   };
   check(JOB_ID.test(id), 'id', JOB_ID_ALLOWED);
   check(!earlier.some((other) => other.id === id), 'id', 'must be unique');

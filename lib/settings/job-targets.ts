@@ -45,15 +45,15 @@ const MAX_CHARACTERS = 2_000;
 /**
  * Checks the job targets.
  * @param allowLoopback whether the deployment may call this machine, over plain HTTP
- * @throws Error with one line per fault. Each line contains the target, the job, the field, the given value and the
- * allowed values
+ * @throws Error that lists all faults in one line, because the AWS CDK CLI and `payonce cost` print only the first line.
+ * Each fault contains the target, the job, the field, the given value and the allowed values
  */
 export function refuseBadTargets({ jobTargets = {} }: JobTargetSettings, allowLoopback: boolean): void {
   const ids = new Set<string>(JOBS.map(({ id }) => id));
   const faults = Object.entries(jobTargets).flatMap(([name, target]) => faultsOf(name, target, ids, allowLoopback));
   if (JSON.stringify(jobTargets).length > MAX_CHARACTERS)
-    faults.push(`  all targets together must have at most ${MAX_CHARACTERS} characters of JSON`);
-  if (faults.length > 0) throw new Error(`${PREFIX}jobTargets is invalid:\n${faults.join('\n')}`);
+    faults.push(`all targets together must have at most ${MAX_CHARACTERS} characters of JSON`);
+  if (faults.length > 0) throw new Error(`${PREFIX}jobTargets is invalid: ${faults.join('; ')}`);
 }
 
 function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopback: boolean): string[] {
@@ -62,10 +62,9 @@ function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopba
     (where: string, given: object) =>
     (holds: boolean, field: string, allowed: string): void => {
       const shown = JSON.stringify((given as Record<string, unknown>)[field]) ?? 'left out';
-      if (!holds) faults.push(`  ${where}: ${field} ${shown} ${allowed}`);
+      if (!holds) faults.push(`${where}: ${field} ${shown} ${allowed}`);
     };
-  if (!NAME.test(name))
-    faults.push(`  ${name}: the name must be 2 to 30 lower-case letters, digits and single hyphens`);
+  if (!NAME.test(name)) faults.push(`${name}: the name must be 2 to 30 lower-case letters, digits and single hyphens`);
   const check = checkOf(name, target);
   for (const field of Object.keys(target)) check(TARGET_FIELDS.includes(field), field, 'is not a field of a target');
   check(

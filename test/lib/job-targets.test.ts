@@ -51,6 +51,12 @@ describe('the setting jobTargets', () => {
     expect(() => read(targets)).toThrow(message);
   });
 
+  test('reports all errors together, in one line', () => {
+    expect(() => read({ membership: { url: MEMBERSHIP.url, jobs: [{ ...JOB, path: 'x', window: 5 }] } })).toThrow(
+      /^payonce:jobTargets is invalid: membership\.release-commission-locks: path "x" must be .*; membership\.release-commission-locks: window 5 must be 60 to 86400 seconds$/,
+    );
+  });
+
   test('allows plain HTTP to loopback only with allowLoopbackWebhooks', () => {
     const local = { membership: { ...MEMBERSHIP, url: 'http://127.0.0.1:8787' } };
     expect(() => read(local)).toThrow('must be an https address');
