@@ -57,7 +57,7 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
     },
     {
       scope: 'default',
-      of: 'services of the team (`idempotent`), for a scope without a setting',
+      of: 'your own services (`idempotent`), unless `retentionHours` of `createOnce` sets their scope',
       after: '409 `idempotency_key_expired`',
     },
   ];
@@ -144,7 +144,7 @@ ${COPIES.map(({ where, holds, days }) => `| ${where} | ${holds} | ${days} |`).jo
 
 ## Records of requests and events
 
-The setting \`retention\` sets the hours of each scope (\`-c payonce:retention='{"payments":336}'\`). A record is kept for up to a tenth longer, so that records made
+The setting \`retention\` sets the hours of \`payments\` and \`events\` (\`-c payonce:retention='{"payments":336}'\`). A record is kept for up to a tenth longer, so that records made
 together do not expire together. A change applies to new records. Set \`payments\` to the longest time after which a client repeats a request: a week by default, at most a year. \`events\` is at least ${REDELIVERED_HOURS}, the time in which an event can be redelivered: ${REPLAY_HORIZON_DAYS} days in the archive or the Ledger, and then
 ${QUEUE_DAYS} days in a queue. A shorter setting stops the synthesis.
 

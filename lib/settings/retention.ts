@@ -11,9 +11,9 @@ export interface RetentionSettings {
   /**
    * Retention of the records of completed operations: a JSON object that maps scopes to hours, 1 to 8760. `payments`
    * covers payments, changes of payments, and orders, over HTTP or by an event. `events`, at least 672, covers events,
-   * callbacks and all other requests. `default` and all other names are scopes of your own services. A change applies
-   * to new records.
-   * @default payments 168, events 720, default 24
+   * callbacks and all other requests. A change applies to new records. Records of your own services follow
+   * `retentionHours` of `createOnce` instead (docs/guides/services.md).
+   * @default payments 168, events 720
    */
   readonly retention?: Retention;
 }
@@ -21,14 +21,15 @@ export interface RetentionSettings {
 const MAX_HOURS = 365 * 24;
 const isHours = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_HOURS;
-const isScope = (name: string): boolean => /^[a-z][a-z0-9-]{0,30}$/.test(name);
+/** The scopes of the records that Payonce's functions write. */
+const SCOPES = ['payments', 'events'];
 
 export const RETENTION_RULES = {
   retention: {
-    allowed: `JSON, an object of scopes (payments, events, default, or a lower-case name), each with 1 to ${MAX_HOURS} hours`,
+    allowed: `JSON, an object of the scopes ${SCOPES.join(' and ')}, each with 1 to ${MAX_HOURS} hours`,
     read: (given: unknown) => {
       const hours = objectOf(isHours)(given);
-      return Object.keys(hours ?? {}).every(isScope) ? hours : undefined;
+      return Object.keys(hours ?? {}).every((scope) => SCOPES.includes(scope)) ? hours : undefined;
     },
   },
 } satisfies Readonly<Record<string, Rule<Retention>>>;

@@ -54,14 +54,19 @@ describe('settings', () => {
   });
 
   test('set the retention of each scope in hours', () => {
-    expect(settingsOf({ 'payonce:retention': '{"payments":24,"membership":2}' }).retention).toEqual({
+    expect(settingsOf({ 'payonce:retention': '{"payments":24,"events":700}' }).retention).toEqual({
       payments: 24,
-      membership: 2,
+      events: 700,
     });
     expect(() => settingsOf({ 'payonce:retention': '{"payments":0}' })).toThrow(
       /payonce:retention is .* 1 to 8760 hours/,
     );
-    expect(() => settingsOf({ 'payonce:retention': '{"Payments":24}' })).toThrow(/a lower-case name/);
+  });
+
+  test.each(['paymnts', 'Payments', 'default', 'membership'])('reject the retention of %s', (scope) => {
+    expect(() => settingsOf({ 'payonce:retention': { payments: 24, [scope]: 24 } })).toThrow(
+      `"${scope}":24}, but must be JSON, an object of the scopes payments and events, each with 1 to 8760 hours`,
+    );
   });
 
   test('reject an event retention that is shorter than the redelivery window', () => {
