@@ -126,11 +126,9 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
     ...all.slice(0, MAX_SHOWN).map(findingLine),
     ...(found === 0 ? ['All chains are valid.'] : []),
   ]);
+  const entry = bucket === undefined ? 'The Ledger was changed' : 'The archive differs';
   if (found > 0)
-    throw new CliFailure(
-      ExitCode.incomplete,
-      `${found} violations were found: see the runbook, "The Ledger was changed".`,
-    );
+    throw new CliFailure(ExitCode.incomplete, `${found} violations were found: see the runbook, "${entry}".`);
 }
 
 /** Checks the bucket itself: the configuration that protects its objects, and that each object has only one version. */

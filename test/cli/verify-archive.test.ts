@@ -106,6 +106,7 @@ async function verify(...more: readonly string[]) {
   );
   return {
     code: error === undefined ? 0 : endingOf(error).exitCode,
+    sentence: error === undefined ? undefined : endingOf(error).sentence,
     document: JSON.parse(printed.join('')) as unknown,
   };
 }
@@ -160,6 +161,7 @@ test('verification reports a bucket that does not have the required lock', async
   expect(await verify('--lock', 'governance:7')).toMatchObject({ code: 0 });
   expect(await verify('--lock', 'compliance:7')).toMatchObject({
     code: 1,
+    sentence: '1 violations were found: see the runbook, "The archive differs".',
     document: { findings: [{ kind: 'bucket', what: 'lock' }] },
   });
   await expect(verify('--lock', 'forever')).rejects.toThrow();
