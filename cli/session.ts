@@ -30,6 +30,9 @@ interface Options {
   readonly stack?: string;
 }
 
+/** Minimum interval between two progress lines that are not shown on a terminal, in milliseconds. */
+const PROGRESS_INTERVAL_MS = 10_000;
+
 /** The part of the state of `npm start` that commands need about the local stack. */
 type LocalStack = NonNullable<ReturnType<StateFile['read']>>;
 
@@ -124,12 +127,20 @@ export class Session {
     this.#surroundings.note?.(text);
   }
 
-  /** Runs long work. The progress is shown only on a terminal. */
+  /** Runs long work. The progress is shown in place on a terminal, else as a line every ten seconds. */
   async during<Result>(title: string, work: (report: (progress: string) => void) => Promise<Result>): Promise<Result> {
     const { json = false } = this.#options;
     if (json) return work(() => undefined);
     const { print, isTerminal } = this.#surroundings;
-    if (!isTerminal) return work((progress) => print(`… ${progress}`));
+    if (!isTerminal) {
+      let printedAtMs = Number.NEGATIVE_INFINITY;
+      return work((progress) => {
+        const nowMs = Date.now();
+        if (nowMs - printedAtMs < PROGRESS_INTERVAL_MS) return;
+        printedAtMs = nowMs;
+        print(`… ${progress}`);
+      });
+    }
     const results: Result[] = [];
     const task = {
       title,
