@@ -26,7 +26,10 @@ export interface Moved {
 
 const redrivePolicy = z.object({ deadLetterTargetArn: z.string() });
 
-/** Pairs each given queue with its dead-letter queue. Omits a queue whose dead-letter queue is not given. */
+/**
+ * Pairs each given dead-letter queue with its work queue. If two work queues share a dead-letter queue, only the first
+ * one is paired: their consumer handles the messages of both.
+ */
 export async function redrivePairs(client: SQSClient, queueUrls: readonly string[]): Promise<readonly RedrivePair[]> {
   const queues = await Promise.all(
     queueUrls.map(async (QueueUrl) => {
@@ -39,9 +42,12 @@ export async function redrivePairs(client: SQSClient, queueUrls: readonly string
       return Attributes;
     }),
   );
+  const paired = new Set<string>();
   return queues.flatMap(({ QueueArn: queueArn = '', RedrivePolicy }) => {
     if (RedrivePolicy === undefined) return [];
     const { deadLetterTargetArn: deadLettersArn } = redrivePolicy.parse(JSON.parse(RedrivePolicy));
+    if (paired.has(deadLettersArn)) return [];
+    paired.add(deadLettersArn);
     const deadLetters = queues.find(({ QueueArn }) => QueueArn === deadLettersArn);
     if (deadLetters === undefined) return [];
     const name = deadLettersArn.slice(deadLettersArn.lastIndexOf(':') + 1);

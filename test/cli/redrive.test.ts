@@ -6,7 +6,12 @@ import { payonceProgram } from '../../cli/program.ts';
 import { StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-const WORK = ['first', 'second'];
+/** Each work queue with its dead-letter queue. The queues `second` and `lanes` share one. */
+const WORK = new Map([
+  ['first', 'first-dead'],
+  ['second', 'second-dead'],
+  ['lanes', 'second-dead'],
+]);
 let endpoint = '';
 /** Dead-letter queues with a running move task. */
 let busy: readonly string[] = [];
@@ -22,7 +27,7 @@ function stacks(action: string): string {
   const tables = [idempotencyTable, ledgerTable, registryTable, viewsTable];
   const keys = [parkedRecordsQueue, relayFunction, republishFunction, deadLettersFunction, ...tables];
   const outputs = keys.map((key) => `<OutputKey>${key}</OutputKey><OutputValue>${endpoint}/parked</OutputValue>`);
-  const queues = WORK.flatMap((name) => [name, `${name}-dead`]).map(
+  const queues = [...new Set([...WORK].flat())].map(
     (name) =>
       `<ResourceType>AWS::SQS::Queue</ResourceType><PhysicalResourceId>${endpoint}/${name}</PhysicalResourceId>`,
   );
@@ -35,12 +40,12 @@ function stacks(action: string): string {
 const arnOf = (name: string): string => `arn:aws:sqs:eu-west-1:123456789012:${name}`;
 const nameOf = (address: unknown): string => String(address).split(/[/:]/).at(-1) ?? '';
 
-/** SQS with two work queues, each with one dead letter, and DynamoDB with an empty activity log. */
+/** SQS with work queues and one dead letter in each dead-letter queue, and DynamoDB with an empty activity log. */
 const SERVICES: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => object>> = {
   GetQueueAttributes: ({ QueueUrl }) => {
     const name = nameOf(QueueUrl);
     if (name === 'parked') return { Attributes: { ApproximateNumberOfMessages: '0' } };
-    const policy = JSON.stringify({ deadLetterTargetArn: arnOf(`${name}-dead`), maxReceiveCount: 5 });
+    const policy = JSON.stringify({ deadLetterTargetArn: arnOf(WORK.get(name) ?? ''), maxReceiveCount: 5 });
     const attributes = name.endsWith('-dead') ? { ApproximateNumberOfMessages: '1' } : { RedrivePolicy: policy };
     return { Attributes: { QueueArn: arnOf(name), ...attributes } };
   },
@@ -127,6 +132,13 @@ async function redrive() {
     .catch((thrown: unknown) => thrown);
   return { ...(error instanceof Error ? endingOf(error) : { exitCode: ExitCode.done }), printed };
 }
+
+test('a redrive moves and lists a dead-letter queue once if two queues share it', async () => {
+  const { printed } = await redrive();
+  expect(moved).toEqual(['first-dead', 'second-dead']);
+  const { data } = JSON.parse(printed[0] ?? '') as { readonly data: readonly { readonly queue: string }[] };
+  expect(data.map(({ queue }) => queue)).toEqual(['parked records', 'first-dead', 'second-dead', 'calls of vendors']);
+});
 
 test('a redrive continues with the other queues if SQS refuses one move task', async () => {
   busy = ['first-dead'];
