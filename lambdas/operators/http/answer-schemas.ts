@@ -274,7 +274,7 @@ export const timeline = z
           entryOf('answer', 'The answer was stored. A repeated request gets it again.'),
           entryOf('open', 'The operation is not completed.'),
           entryOf('callback', 'A callback of the processor was accepted.'),
-          entryOf('event', 'An event that is published.'),
+          entryOf('event', 'An event on the bus. `GET /v1/events/{id}` returns it if merchants receive its type.'),
           entryOf('delivery', 'An attempt to deliver a webhook.'),
           entryOf('alarm', 'An alarm that was raised.'),
           entryOf('act', 'An action of an operator that is not a transition.'),
