@@ -4,6 +4,7 @@
  */
 const ROOMS = [
   'kernel',
+  'postgres',
   'once',
   'activity',
   'outbound',
@@ -137,6 +138,18 @@ module.exports = {
       severity: 'error',
       from: { path: '^lambdas/', pathNot: AWS_PLACES },
       to: { path: '^node_modules/@aws-sdk/' },
+    },
+    {
+      name: 'stores-and-compositions-see-postgres',
+      severity: 'error',
+      from: { path: '^lambdas/', pathNot: '^lambdas/(postgres|functions|[^/]+/store)/' },
+      to: { path: '^lambdas/postgres/' },
+    },
+    {
+      name: 'the-postgres-driver-in-its-room',
+      severity: 'error',
+      from: { path: '^(lambdas|sandbox|cli|local|package)/', pathNot: '^lambdas/postgres/' },
+      to: { path: packages('pg') },
     },
     {
       name: 'run-time-never-sees-synth-time',

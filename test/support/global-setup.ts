@@ -8,6 +8,7 @@ import { StartFailure } from '../../local/failure.ts';
 import { startLocalAws } from '../../local/local-aws.ts';
 import { sliceOfTree } from '../run/tree-slice.ts';
 import { startBareAws } from './bare-aws.ts';
+import { POSTGRES_URL } from './postgres.ts';
 import { openRunFolder } from './run-folder.ts';
 import { SLICE } from './slice.ts';
 import { SYNTH_URL } from './synth-requests.ts';
@@ -15,7 +16,7 @@ import { SYNTH_URL } from './synth-requests.ts';
 declare global {
   /** Passed from setup to teardown, which run in one process. */
   var runningEmulator: Emulator | undefined;
-  var runningSynthServer: ChildProcess | undefined;
+  var runningServers: ChildProcess[] | undefined;
 }
 
 /**
@@ -35,8 +36,8 @@ const TEST_PORTS = new Map([
 export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
 
 /**
- * Starts the shared services of a project: the synth server, for `stores` an emulator, and for `deployed` and `drills`
- * a local AWS.
+ * Starts the shared services of a project: the synth server, for `stores` an emulator and PostgreSQL, and for
+ * `deployed` and `drills` a local AWS.
  */
 export default async function globalSetup(
   { shard }: { readonly shard?: { readonly shardIndex: number } },
@@ -52,8 +53,9 @@ export default async function globalSetup(
   const first = TEST_PORTS.get(project);
   const isBare = project === 'stores';
   // If an assembly exists, the store tests need no synth server: they read the tables from its files.
-  if (!isBare || process.env[ASSEMBLY] === undefined) await startSynthServer();
+  if (!isBare || process.env[ASSEMBLY] === undefined) process.env[SYNTH_URL] = await startServer('synth-server.ts');
   if (first === undefined) return;
+  if (isBare) process.env[POSTGRES_URL] = await startServer('postgres-server.ts');
   await startAws(first + (shard?.shardIndex ?? 1) - 1, isBare ? startBareAws : startDeployed).catch(withoutStack);
 }
 
@@ -63,11 +65,12 @@ function withoutStack(error: unknown): never {
   throw error;
 }
 
-async function startSynthServer(): Promise<void> {
-  const server = fork(join(import.meta.dirname, 'synth-server.ts'), { execArgv: [] });
-  globalThis.runningSynthServer = server;
+/** Starts a program of this folder that ends with the run. @returns its URL */
+async function startServer(file: string): Promise<string> {
+  const server = fork(join(import.meta.dirname, file), { execArgv: [] });
+  globalThis.runningServers = [...(globalThis.runningServers ?? []), server];
   const [port] = (await once(server, 'message')) as [number];
-  process.env[SYNTH_URL] = `http://127.0.0.1:${port}/`;
+  return `http://127.0.0.1:${port}/`;
 }
 
 type StartAws = (options: {

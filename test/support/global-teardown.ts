@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { closeRunFolder } from './run-folder.ts';
 
 export default async function globalTeardown(): Promise<void> {
-  const server = globalThis.runningSynthServer;
-  if (server !== undefined && server.exitCode === null) {
+  for (const server of globalThis.runningServers ?? []) {
+    if (server.exitCode !== null) continue;
     const gone = once(server, 'exit');
     server.disconnect();
     await gone;

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,6 +32,8 @@ let run: RunFolder | undefined;
  */
 export function openRunFolder(): void {
   run ??= { path: mkdtempSync(join(tmpdir(), 'payonce-run-')), bundlesBefore: bundles(), open: 0 };
+  // PostgreSQL refuses to run as root, and its own user has its data in this folder.
+  chmodSync(run.path, 0o711);
   run.open += 1;
   for (const name of VARIABLES) process.env[name] = run.path;
 }

@@ -1,0 +1,42 @@
+/** A statement with numbered parameters (`$1`). */
+export interface Statement {
+  /** Unique for each text. The server plans a statement once for each connection, under this name. */
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Runs statements, and resolves to the rows that they return. */
+export interface Runner {
+  /**
+   * @throws UniqueViolation if a row with the same unique columns exists; nothing was applied
+   * @throws RetryableError if nothing was applied and a retry may succeed
+   * @throws AmbiguousError if the statement may have been applied
+   * @throws TerminalError if a retry cannot succeed
+   */
+  run(statement: Statement): Promise<readonly Row[]>;
+}
+
+/** A PostgreSQL database. A statement of `run` is a transaction of its own. */
+export interface Database extends Runner {
+  /**
+   * Runs the statements of `work` in one transaction, and rolls back if `work` throws. `work` must await nothing but
+   * its statements: a function that waits, freezes or ends inside a transaction keeps the locks of its rows.
+   *
+   * @throws AmbiguousError if the connection was lost during `COMMIT`, and the errors of `run`
+   */
+  transaction<T>(work: (transaction: Runner) => Promise<T>): Promise<T>;
+}
+
+/** A row with the same unique columns exists. The caller decides by the constraint what that means. */
+export class UniqueViolation extends Error {
+  override readonly name = 'UniqueViolation';
+  readonly constraint: string;
+
+  constructor(constraint: string, options: { readonly cause?: unknown } = {}) {
+    super(`a row violates the unique constraint ${constraint}`, options);
+    this.constraint = constraint;
+  }
+}

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+
+/** Environment variable with the address of the process that starts PostgreSQL, set by the run's global setup. */
+export const POSTGRES_URL = 'PAYONCE_TEST_POSTGRES_URL';
+
+export interface TestDatabase {
+  /** Connection URL of the superuser, for this database. */
+  readonly url: string;
+  /** Drops the database and ends its connections. */
+  drop(): Promise<void>;
+}
+
+/** Creates an empty database on the server of the run. The first call of a run starts the server. */
+export async function startPostgres(): Promise<TestDatabase> {
+  const address = process.env[POSTGRES_URL];
+  if (address === undefined) throw new Error('no PostgreSQL: it is started by the global setup of Jest');
+  const response = await fetch(address);
+  const server = await response.text();
+  if (!response.ok) throw new Error(server);
+  const name = `t${randomUUID().replaceAll('-', '')}`;
+  await runOn(server, `CREATE DATABASE ${name}`);
+  const url = new URL(server);
+  url.pathname = name;
+  return { url: url.href, drop: () => runOn(server, `DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+/** Runs statements on a connection of their own. */
+async function runOn(url: string, text: string): Promise<void> {
+  // Loaded here, because the global setup of every project reads the constant above.
+  const { Client } = await import('pg');
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
