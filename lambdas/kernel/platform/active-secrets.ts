@@ -10,7 +10,7 @@ import type { Clock } from '../world.ts';
  */
 const FRESH_MS = 60_000;
 /**
- * Minimum time between two reads triggered by callbacks with an unknown signature, in milliseconds. A new secret works
+ * Minimum time between two reads triggered by secrets that do not work, in milliseconds. A new secret works
  * within seconds, and most forged callbacks cause no request to Secrets Manager.
  */
 const RENEWAL_PAUSE_MS = 10_000;
@@ -22,8 +22,8 @@ const STALE_MS = 15 * 60_000;
 /** Suggested time after which a processor may retry, in seconds. Processors choose their own times. */
 const RETRY_AFTER_SECONDS = 10;
 
-interface Known {
-  readonly secrets: readonly string[];
+interface Known<Secret> {
+  readonly secrets: Secret;
   /**
    * Start of the read, in Unix milliseconds. Not the end of the read, which could make the secrets seem newer than they
    * are.
@@ -31,30 +31,39 @@ interface Known {
   readonly readAtMs: number;
 }
 
-interface Entry {
-  known?: Known | undefined;
+interface Entry<Secret> {
+  known?: Known<Secret> | undefined;
   /** Start of the last read, in Unix milliseconds, even if the read failed. */
   triedAtMs?: number;
   /** The read in progress; concurrent callers wait for it. */
-  reading?: Promise<readonly string[]> | undefined;
+  reading?: Promise<Secret> | undefined;
 }
 
 /**
- * The processors' signing secrets, read from Secrets Manager and cached for a short time. One instance for each
- * process, with one entry for each configured secret. The client does not retry, because the processor sends its
- * callback again.
+ * Secrets of one kind, read from Secrets Manager and cached for a short time. One instance for each process, with one
+ * entry for each configured secret. The client does not retry, because the caller does.
  */
-export class ActiveSecrets {
+export class SecretReader<Secret> {
   readonly #client: SecretsManagerClient;
   readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #parse: (secretId: string, text: string | undefined) => Secret;
   readonly #freshMs: number;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Entry<Secret>>();
 
-  /** @param freshMs time for which secrets are used before they are read again, in milliseconds, at most 15 minutes */
-  constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>, freshMs = FRESH_MS) {
+  /**
+   * @param parse throws TerminalError `secret_malformed` for a text that has none of the accepted forms
+   * @param freshMs time for which secrets are used before they are read again, in milliseconds, at most 15 minutes
+   */
+  constructor(
+    client: SecretsManagerClient,
+    clock: Pick<Clock, 'nowMs'>,
+    parse: (secretId: string, text: string | undefined) => Secret,
+    freshMs = FRESH_MS,
+  ) {
     invariant(freshMs <= STALE_MS, 'freshMs exceeds the time for which secrets are used in an outage');
     this.#client = client;
     this.#clock = clock;
+    this.#parse = parse;
     this.#freshMs = freshMs;
   }
 
@@ -65,7 +74,7 @@ export class ActiveSecrets {
    * @throws RetryableError `secrets_unavailable` when the secrets cannot be read now, TerminalError `secret_malformed`
    * when the secret's text has none of the accepted forms
    */
-  async active(secretId: string): Promise<readonly string[]> {
+  async active(secretId: string): Promise<Secret> {
     const entry = this.#entry(secretId);
     const { known } = entry;
     if (known !== undefined && this.#within(this.#freshMs, known.readAtMs)) return known.secrets;
@@ -76,18 +85,18 @@ export class ActiveSecrets {
   }
 
   /**
-   * Reads the secrets again, for a signature that matches none of the active secrets. Returns undefined if the last
-   * read was less than 10 s ago.
+   * Reads the secrets again, because the active secrets did not work. Returns undefined if the last read was less than
+   * 10 s ago.
    *
    * @throws the errors of `active`
    */
-  async renewed(secretId: string): Promise<readonly string[] | undefined> {
+  async renewed(secretId: string): Promise<Secret | undefined> {
     const entry = this.#entry(secretId);
     if (entry.reading === undefined && this.#within(RENEWAL_PAUSE_MS, entry.triedAtMs)) return undefined;
     return this.#read(secretId, entry);
   }
 
-  #entry(secretId: string): Entry {
+  #entry(secretId: string): Entry<Secret> {
     const entry = this.#entries.get(secretId) ?? {};
     this.#entries.set(secretId, entry);
     return entry;
@@ -103,14 +112,14 @@ export class ActiveSecrets {
     return agoMs >= 0 && agoMs < limitMs;
   }
 
-  async #read(secretId: string, entry: Entry): Promise<readonly string[]> {
+  async #read(secretId: string, entry: Entry<Secret>): Promise<Secret> {
     entry.reading ??= this.#fetch(secretId, entry).finally(() => {
       entry.reading = undefined;
     });
     return entry.reading;
   }
 
-  async #fetch(secretId: string, entry: Entry): Promise<readonly string[]> {
+  async #fetch(secretId: string, entry: Entry<Secret>): Promise<Secret> {
     const readAtMs = this.#clock.nowMs();
     entry.triedAtMs = readAtMs;
     let text: string | undefined;
@@ -123,9 +132,16 @@ export class ActiveSecrets {
     }
     // Only the secret's current text is valid: if this text is malformed, the old secrets are no longer accepted.
     entry.known = undefined;
-    const secrets = activeSecrets(secretId, text);
+    const secrets = this.#parse(secretId, text);
     entry.known = { secrets, readAtMs };
     return secrets;
+  }
+}
+
+/** The active signing secrets of the processors. The processor sends its callback again if they cannot be read. */
+export class ActiveSecrets extends SecretReader<readonly string[]> {
+  constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>, freshMs = FRESH_MS) {
+    super(client, clock, activeSecrets, freshMs);
   }
 }
 

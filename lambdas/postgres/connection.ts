@@ -1,0 +1,265 @@
+import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
+import { Pool, type PoolClient, types } from 'pg';
+import type { Clock } from '../kernel/world.ts';
+import type { Database, Row, Runner, Statement } from './database.ts';
+import { faultOf, faultOfConnecting, isLoginRefused, isUsableAfter, type Progress } from './faults.ts';
+import type { Credentials, Server } from './server.ts';
+
+/** Schema of all tables, so that they can share a database with other applications. */
+export const SCHEMA = 'payonce';
+
+/**
+ * CA certificates of RDS in the Lambda runtime, which Node.js 20 and later do not load by default (AWS Lambda developer
+ * guide, "Building Lambda functions with Node.js", CA certificate loading).
+ */
+export const LAMBDA_CA_FILE = '/var/runtime/ca-cert.pem';
+
+/**
+ * Time limits of a session, in milliseconds. A function that freezes or is killed keeps its locks until the server ends
+ * its session, so each limit is shorter than a request.
+ */
+const LIMITS = { connectMs: 3_000, lockMs: 4_000, statementMs: 8_000, idleInTransactionMs: 5_000 } as const;
+/** Time for the response to a statement after the server's own limit, in milliseconds. */
+const RESPONSE_GRACE_MS = 2_000;
+/** Silence after which a connection is checked before its use, in milliseconds. A frozen function does not see its end. */
+const CHECK_AFTER_MS = 10_000;
+const CHECK_TIMEOUT_MS = 1_000;
+const KEEP_ALIVE_AFTER_MS = 10_000;
+/** Lets the server detect a client that is gone within two minutes, so that its connection is free again. Seconds. */
+const SERVER_KEEP_ALIVES = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 15, tcp_keepalives_count: 4 };
+
+export interface ConnectionOptions {
+  readonly credentials: Credentials;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /**
+   * Verifies the server's certificate and name against Node's CA certificates and those of `caFile`.
+   * @default no TLS, for a server on the same machine
+   */
+  readonly tls?: { readonly caFile?: string | undefined } | undefined;
+  /**
+   * Maximum number of connections of this process. A function handles one request at a time, and many functions share
+   * the server's limit.
+   * @default 1
+   */
+  readonly connections?: number;
+  /** @default read committed */
+  readonly isolation?: 'read committed' | 'repeatable read';
+  /**
+   * Time limit of a statement in milliseconds; 0 means none.
+   * @default 8 seconds
+   */
+  readonly statementMs?: number;
+}
+
+/** A database with connections of its own. */
+export interface OpenDatabase extends Database {
+  close(): Promise<void>;
+}
+
+/** Returns a database that connects at its first use. */
+export function openDatabase(options: ConnectionOptions): OpenDatabase {
+  return new PooledDatabase(options);
+}
+
+/** Returns integers as numbers, because all of Payonce's integers are safe: amounts in minor units, versions, counts. */
+function safeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError('the database returned an integer beyond 2^53');
+  return value;
+}
+
+const PARSERS = {
+  getTypeParser: ((oid, format) =>
+    oid === types.builtins.INT8 ? safeInteger : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+};
+
+const BEGIN: Statement = { name: '', text: 'BEGIN', values: [] };
+const COMMIT: Statement = { name: '', text: 'COMMIT', values: [] };
+const ROLLBACK: Statement = { name: '', text: 'ROLLBACK', values: [] };
+
+class PooledDatabase implements OpenDatabase {
+  readonly #options: ConnectionOptions;
+  #pool: Promise<Pool> | undefined;
+  /** Connections that ended, or whose state is unknown. */
+  readonly #lost = new WeakSet<PoolClient>();
+  /** End of the last use of a connection, in Unix milliseconds. */
+  readonly #usedAtMs = new WeakMap<PoolClient, number>();
+  readonly #closing: Promise<void>[] = [];
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  async run(statement: Statement): Promise<readonly Row[]> {
+    return this.#withClient((client) => this.#send(client, statement, 'committing'));
+  }
+
+  async transaction<T>(work: (transaction: Runner) => Promise<T>): Promise<T> {
+    return this.#withClient(async (client) => {
+      await this.#send(client, BEGIN, 'uncommitted');
+      const transaction = new Transaction((statement) => this.#send(client, statement, 'uncommitted'));
+      try {
+        const result = await work(transaction);
+        // The server would answer COMMIT with a rollback and no error.
+        if (transaction.failure !== undefined) throw transaction.failure;
+        await this.#send(client, COMMIT, 'committing');
+        return result;
+      } catch (error) {
+        if (!this.#lost.has(client)) await this.#send(client, ROLLBACK, 'uncommitted').catch(() => undefined);
+        throw error;
+      } finally {
+        transaction.failure ??= new Error('the transaction has ended');
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    const opening = this.#pool;
+    this.#pool = undefined;
+    const pool = await opening?.catch(() => undefined);
+    if (pool !== undefined) this.#closing.push(pool.end());
+    await Promise.all(this.#closing);
+  }
+
+  async #withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#checkOut();
+    try {
+      return await work(client);
+    } finally {
+      this.#usedAtMs.set(client, this.#options.clock.nowMs());
+      client.release(this.#lost.has(client));
+    }
+  }
+
+  /** Returns a connection that responded recently or is new. */
+  async #checkOut(): Promise<PoolClient> {
+    for (;;) {
+      const client = await this.#connect();
+      const usedAtMs = this.#usedAtMs.get(client);
+      const silentMs = usedAtMs === undefined ? 0 : Math.abs(this.#options.clock.nowMs() - usedAtMs);
+      if (silentMs < CHECK_AFTER_MS || (await this.#responds(client))) return client;
+      client.release(true);
+    }
+  }
+
+  async #responds(client: PoolClient): Promise<boolean> {
+    const check = { text: 'SELECT 1', query_timeout: CHECK_TIMEOUT_MS };
+    return client.query(check).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #connect(): Promise<PoolClient> {
+    const pool = await this.#currentPool();
+    try {
+      return await pool.connect();
+    } catch (error) {
+      if (!isLoginRefused(error) || !(await this.#renew(pool))) throw faultOfConnecting(error);
+      return this.#connect();
+    }
+  }
+
+  async #currentPool(): Promise<Pool> {
+    const opening = (this.#pool ??= this.#openPool(this.#options.credentials.current()));
+    opening.catch(() => {
+      if (this.#pool === opening) this.#pool = undefined;
+    });
+    return opening;
+  }
+
+  /** Replaces a pool whose credentials the server refused. Reports whether other credentials are in use now. */
+  async #renew(refused: Pool): Promise<boolean> {
+    const server = await this.#options.credentials.renewed();
+    if ((await this.#currentPool()) !== refused) return true;
+    if (server === undefined) return false;
+    this.#pool = this.#openPool(Promise.resolve(server));
+    this.#closing.push(refused.end());
+    return true;
+  }
+
+  async #openPool(reading: Promise<Server>): Promise<Pool> {
+    const { tls, connections = 1 } = this.#options;
+    const server = await reading;
+    const pool = new Pool({
+      ...server,
+      ...sessionOf(this.#options),
+      ssl: tls === undefined ? false : { ca: certificates(tls.caFile), rejectUnauthorized: true },
+      types: PARSERS,
+      max: connections,
+      connectionTimeoutMillis: LIMITS.connectMs,
+      // Timers do not run in a frozen function. The server ends idle connections that are gone.
+      idleTimeoutMillis: 0,
+      allowExitOnIdle: true,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    });
+    // Without these listeners, the end of a connection would end the process. Its next use fails instead.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => {
+      const lose = (): unknown => this.#lost.add(client);
+      client.on('error', lose);
+      client.on('end', lose);
+    });
+    return pool;
+  }
+
+  async #send(client: PoolClient, { name, text, values }: Statement, progress: Progress): Promise<readonly Row[]> {
+    // The driver sends nothing on a connection that has ended.
+    const reached = this.#lost.has(client) ? 'uncommitted' : progress;
+    try {
+      const result = await client.query<Row>({ text, values: [...values], ...(name === '' ? {} : { name }) });
+      return result.rows;
+    } catch (error) {
+      const fault = faultOf(error, reached);
+      if (!isUsableAfter(fault)) this.#lost.add(client);
+      throw fault;
+    }
+  }
+}
+
+/** The statements of one transaction. */
+class Transaction implements Runner {
+  /** The reason why no further statement may run. */
+  failure: Error | undefined;
+  readonly #send: (statement: Statement) => Promise<readonly Row[]>;
+
+  constructor(send: (statement: Statement) => Promise<readonly Row[]>) {
+    this.#send = send;
+  }
+
+  async run(statement: Statement): Promise<readonly Row[]> {
+    if (this.failure !== undefined) throw this.failure;
+    try {
+      return await this.#send(statement);
+    } catch (error) {
+      if (error instanceof Error) this.failure ??= error;
+      throw error;
+    }
+  }
+}
+
+/** Returns the settings of a session. They are part of the first message, so that they cost no round trip. */
+function sessionOf({ isolation = 'read committed', statementMs = LIMITS.statementMs }: ConnectionOptions) {
+  const parameters = {
+    search_path: SCHEMA,
+    default_transaction_isolation: isolation,
+    lock_timeout: LIMITS.lockMs,
+    statement_timeout: statementMs,
+    idle_in_transaction_session_timeout: LIMITS.idleInTransactionMs,
+    ...SERVER_KEEP_ALIVES,
+  };
+  return {
+    application_name: SCHEMA,
+    options: Object.entries(parameters)
+      .map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', String.raw`\ `)}`)
+      .join(' '),
+    ...(statementMs === 0 ? {} : { query_timeout: statementMs + RESPONSE_GRACE_MS }),
+  };
+}
+
+/** Returns Node's CA certificates, which RDS Proxy needs, and those of a file. */
+function certificates(caFile: string | undefined): string[] {
+  return [...rootCertificates, ...(caFile === undefined ? [] : [readFileSync(caFile, 'utf8')])];
+}

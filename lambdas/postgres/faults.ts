@@ -1,0 +1,114 @@
+import { types } from 'node:util';
+import { DatabaseError } from 'pg';
+import { AmbiguousError, isFault, RetryableError, TerminalError } from '../kernel/faults.ts';
+import { UniqueViolation } from './database.ts';
+
+/** The codes of the faults of the database, for decisions about retries. */
+export const DatabaseFault = {
+  /** A concurrent transaction won. The same transaction can be retried at once. */
+  conflict: 'store_conflict',
+  /** A lock or a limit of the server; the call has already waited. The caller retries later. */
+  busy: 'store_busy',
+  /** No connection. A retry opens another one. */
+  unavailable: 'store_unavailable',
+  ambiguous: 'store_ambiguous',
+  refused: 'store_refused',
+} as const;
+
+/** Time after which a client may retry, in seconds. */
+const RETRY_AFTER_SECONDS = { conflict: 1, busy: 5, unavailable: 2 } as const;
+
+/**
+ * SQLSTATEs after which nothing was applied and a retry may succeed (PostgreSQL documentation, appendix A). The server
+ * reports them before it commits, also in response to `COMMIT`. A backend that is told to end during the commit itself
+ * sends a warning, not an error, so that the connection is lost.
+ */
+const NOT_APPLIED: readonly (readonly [states: RegExp, kind: keyof typeof RETRY_AFTER_SECONDS])[] = [
+  // serialization_failure, deadlock_detected
+  [/^40(?:001|P01)$/, 'conflict'],
+  // lock_not_available; query_canceled by statement_timeout; insufficient resources, for example too_many_connections
+  [/^(?:55P03|57014|53...)$/, 'busy'],
+  // The server shuts down, crashed or starts; an administrator or a time limit ended the session; a former primary.
+  [/^(?:57P0.|25P0[34]|25006)$/, 'unavailable'],
+];
+/** Connection exceptions, for example between a pooler and the server; statement_completion_unknown. */
+const UNKNOWN_OUTCOME = /^(?:08...|40003)$/;
+const UNIQUE_VIOLATION = '23505';
+/** invalid_authorization_specification, invalid_password */
+const LOGIN_REFUSED = /^28/;
+/** Codes of failed TLS handshakes (Node.js, "X509 certificate error codes" and `ERR_TLS_…`). */
+const TLS_REFUSED = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH)/;
+/** Messages of `pg` for a server without TLS. */
+const TLS_MISSING = /SSL connection/;
+
+/** How far a transaction had proceeded when its connection failed. */
+export type Progress =
+  /** The server cannot have committed: nothing was sent, or not yet `COMMIT`. */
+  | 'uncommitted'
+  /** A statement that is its own transaction, or `COMMIT`, was sent. */
+  | 'committing';
+
+/** Returns the error of `Runner.run` for an error of the driver. */
+export function faultOf(error: unknown, progress: Progress): Error {
+  const state = sqlState(error);
+  if (state === undefined || UNKNOWN_OUTCOME.test(state)) return connectionLost(error, progress);
+  if (state === UNIQUE_VIOLATION) return new UniqueViolation(constraintOf(error), { cause: error });
+  return faultOfState(state, error);
+}
+
+/** Returns the fault for a connection that could not be opened. Nothing was sent. */
+export function faultOfConnecting(error: unknown): Error {
+  const state = sqlState(error);
+  if (state === undefined && isUntrusted(error))
+    return new TerminalError('store_untrusted', 'the identity of the database server cannot be verified', {
+      cause: error,
+    });
+  // The secret and the server disagree while a rotation is in progress.
+  if (state === undefined || UNKNOWN_OUTCOME.test(state) || LOGIN_REFUSED.test(state))
+    return connectionLost(error, 'uncommitted');
+  return faultOfState(state, error);
+}
+
+/** Reports whether the server refused the user or the password. */
+export function isLoginRefused(error: unknown): boolean {
+  return LOGIN_REFUSED.test(sqlState(error) ?? '');
+}
+
+/** Returns the SQLSTATE of an error of the server, or of a fault that such an error caused. */
+export function sqlState(error: unknown): string | undefined {
+  if (error instanceof DatabaseError) return error.code;
+  return error instanceof Error && error.cause !== undefined ? sqlState(error.cause) : undefined;
+}
+
+/** Reports whether a connection can run further statements after a fault. */
+export function isUsableAfter(fault: Error): boolean {
+  return !isFault(fault) || (fault.code !== DatabaseFault.unavailable && fault.code !== DatabaseFault.ambiguous);
+}
+
+function faultOfState(state: string, cause: unknown): Error {
+  const kind = NOT_APPLIED.find(([states]) => states.test(state))?.[1];
+  if (kind === undefined)
+    return new TerminalError(DatabaseFault.refused, `the database refused a statement (SQLSTATE ${state})`, { cause });
+  return new RetryableError(
+    DatabaseFault[kind],
+    `the database cannot run the statement now (SQLSTATE ${state}); nothing was written`,
+    { cause, retryAfterSeconds: RETRY_AFTER_SECONDS[kind] },
+  );
+}
+
+function connectionLost(cause: unknown, progress: Progress): Error {
+  const options = { cause, retryAfterSeconds: RETRY_AFTER_SECONDS.unavailable };
+  return progress === 'committing'
+    ? new AmbiguousError(DatabaseFault.ambiguous, 'it is not known whether the database committed', options)
+    : new RetryableError(DatabaseFault.unavailable, 'the database is unavailable; nothing was written', options);
+}
+
+function isUntrusted(error: unknown): boolean {
+  if (!types.isNativeError(error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return TLS_REFUSED.test(code) || TLS_MISSING.test(error.message);
+}
+
+function constraintOf(error: unknown): string {
+  return (error instanceof DatabaseError ? error.constraint : undefined) ?? 'unknown';
+}

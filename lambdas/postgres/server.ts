@@ -1,0 +1,99 @@
+import { isIPv4 } from 'node:net';
+import * as z from 'zod';
+import { TerminalError } from '../kernel/faults.ts';
+import type { SecretReader } from '../kernel/platform/active-secrets.ts';
+
+const DEFAULT_PORT = 5432;
+
+/** The address of a database, and a user's credentials. */
+export interface Server {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Where connections get the address and the credentials. */
+export interface Credentials {
+  current(): Promise<Server>;
+  /** Returns changed credentials after the server refused the current ones; undefined if there are none. */
+  renewed(): Promise<Server | undefined>;
+}
+
+/** The parts of the address that a secret lacks, for example because RDS manages the secret. */
+export type ServerDefaults = Partial<Pick<Server, 'host' | 'port' | 'database'>>;
+
+/** A secret of Secrets Manager with the fields that RDS and its rotation functions write. */
+const secretBody = z.object({
+  username: z.string().min(1),
+  password: z.string().min(1),
+  host: z.string().min(1).optional(),
+  port: z.coerce.number().int().min(1).max(65_535).optional(),
+  dbname: z.string().min(1).optional(),
+});
+
+/**
+ * Returns the parser of a secret. What the settings define takes precedence over the secret.
+ *
+ * @throws TerminalError `secret_malformed` naming the fields that are missing or malformed
+ */
+export function serverSecret(settings: ServerDefaults): (secretId: string, text: string | undefined) => Server {
+  return (secretId, text = '') => {
+    const read = secretBody.safeParse(parsedJson(text));
+    // No `cause`, because it could quote the secret.
+    if (!read.success) throw malformed(secretId, [...new Set(read.error.issues.map(({ path }) => path.join('.')))]);
+    const { username: user, password, ...inSecret } = read.data;
+    const host = settings.host ?? inSecret.host;
+    const database = settings.database ?? inSecret.dbname;
+    if (host === undefined) throw malformed(secretId, ['host']);
+    if (database === undefined) throw malformed(secretId, ['dbname']);
+    return { host, database, user, password, port: settings.port ?? inSecret.port ?? DEFAULT_PORT };
+  };
+}
+
+/** Credentials in a secret that is read again when the server refuses them, so that a rotation needs no deployment. */
+export function secretCredentials(secrets: SecretReader<Server>, secretId: string): Credentials {
+  return { current: () => secrets.active(secretId), renewed: () => secrets.renewed(secretId) };
+}
+
+/**
+ * Parses a connection URL: `postgres://user:password@host:port/database`.
+ *
+ * @throws Error naming the part that is missing
+ */
+export function parseServerUrl(text: string): Server {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^postgres(?:ql)?:$/.test(url.protocol))
+    throw new Error('the database URL must have the form postgres://user:password@host:port/database');
+  if (url.search !== '' || url.hash !== '') throw new Error('the database URL must have no parameters');
+  const server = {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? DEFAULT_PORT : Number(url.port),
+    database: decodeURIComponent(url.pathname.slice(1)),
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+  };
+  for (const part of ['host', 'database', 'user', 'password'] as const)
+    if (server[part] === '') throw new Error(`the database URL has no ${part}`);
+  return server;
+}
+
+/** Reports whether a host is this machine, where connections need no TLS. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function malformed(secretId: string, fields: readonly string[]): TerminalError {
+  const named = fields.filter((field) => field !== '').join(', ');
+  const reason = named === '' ? 'is not a JSON object' : `has no valid ${named}`;
+  return new TerminalError('secret_malformed', `The secret ${secretId} ${reason}.`);
+}
