@@ -146,9 +146,9 @@ module.exports = {
       to: { path: '^lambdas/postgres/' },
     },
     {
-      name: 'the-postgres-driver-in-its-room',
+      name: 'the-postgres-driver-behind-its-module',
       severity: 'error',
-      from: { path: '^(lambdas|sandbox|cli|local|package)/', pathNot: '^lambdas/postgres/' },
+      from: { path: '^(lambdas|sandbox|cli|local|package)/', pathNot: '^lambdas/postgres/driver\\.ts$' },
       to: { path: packages('pg') },
     },
     {

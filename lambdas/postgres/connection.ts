@@ -1,19 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import { Pool, type PoolClient, types } from 'pg';
 import type { Clock } from '../kernel/world.ts';
 import type { Database, Row, Runner, Statement } from './database.ts';
+import { Pool, type PoolClient, TypeOverrides, types } from './driver.ts';
 import { faultOf, faultOfConnecting, isLoginRefused, isUsableAfter, type Progress } from './faults.ts';
 import type { Credentials, Server } from './server.ts';
 
 /** Schema of all tables, so that they can share a database with other applications. */
 export const SCHEMA = 'payonce';
-
-/**
- * CA certificates of RDS in the Lambda runtime, which Node.js 20 and later do not load by default (AWS Lambda developer
- * guide, "Building Lambda functions with Node.js", CA certificate loading).
- */
-export const LAMBDA_CA_FILE = '/var/runtime/ca-cert.pem';
 
 /**
  * Time limits of a session, in milliseconds. A function that freezes or is killed keeps its locks until the server ends
@@ -24,7 +18,7 @@ const LIMITS = { connectMs: 3_000, lockMs: 4_000, statementMs: 8_000, idleInTran
 const RESPONSE_GRACE_MS = 2_000;
 /** Silence after which a connection is checked before its use, in milliseconds. A frozen function does not see its end. */
 const CHECK_AFTER_MS = 10_000;
-const CHECK_TIMEOUT_MS = 1_000;
+const CHECK_TIMEOUT_MS = 2_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 /** Lets the server detect a client that is gone within two minutes, so that its connection is free again. Seconds. */
 const SERVER_KEEP_ALIVES = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 15, tcp_keepalives_count: 4 };
@@ -33,7 +27,9 @@ export interface ConnectionOptions {
   readonly credentials: Credentials;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Verifies the server's certificate and name against Node's CA certificates and those of `caFile`.
+   * Verifies the server's certificate and name against Node's CA certificates and those of `caFile`. The Lambda runtime
+   * has the CA certificates of RDS in /var/runtime/ca-cert.pem (AWS Lambda developer guide, "Building Lambda functions
+   * with Node.js", CA certificate loading).
    * @default no TLS, for a server on the same machine
    */
   readonly tls?: { readonly caFile?: string | undefined } | undefined;
@@ -69,10 +65,10 @@ function safeInteger(text: string): number {
   return value;
 }
 
-const PARSERS = {
-  getTypeParser: ((oid, format) =>
-    oid === types.builtins.INT8 ? safeInteger : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
-};
+const PARSERS = new TypeOverrides();
+PARSERS.setTypeParser(types.builtins.INT8, safeInteger);
+
+const SET_PARAMETERS = 'SELECT set_config(key, value, false) FROM json_each_text($1::json)';
 
 const BEGIN: Statement = { name: '', text: 'BEGIN', values: [] };
 const COMMIT: Statement = { name: '', text: 'COMMIT', values: [] };
@@ -132,14 +128,28 @@ class PooledDatabase implements OpenDatabase {
     }
   }
 
-  /** Returns a connection that responded recently or is new. */
+  /** Returns a connection that responded recently. */
   async #checkOut(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#connect();
       const usedAtMs = this.#usedAtMs.get(client);
-      const silentMs = usedAtMs === undefined ? 0 : Math.abs(this.#options.clock.nowMs() - usedAtMs);
+      if (usedAtMs === undefined) {
+        await this.#prepare(client);
+        return client;
+      }
+      const silentMs = Math.abs(this.#options.clock.nowMs() - usedAtMs);
       if (silentMs < CHECK_AFTER_MS || (await this.#responds(client))) return client;
       client.release(true);
+    }
+  }
+
+  /** Applies the settings of the session. RDS Proxy refuses them as options of the first message. */
+  async #prepare(client: PoolClient): Promise<void> {
+    try {
+      await client.query(SET_PARAMETERS, [JSON.stringify(parametersOf(this.#options))]);
+    } catch (error) {
+      client.release(true);
+      throw faultOfConnecting(error);
     }
   }
 
@@ -180,11 +190,12 @@ class PooledDatabase implements OpenDatabase {
   }
 
   async #openPool(reading: Promise<Server>): Promise<Pool> {
-    const { tls, connections = 1 } = this.#options;
+    const { tls, connections = 1, statementMs = LIMITS.statementMs } = this.#options;
     const server = await reading;
     const pool = new Pool({
       ...server,
-      ...sessionOf(this.#options),
+      application_name: SCHEMA,
+      ...(statementMs === 0 ? {} : { query_timeout: statementMs + RESPONSE_GRACE_MS }),
       ssl: tls === undefined ? false : { ca: certificates(tls.caFile), rejectUnauthorized: true },
       types: PARSERS,
       max: connections,
@@ -240,22 +251,17 @@ class Transaction implements Runner {
   }
 }
 
-/** Returns the settings of a session. They are part of the first message, so that they cost no round trip. */
-function sessionOf({ isolation = 'read committed', statementMs = LIMITS.statementMs }: ConnectionOptions) {
-  const parameters = {
+/** Returns the settings of a session. */
+function parametersOf({ isolation = 'read committed', statementMs = LIMITS.statementMs }: ConnectionOptions) {
+  return {
     search_path: SCHEMA,
+    // The form of times that the driver reads.
+    datestyle: 'ISO',
     default_transaction_isolation: isolation,
     lock_timeout: LIMITS.lockMs,
     statement_timeout: statementMs,
     idle_in_transaction_session_timeout: LIMITS.idleInTransactionMs,
     ...SERVER_KEEP_ALIVES,
-  };
-  return {
-    application_name: SCHEMA,
-    options: Object.entries(parameters)
-      .map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', String.raw`\ `)}`)
-      .join(' '),
-    ...(statementMs === 0 ? {} : { query_timeout: statementMs + RESPONSE_GRACE_MS }),
   };
 }
 

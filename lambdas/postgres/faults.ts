@@ -1,7 +1,7 @@
 import { types } from 'node:util';
-import { DatabaseError } from 'pg';
 import { AmbiguousError, isFault, RetryableError, TerminalError } from '../kernel/faults.ts';
 import { UniqueViolation } from './database.ts';
+import { DatabaseError } from './driver.ts';
 
 /** The codes of the faults of the database, for decisions about retries. */
 export const DatabaseFault = {
@@ -13,6 +13,8 @@ export const DatabaseFault = {
   unavailable: 'store_unavailable',
   ambiguous: 'store_ambiguous',
   refused: 'store_refused',
+  /** The server has no certificate that can be verified. */
+  untrusted: 'store_untrusted',
 } as const;
 
 /** Time after which a client may retry, in seconds. */
@@ -20,8 +22,8 @@ const RETRY_AFTER_SECONDS = { conflict: 1, busy: 5, unavailable: 2 } as const;
 
 /**
  * SQLSTATEs after which nothing was applied and a retry may succeed (PostgreSQL documentation, appendix A). The server
- * reports them before it commits, also in response to `COMMIT`. A backend that is told to end during the commit itself
- * sends a warning, not an error, so that the connection is lost.
+ * reports them before it commits, also in response to `COMMIT`. A session that an administrator ends during the commit itself
+ * gets a warning, not an error, so that the connection is lost.
  */
 const NOT_APPLIED: readonly (readonly [states: RegExp, kind: keyof typeof RETRY_AFTER_SECONDS])[] = [
   // serialization_failure, deadlock_detected
@@ -60,7 +62,7 @@ export function faultOf(error: unknown, progress: Progress): Error {
 export function faultOfConnecting(error: unknown): Error {
   const state = sqlState(error);
   if (state === undefined && isUntrusted(error))
-    return new TerminalError('store_untrusted', 'the identity of the database server cannot be verified', {
+    return new TerminalError(DatabaseFault.untrusted, 'the identity of the database server cannot be verified', {
       cause: error,
     });
   // The secret and the server disagree while a rotation is in progress.

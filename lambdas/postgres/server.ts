@@ -22,7 +22,7 @@ export interface Credentials {
 }
 
 /** The parts of the address that a secret lacks, for example because RDS manages the secret. */
-export type ServerDefaults = Partial<Pick<Server, 'host' | 'port' | 'database'>>;
+type ServerDefaults = Partial<Pick<Server, 'host' | 'port' | 'database'>>;
 
 /** A secret of Secrets Manager with the fields that RDS and its rotation functions write. */
 const secretBody = z.object({
@@ -34,7 +34,7 @@ const secretBody = z.object({
 });
 
 /**
- * Returns the parser of a secret. What the settings define takes precedence over the secret.
+ * Returns the parser of a secret. The settings take precedence over the secret.
  *
  * @throws TerminalError `secret_malformed` naming the fields that are missing or malformed
  */

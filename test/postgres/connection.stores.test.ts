@@ -66,14 +66,21 @@ describe('a session', () => {
   test('has time limits, the schema and the isolation level, and detects clients that are gone', async () => {
     const database = databases.open(server.url, { isolation: 'repeatable read' });
     const names = [
-      ...['search_path', 'transaction_isolation', 'lock_timeout', 'statement_timeout'],
-      ...['idle_in_transaction_session_timeout', 'tcp_keepalives_idle', 'application_name'],
+      'search_path',
+      'datestyle',
+      'transaction_isolation',
+      'lock_timeout',
+      'statement_timeout',
+      'idle_in_transaction_session_timeout',
+      'tcp_keepalives_idle',
+      'application_name',
     ];
     const rows = await database.run(
       sql('SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS name', names),
     );
     expect(Object.fromEntries(rows.map(({ name, value }) => [name, value]))).toEqual({
       search_path: 'payonce',
+      datestyle: 'ISO, MDY',
       transaction_isolation: 'repeatable read',
       lock_timeout: '4s',
       statement_timeout: '8s',
@@ -136,7 +143,7 @@ describe('a statement', () => {
   });
 
   test('that exceeds the time limit was not applied', async () => {
-    const database = databases.open(server.url, { statementMs: 20 });
+    const database = databases.open(server.url, { statementMs: 1_000 });
     const slow = sql("UPDATE account SET balance = 0 WHERE id = 'a' AND pg_sleep(600) IS NOT NULL");
     await expect(database.run(slow)).rejects.toMatchObject(BUSY);
     expect(await balances()).toEqual([100, 100]);
@@ -247,8 +254,8 @@ describe('a transaction', () => {
   test('of a function that freezes ends, its lock is released, and after the thaw it was not applied', async () => {
     const database = databases.open(server.url, { connections: 2 });
     const frozen = database.transaction(async (transaction) => {
-      await transaction.run(sql("SET LOCAL idle_in_transaction_session_timeout = '20ms'"));
       await transaction.run(INCREASE_A);
+      await transaction.run(sql("SET LOCAL idle_in_transaction_session_timeout = '20ms'"));
       // Waits for the lock of the frozen transaction.
       await database.run(INCREASE_A);
       await transaction.run(INCREASE_B);

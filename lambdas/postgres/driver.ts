@@ -1,0 +1,3 @@
+import './require.ts';
+
+export { DatabaseError, escapeIdentifier, Pool, type PoolClient, TypeOverrides, types } from 'pg';
