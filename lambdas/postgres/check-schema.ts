@@ -1,0 +1,125 @@
+import { SCHEMA } from './connection.ts';
+import type { Runner } from './database.ts';
+import { exists, readVersions } from './migrate.ts';
+import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf, VERSION_TABLE } from './migrations.ts';
+
+/** A difference between a database and the version of Payonce that uses it. */
+export interface SchemaProblem {
+  readonly code:
+    | 'schema_missing'
+    | 'migration_missing'
+    | 'migration_changed'
+    | 'migration_unknown'
+    | 'table_missing'
+    | 'role_missing'
+    | 'privilege_missing'
+    | 'privilege_excessive'
+    | 'connection_limit_missing'
+    | 'server_too_old';
+  /** One sentence for operators. */
+  readonly detail: string;
+}
+
+interface SchemaCheck {
+  readonly database: Runner;
+  readonly migrations: readonly Migration[];
+  /** The role of the functions. */
+  readonly role: string;
+}
+
+/** The oldest version of PostgreSQL with a maintained branch when the statements were written, as `server_version_num`. */
+const OLDEST_SERVER = 130_000;
+
+/** Compares a database with the migrations and the privileges that the functions need. Changes nothing. */
+export async function checkSchema(check: SchemaCheck): Promise<readonly SchemaProblem[]> {
+  const { database } = check;
+  if (!(await exists(database, 'pg_namespace', 'nspname', SCHEMA)))
+    return [problem('schema_missing', `The database has no schema ${SCHEMA}: run "payonce db migrate".`)];
+  const tables = await missingTables(check);
+  const versions = tables.includes(VERSION_TABLE) ? [] : await versionProblems(check);
+  return [
+    ...(await serverProblems(check)),
+    ...versions,
+    ...tables.map((table) => problem('table_missing', `The table ${table} is missing.`)),
+    ...(await roleProblems(check, tables)),
+  ];
+}
+
+function problem(code: SchemaProblem['code'], detail: string): SchemaProblem {
+  return { code, detail };
+}
+
+async function serverProblems({ database }: SchemaCheck): Promise<readonly SchemaProblem[]> {
+  const text = `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_version') AS name`;
+  const [row] = await database.run({ name: 'server-version', text, values: [] });
+  if (Number(row?.['version']) >= OLDEST_SERVER) return [];
+  return [problem('server_too_old', `The server has PostgreSQL ${String(row?.['name'])}; Payonce needs 13 or newer.`)];
+}
+
+async function missingTables({ database, migrations }: SchemaCheck): Promise<readonly string[]> {
+  const text = `SELECT name FROM unnest($1::text[]) AS name
+    WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = $2 AND tablename = name)`;
+  const names = [VERSION_TABLE, ...tablesOf(migrations)];
+  const rows = await database.run({ name: 'missing-tables', text, values: [names, SCHEMA] });
+  return rows.map(({ name }) => String(name));
+}
+
+async function versionProblems({ database, migrations }: SchemaCheck): Promise<readonly SchemaProblem[]> {
+  const applied = await readVersions(database);
+  const known = new Set(migrations.map(({ version }) => version));
+  return [
+    ...migrations.flatMap(({ version, digest }) => {
+      const found = applied.get(version);
+      if (found === digest) return [];
+      return found === undefined
+        ? [problem('migration_missing', `Migration ${version} is not applied: run "payonce db migrate".`)]
+        : [problem('migration_changed', `The database has another form of migration ${version}.`)];
+    }),
+    ...[...applied.keys()]
+      .filter((version) => !known.has(version))
+      .map((version) => problem('migration_unknown', `Migration ${version} is of a newer version of Payonce.`)),
+  ];
+}
+
+async function roleProblems(check: SchemaCheck, missing: readonly string[]): Promise<readonly SchemaProblem[]> {
+  const { database, migrations, role } = check;
+  const [found] = await database.run({
+    name: 'read-role',
+    text: `SELECT rolconnlimit AS connections, has_schema_privilege(rolname, $2, 'USAGE') AS usage
+      FROM pg_catalog.pg_roles WHERE rolname = $1`,
+    values: [role, SCHEMA],
+  });
+  if (found === undefined) return [problem('role_missing', `The database has no role ${role}.`)];
+  const tables = [VERSION_TABLE, ...tablesOf(migrations)].filter((table) => !missing.includes(table));
+  const expected = tables.flatMap((table) => [
+    ...privilegesFor(table).map((privilege) => ({ table, privilege, isGranted: true })),
+    ...refusedPrivilegesFor(table).map((privilege) => ({ table, privilege, isGranted: false })),
+  ]);
+  const different = await database.run({
+    name: 'compare-privileges',
+    // A privilege for some columns is not enough, but already too much.
+    text: `SELECT * FROM jsonb_to_recordset($2::jsonb) AS expected ("table" text, privilege text, "isGranted" boolean)
+      WHERE "isGranted" <> CASE WHEN "isGranted" OR privilege IN ('DELETE', 'TRUNCATE')
+        THEN has_table_privilege($1, $3 || '.' || "table", privilege)
+        ELSE has_any_column_privilege($1, $3 || '.' || "table", privilege) END`,
+    values: [role, JSON.stringify(expected), SCHEMA],
+  });
+  return [
+    ...(Number(found['connections']) < 0
+      ? [
+          problem(
+            'connection_limit_missing',
+            `The role ${role} has no connection limit: use ALTER ROLE … CONNECTION LIMIT.`,
+          ),
+        ]
+      : []),
+    ...(found['usage'] === true
+      ? []
+      : [problem('privilege_missing', `The role ${role} may not use the schema ${SCHEMA}.`)]),
+    ...different.map(({ table, privilege, isGranted }) =>
+      isGranted === true
+        ? problem('privilege_missing', `The role ${role} may not ${String(privilege)} in ${String(table)}.`)
+        : problem('privilege_excessive', `The role ${role} may ${String(privilege)} in ${String(table)}.`),
+    ),
+  ];
+}

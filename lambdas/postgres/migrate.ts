@@ -1,0 +1,123 @@
+import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
+import type { Clock } from '../kernel/world.ts';
+import { SCHEMA } from './connection.ts';
+import { type Runner, UniqueViolation } from './database.ts';
+import { escapeIdentifier } from './driver.ts';
+import { sqlState } from './faults.ts';
+import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf, VERSION_TABLE } from './migrations.ts';
+
+/** Maximum number of attempts of a statement. Each waits for a lock until the limit of its session. */
+const MAX_ATTEMPTS = 10;
+const PAUSE_MS = 200;
+/**
+ * SQLSTATEs of a statement that another runner executes at the same moment: duplicate_schema, duplicate_table,
+ * duplicate_object, duplicate_column, and internal_error ("tuple concurrently updated").
+ */
+const CONCURRENT_RUNNER = /^(?:42P06|42P07|42710|42701|XX000)$/;
+
+const CREATE_VERSION_TABLE = `CREATE TABLE IF NOT EXISTS ${VERSION_TABLE} (
+  version text CONSTRAINT ${VERSION_TABLE}_pkey PRIMARY KEY,
+  digest text NOT NULL,
+  applied_at timestamptz NOT NULL
+)`;
+
+const INSERT_VERSION = `INSERT INTO ${VERSION_TABLE} (version, digest, applied_at) VALUES ($1, $2, $3)
+  ON CONFLICT (version) DO NOTHING`;
+
+/** An expected reason why a database cannot be migrated. */
+export class MigrationRefused extends Error {
+  override readonly name = 'MigrationRefused';
+}
+
+interface MigrationRun {
+  /** A connection of the owner of the tables, without a time limit for statements. */
+  readonly database: Runner;
+  readonly clock: Clock;
+  readonly migrations: readonly Migration[];
+  /** The role of the functions, which receives its privileges. @default no privileges are changed */
+  readonly role?: string | undefined;
+}
+
+/**
+ * Applies the migrations that the database does not have. Can be repeated after an interruption at any statement, and
+ * several runs can overlap.
+ *
+ * @returns the versions that this run applied
+ * @throws MigrationRefused if the database has another form of a migration, or the role does not exist
+ */
+export async function migrate({ database, clock, migrations, role }: MigrationRun): Promise<readonly string[]> {
+  // Not repeated, so that a server that cannot be reached is reported at once.
+  const hasSchema = await exists(database, 'pg_namespace', 'nspname', SCHEMA);
+  const runner = repeating(database, clock);
+  const apply = async (text: string, ...values: readonly unknown[]) => runner.run({ name: '', text, values });
+  if (role !== undefined && !(await exists(runner, 'pg_roles', 'rolname', role)))
+    throw new MigrationRefused(
+      `the database has no role ${role}: create it with CREATE ROLE … LOGIN CONNECTION LIMIT …`,
+    );
+  // "CREATE SCHEMA IF NOT EXISTS" needs a privilege on the database even if the schema exists.
+  if (!hasSchema) await apply(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
+  await apply(CREATE_VERSION_TABLE);
+  const known = await readVersions(runner);
+  const changed = migrations.find(({ version, digest }) => (known.get(version) ?? digest) !== digest);
+  if (changed !== undefined)
+    throw new MigrationRefused(
+      `the database has another form of migration ${changed.version}: use the version of Payonce that applied it`,
+    );
+  const missing = migrations.filter(({ version }) => !known.has(version));
+  for (const { version, digest, statements } of missing) {
+    for (const statement of statements) await apply(statement);
+    await apply(INSERT_VERSION, version, digest, new Date(clock.nowMs()).toISOString());
+  }
+  if (role !== undefined) for (const statement of grants(role, migrations)) await apply(statement);
+  return missing.map(({ version }) => version);
+}
+
+/** Reads the digests of the applied migrations by version. */
+export async function readVersions(database: Runner): Promise<ReadonlyMap<string, string>> {
+  const text = `SELECT version, digest FROM ${VERSION_TABLE}`;
+  const rows = await database.run({ name: 'read-versions', text, values: [] });
+  return new Map(rows.map(({ version, digest }) => [String(version), String(digest)]));
+}
+
+/** Reports whether a catalog has a row with this name. */
+export async function exists(database: Runner, catalog: string, column: string, name: string): Promise<boolean> {
+  const text = `SELECT 1 FROM pg_catalog.${catalog} WHERE ${column} = $1`;
+  return (await database.run({ name: `find-${catalog}`, text, values: [name] })).length > 0;
+}
+
+/** Returns the statements that give the functions' role its privileges, and take those away that it must not have. */
+function grants(role: string, migrations: readonly Migration[]): readonly string[] {
+  const name = escapeIdentifier(role);
+  return [
+    `GRANT USAGE ON SCHEMA ${SCHEMA} TO ${name}`,
+    ...[VERSION_TABLE, ...tablesOf(migrations)].flatMap((table) => {
+      const refused = refusedPrivilegesFor(table).join(', ');
+      return [
+        `GRANT ${privilegesFor(table).join(', ')} ON ${table} TO ${name}`,
+        `REVOKE ${refused} ON ${table} FROM ${name}`,
+      ];
+    }),
+  ];
+}
+
+/** Returns a runner that repeats each statement until it succeeds or cannot succeed. */
+function repeating(database: Runner, clock: Clock): Runner {
+  return {
+    run: async (statement) => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await database.run(statement);
+        } catch (error) {
+          if (attempt === MAX_ATTEMPTS || !isWorthRepeating(error)) throw error;
+          await clock.sleep(PAUSE_MS * attempt);
+        }
+      }
+    },
+  };
+}
+
+function isWorthRepeating(error: unknown): boolean {
+  if (error instanceof RetryableError || error instanceof AmbiguousError || error instanceof UniqueViolation)
+    return true;
+  return CONCURRENT_RUNNER.test(sqlState(error) ?? '');
+}

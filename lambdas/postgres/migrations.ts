@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Files `<version>-<subject>.sql`, applied in the order of their versions. */
+const FOLDER = join(import.meta.dirname, 'migrations');
+
+/**
+ * The statements that a migration may have. Each can be repeated, so that a runner that was interrupted starts the file
+ * again and two runners can run at once. Each only adds, so that functions of the previous version run until the
+ * deployment has replaced them. Each is a transaction of its own, as Aurora DSQL requires.
+ */
+const ADDITIVE =
+  /^(?:CREATE TABLE IF NOT EXISTS|CREATE INDEX IF NOT EXISTS|ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS) \w+/;
+
+/** Tables whose rows the functions' role may insert, but not change or delete. */
+const APPEND_ONLY: ReadonlySet<string> = new Set(['transition', 'posting', 'activity']);
+/** The table of applied migrations, which the runner creates. */
+export const VERSION_TABLE = 'schema_version';
+
+export interface Migration {
+  /** For example 0001. */
+  readonly version: string;
+  readonly statements: readonly string[];
+  /** SHA-256 of the statements without comments, in hexadecimal. */
+  readonly digest: string;
+}
+
+/** Reads the migrations of this version of Payonce, in order. */
+export function readMigrations(folder = FOLDER): readonly Migration[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .toSorted()
+    .map((file) => parseMigration(file, readFileSync(join(folder, file), 'utf8')));
+}
+
+/**
+ * Parses a file of statements that each end with a semicolon at the end of a line.
+ *
+ * @throws Error naming the file and the statement that cannot be repeated, or does not only add
+ */
+export function parseMigration(file: string, text: string): Migration {
+  const [, version] = /^(\d{4})-[a-z0-9-]+\.sql$/.exec(file) ?? [];
+  if (version === undefined) throw new Error(`${file} is not a migration: name it like 0001-subject.sql`);
+  const statements = text
+    .replaceAll(/--.*$/gm, '')
+    .split(/;\s*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '');
+  const refused = statements.find((statement) => !ADDITIVE.test(statement));
+  if (refused !== undefined)
+    throw new Error(`${file}: "${refused.split('\n')[0]}" cannot be repeated, or does not only add`);
+  const digest = createHash('sha256').update(statements.join(';').replaceAll(/\s+/g, ' ')).digest('hex');
+  return { version, statements, digest };
+}
+
+/** Returns the names of the tables that the migrations create. */
+export function tablesOf(migrations: readonly Migration[]): readonly string[] {
+  return migrations.flatMap(({ statements }) =>
+    statements.flatMap((statement) => /^CREATE TABLE IF NOT EXISTS (\w+)/.exec(statement)?.slice(1) ?? []),
+  );
+}
+
+/** Privileges of the functions' role for a table. */
+export function privilegesFor(table: string): readonly string[] {
+  if (table === VERSION_TABLE) return ['SELECT'];
+  return APPEND_ONLY.has(table) ? ['SELECT', 'INSERT'] : ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
+}
+
+/** Privileges that the functions' role must not have for a table. */
+export function refusedPrivilegesFor(table: string): readonly string[] {
+  return ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'].filter((privilege) => !privilegesFor(table).includes(privilege));
+}
