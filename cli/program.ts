@@ -8,6 +8,7 @@ import { ANNOTATE, API_COMMANDS, GROUPS } from './api-table.ts';
 import { addCompletion } from './completion.ts';
 import { addConform } from './conform.ts';
 import { addCost } from './cost.ts';
+import { addDb } from './db.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addDoctor } from './doctor.ts';
 import { addErase } from './erase.ts';
@@ -61,6 +62,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     addViews,
     addVerify,
     addTables,
+    addDb,
     addErase,
     () => addApiCommand(program, session, 'annotate <payment>', ANNOTATE),
     addApi,

@@ -3,7 +3,7 @@
  * published. The bundles contain all packages that the code needs, so the package has no dependencies.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type BuildOptions, build } from 'esbuild';
@@ -124,6 +124,8 @@ for (const [from, to] of Object.entries(COPIED)) {
   mkdirSync(dirname(join(FOLDER, to)), { recursive: true });
   copyFileSync(join(PROJECT, from), join(FOLDER, to));
 }
+// The command line reads the migrations next to its code.
+cpSync(join(PROJECT, 'lambdas/postgres/migrations'), join(FOLDER, 'dist/migrations'), { recursive: true });
 const project = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as Parameters<typeof manifestOf>[0];
 write('package.json', `${JSON.stringify(manifestOf(project), null, 2)}\n`);
 const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', DESTINATION], {

@@ -79,7 +79,7 @@ test('the help of every command shows an example', async () => {
 describe('every command fails with one sentence and the documented exit code', () => {
   const commands = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }))
     // These commands need no deployment.
-    .filter((words) => !['completion', 'conform', 'cost', 'simulate'].includes(words))
+    .filter((words) => !['completion', 'conform', 'cost', 'db check', 'db migrate', 'simulate'].includes(words))
     .map((words) => `${words} ${EXAMPLES[words] ?? ''}`.trim());
 
   test.each(commands)('payonce %s --local --json without a local stack', async (command) => {
@@ -134,6 +134,21 @@ describe('payonce', () => {
     expect(ended.sentence).toMatch(/^No key is set: /);
   });
 
+  test.each([
+    ['', 'No database is set: set PAYONCE_DATABASE_URL, or use --url or --secret.'],
+    ['--url postgres://h/d', 'The database URL has no user.'],
+  ])('reports missing settings of a database: %s', async (words, sentence) => {
+    expect(await payonce(`db check --role r ${words}`)).toEqual({ code: ExitCode.settings, sentence, printed: [] });
+  });
+
+  test('reports an unreachable database', async () => {
+    expect(await payonce('db check --role r --url postgres://u:p@127.0.0.1:65111/d')).toEqual({
+      code: ExitCode.unreachable,
+      sentence: 'The database at 127.0.0.1:65111 cannot be reached: connect ECONNREFUSED 127.0.0.1:65111',
+      printed: [],
+    });
+  });
+
   test('reports an unreachable API', async () => {
     expect(await payonce('jobs list --key sk --url http://127.0.0.1:65111')).toEqual({
       code: ExitCode.unreachable,
@@ -145,7 +160,7 @@ describe('payonce', () => {
   test.each([
     [
       '',
-      'payonce needs a command: keys, tenants, operators, limits, payments, orders, exports, parked, webhooks, listen, trigger, dead-letters, jobs, events, redrive, views, verify, tables, erase, annotate, api, activity, doctor, cost, simulate, conform, completion (see --help).',
+      'payonce needs a command: keys, tenants, operators, limits, payments, orders, exports, parked, webhooks, listen, trigger, dead-letters, jobs, events, redrive, views, verify, tables, db, erase, annotate, api, activity, doctor, cost, simulate, conform, completion (see --help).',
     ],
     ['keys', 'payonce keys needs a command: create, roll, revoke, list (see --help).'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
@@ -189,6 +204,10 @@ describe('payonce', () => {
     ],
     ['trigger payment.x --local', 'payment.x cannot be triggered: the events are payment.processing, '],
     ['trigger payment.completed --set amount', 'amount is not a field like metadata.order=42.'],
+    ['db check --url postgres://u:p@h/d', "required option '--role <name>' not specified"],
+    ['db check --role r --url postgres://u:p@h/d --secret s', 'Use one of --url and --secret.'],
+    ['db check --role r --port 0', "option '--port <number>': 0 is not a port."],
+    ['db check --role r --ca missing.pem', "option '--ca <file>': there is no file missing.pem."],
     ['conform processor.example', 'processor.example is not a URL, for example https://processor.example.'],
     ['conform https://processor.example --callback-port 8080', 'With --callback-port, set --callback-secret'],
     ['completion powershell', 'powershell is not a supported shell: bash, zsh, fish.'],

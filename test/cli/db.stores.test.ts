@@ -1,0 +1,89 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { ExitCode, endingOf } from '../../cli/failure.ts';
+import { payonceProgram } from '../../cli/program.ts';
+import { readMigrations } from '../../lambdas/postgres/migrations.ts';
+import { Administrator } from '../postgres/postgres-fixture.ts';
+import { startPostgres, type TestDatabase } from '../support/postgres.ts';
+
+const role = `payonce_cli_${process.pid}`;
+let server: TestDatabase;
+let administrator: Administrator;
+
+beforeAll(async () => {
+  server = await startPostgres();
+  administrator = await Administrator.connect(server.url);
+  await administrator.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p' CONNECTION LIMIT 50`);
+});
+afterEach(() => {
+  delete process.env['PAYONCE_DATABASE_URL'];
+});
+afterAll(async () => {
+  await administrator.query(`DROP OWNED BY ${role} CASCADE`);
+  await administrator.query(`DROP ROLE ${role}`);
+  await administrator.end();
+  await server.drop();
+});
+
+async function payonce(...words: readonly string[]) {
+  const printed: string[] = [];
+  const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => 'key' });
+  const error: unknown = await program.parseAsync(words, { from: 'user' }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  const ended = error === undefined ? undefined : endingOf(error);
+  return { exitCode: ended?.exitCode ?? ExitCode.done, sentence: ended?.sentence, printed };
+}
+
+describe('payonce db', () => {
+  test('creates the tables once, and examines them', async () => {
+    process.env['PAYONCE_DATABASE_URL'] = server.url;
+    expect(await payonce('db', 'check', '--role', role)).toEqual({
+      exitCode: ExitCode.incomplete,
+      sentence: 'Problems found: 1.',
+      printed: ['The database has no schema payonce: run "payonce db migrate".'],
+    });
+    const applied = readMigrations().map(({ version }) => version);
+    expect(await payonce('db', 'migrate', '--role', role)).toEqual({
+      exitCode: ExitCode.done,
+      printed: [`Migrations applied: ${applied.join(', ')}.\nThe role ${role} has its privileges.`],
+    });
+    expect(await payonce('db', 'migrate', '--json')).toEqual({
+      exitCode: ExitCode.done,
+      printed: [JSON.stringify({ applied: [] }, null, 2)],
+    });
+    expect(await payonce('db', 'check', '--role', role)).toEqual({
+      exitCode: ExitCode.done,
+      printed: ['No problems found.'],
+    });
+  });
+
+  test("examines with the functions' own user", async () => {
+    const url = server.url.replace('postgres:postgres@', `${role}:p@`);
+    expect(await payonce('db', 'check', '--role', role, '--url', url)).toMatchObject({ exitCode: ExitCode.done });
+    const refused = await payonce('db', 'migrate', '--role', role, '--url', url);
+    expect(refused).toMatchObject({ exitCode: ExitCode.refused, printed: [] });
+    expect(refused.sentence).toMatch(/^The database refused a statement: permission denied for schema payonce/);
+  });
+
+  test('reports a role that does not exist', async () => {
+    expect(await payonce('db', 'migrate', '--role', 'absent', '--url', server.url)).toMatchObject({
+      exitCode: ExitCode.refused,
+      sentence: 'The database has no role absent: create it with CREATE ROLE … LOGIN CONNECTION LIMIT ….',
+    });
+  });
+
+  test('reports a password that the server does not accept, without repeating it', async () => {
+    const url = server.url.replace('postgres:postgres@', 'postgres:my-secret@');
+    const ended = await payonce('db', 'check', '--role', role, '--url', url);
+    expect(ended.exitCode).toBe(ExitCode.settings);
+    expect(ended.sentence).toMatch(/^The database does not accept the user postgres: /);
+    expect(ended.sentence).not.toContain('my-secret');
+  });
+
+  test('needs TLS when a CA is given', async () => {
+    const ended = await payonce('db', 'check', '--role', role, '--url', server.url, '--ca', import.meta.filename);
+    expect(ended).toMatchObject({ exitCode: ExitCode.settings });
+    expect(ended.sentence).toMatch(/^The certificate of 127\.0\.0\.1 cannot be verified: .+ Set its CA with --ca\.$/);
+  });
+});
