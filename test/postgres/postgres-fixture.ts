@@ -6,7 +6,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { until } from '../support/until.ts';
 
 /** Returns credentials that never change. */
-function fixed(server: Server): ConnectionOptions['credentials'] {
+export function fixed(server: Server): ConnectionOptions['credentials'] {
   return { current: async () => server, renewed: async () => undefined };
 }
 

@@ -10,7 +10,7 @@ import type { Clock, Entropy } from '../world.ts';
 import { isAfterAttempt } from './sdk-errors.ts';
 
 /** Maximum number of attempts. Retries are made only here (the SDK's are disabled), with full jitter. */
-const MAX_ATTEMPTS = 5;
+export const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1_000;
 /** The time after which a client may retry, in seconds. */
@@ -143,11 +143,11 @@ export async function readWithRetries<Result>(pacing: Pacing, read: () => Promis
   throw exhausted(lastError, false);
 }
 
-async function pause({ clock, entropy }: Pacing, attempt: number): Promise<void> {
+export async function pause({ clock, entropy }: Pacing, attempt: number): Promise<void> {
   await clock.sleep(entropy.fraction() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt));
 }
 
-function exhausted(cause: unknown, mayBeApplied: boolean): RetryableError | AmbiguousError {
+export function exhausted(cause: unknown, mayBeApplied: boolean): RetryableError | AmbiguousError {
   const options = { cause, retryAfterSeconds: RETRY_AFTER_SECONDS };
   return mayBeApplied
     ? new AmbiguousError('store_ambiguous', 'it is not known whether the store applied the write', options)

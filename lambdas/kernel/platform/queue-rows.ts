@@ -15,7 +15,7 @@ import type { Item } from './items.ts';
 export const QUEUE_SHARDS = 8;
 
 /** Interval at which the same unreadable row is reported again, in milliseconds. The row does not block other rows. */
-const UNREADABLE_AGAIN_MS = 5 * 60_000;
+export const UNREADABLE_AGAIN_MS = 5 * 60_000;
 
 /** Called for each row that this code cannot read. The row stays in its queue, and the other rows are read. */
 export type Unreadable = (error: unknown) => void;

@@ -20,7 +20,7 @@ import type { StoreTables, TransactItem } from './transact-items.ts';
  * The sort key of the row with the details of the payment or order itself. Each other details row has an id as its sort
  * key.
  */
-const OWN = 'DETAILS';
+export const OWN_DETAILS = 'DETAILS';
 
 const detailsRow = z.lazy(() =>
   z.object({ salt: z.instanceof(Uint8Array), details: z.record(z.string(), z.unknown()) }),
@@ -32,7 +32,7 @@ const detailsRow = z.lazy(() =>
  * @param id the id of the payment or the order
  * @param part the id of a refund, a correction or a decision
  */
-export function detailsKey(id: string, part: string = OWN): Item {
+export function detailsKey(id: string, part: string = OWN_DETAILS): Item {
   return { [KeyAttribute.partition]: `${RegistryRow.details}${id}`, [KeyAttribute.sort]: part };
 }
 
@@ -80,16 +80,13 @@ export interface DetailsTools {
   readonly client: DynamoDBDocumentClient;
   readonly registry: string;
   readonly pacing: Pacing;
-  /** All details rows of the payment or order, by their sort key. @default each row is read when it is needed */
-  readonly rows?: ReadonlyMap<unknown, Item>;
 }
 
-/**
- * Reads all details rows of a payment or an order, which takes one call for many rows, and returns tools that use these
- * rows.
- */
-export async function withDetailsRows(tools: DetailsTools, id: string): Promise<DetailsTools> {
-  const { client, registry, pacing } = tools;
+/** All details rows of a payment or an order, by their sort key. */
+export type DetailsRows = ReadonlyMap<unknown, Item>;
+
+/** Reads all details rows of a payment or an order, which takes one call for many rows. */
+export async function readDetailsRows({ client, registry, pacing }: DetailsTools, id: string): Promise<DetailsRows> {
   const rows = new Map<unknown, Item>();
   let from: Item | undefined;
   do {
@@ -105,23 +102,24 @@ export async function withDetailsRows(tools: DetailsTools, id: string): Promise<
     for (const item of Items) rows.set(item[KeyAttribute.sort], item);
     from = LastEvaluatedKey;
   } while (from !== undefined);
-  return { ...tools, rows };
+  return rows;
 }
 
 /**
  * Reads details, with strong consistency.
  *
+ * @param from the rows, or the tools to read the row with
  * @returns the details and their salt; undefined when they were erased
  * @throws InvariantViolation when the row does not match the commitment, because the row was changed
  */
 export async function readDetails<Details extends object>(
-  tools: DetailsTools,
+  from: DetailsTools | DetailsRows,
   id: string,
   commitment: Seal['commitment'],
   schema: z.ZodType<Details>,
-  part = OWN,
+  part = OWN_DETAILS,
 ): Promise<(Details & Pick<Seal, 'salt'>) | undefined> {
-  const item = tools.rows === undefined ? await readRow(tools, detailsKey(id, part)) : tools.rows.get(part);
+  const item = 'client' in from ? await readRow(from, detailsKey(id, part)) : from.get(part);
   if (item === undefined) return undefined;
   const { salt, details } = parseDetails(item);
   const isUnchanged = sameBytes(sealOf(systemDigest, details, salt).commitment, commitment);

@@ -45,6 +45,10 @@ function callOf(text: string): NotedCall {
   return { do: how === 'look' ? 'look' : 'send', result, atMs: parseInt(at, 36), tookMs: parseInt(took, 36) };
 }
 
+export function callsText(noted: readonly NotedCall[]): string {
+  return noted.map(textOf).join(',');
+}
+
 function textOf({ do: how, result, atMs, tookMs }: NotedCall): string {
   return `${how} ${result.replaceAll(/\W/g, '_')} ${atMs.toString(36)} ${Math.max(0, tookMs).toString(36)}`;
 }
@@ -124,7 +128,7 @@ export function rowOf({
   return {
     ...recordKey(operationId),
     ...fields,
-    ...(noted === undefined ? {} : { calls: noted.map(textOf).join(',') }),
+    ...(noted === undefined ? {} : { calls: callsText(noted) }),
     ...defined({ [EXPIRY]: expiresAtSeconds }),
   };
 }
@@ -141,15 +145,20 @@ export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: 
  */
 export function openRecordItem(record: OpenRecord): Item {
   const { partitionKey, sortKey } = openClaimsIndex;
-  return {
-    ...rowOf(record),
-    [partitionKey]: shardOf(record.operationId),
-    [sortKey]: record.released ? record.claimedAtMs + RELEASED_MS : record.leaseExpiresAtMs,
-  };
+  return { ...rowOf(record), [partitionKey]: shardOf(record.operationId), [sortKey]: dueAtMs(record) };
+}
+
+/** Returns the time at which the resolver looks at an open claim for the first time, in Unix milliseconds. */
+export function dueAtMs({ released, claimedAtMs, leaseExpiresAtMs }: OpenRecord): number {
+  return released ? claimedAtMs + RELEASED_MS : leaseExpiresAtMs;
 }
 
 export function parseRecord(item: Item): IdempotencyRecord {
-  return recordItem.parse(fieldsOf(item));
+  return parseRecordFields(fieldsOf(item));
+}
+
+export function parseRecordFields(fields: Item): IdempotencyRecord {
+  return recordItem.parse(fields);
 }
 
 export function effectRecordItem(record: EffectRecord): Item {
@@ -157,6 +166,10 @@ export function effectRecordItem(record: EffectRecord): Item {
 }
 
 export function parseEffectRecord(item: Item): EffectRecord {
-  const { status: _, ...record } = effectItem.parse(fieldsOf(item));
+  return parseEffectFields(fieldsOf(item));
+}
+
+export function parseEffectFields(fields: Item): EffectRecord {
+  const { status: _, ...record } = effectItem.parse(fields);
   return record;
 }

@@ -16,7 +16,6 @@ import { claimItem, completionItem } from '../../once/store/record-writes.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { isRefused, itemOf, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
 import type { CommitOutcome } from '../../once/use/record-store.ts';
-import { startOf } from '../domain/payment-sums.ts';
 import type { Transition } from '../domain/transition.ts';
 import type {
   Claim,
@@ -38,6 +37,7 @@ import {
   withAllDetails,
   withDetails,
 } from './items.ts';
+import { readEnds } from './payment-ends.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
 /**
@@ -123,26 +123,13 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   }
 
   async readEnds(paymentId: PaymentId, operationId: OperationId): Promise<PaymentEnds | undefined> {
-    const found = await this.#query(paymentId, { newestFirst: true, limit: NEWEST, afterSequence: 0 });
-    const transitions = found.toReversed();
-    const [first] = transitions;
-    const newest = transitions.at(-1);
-    if (first === undefined || newest === undefined) return undefined;
-    if (first.sequence === 1) return { first, newest, transitions };
-    const known = new Map(found.map((each) => [each.sequence, each]));
-    const read = async (...sequences: readonly number[]): Promise<void> => {
-      const missing = sequences.filter((sequence) => sequence > 0 && !known.has(sequence));
-      for (const each of await this.#readRows(paymentId, [...new Set(missing)])) known.set(each.sequence, each);
-    };
-    const { begunAt = 0 } = newest.sums ?? {};
-    // These transitions nearly always include the last one that began a change.
-    await read(begunAt);
-    const beginning = known.get(begunAt);
-    const start = beginning?.begun === undefined ? 0 : startOf(beginning.begun, operationId);
-    await read(1, start);
-    const whole = known.get(1);
-    invariant(whole !== undefined, 'a payment with transitions has no first transition');
-    return { first: whole, newest, ...defined({ beginning, ofBucket: known.get(start) }) };
+    return readEnds(
+      {
+        newest: () => this.#query(paymentId, { newestFirst: true, limit: NEWEST, afterSequence: 0 }),
+        at: (sequences) => this.#readRows(paymentId, sequences),
+      },
+      operationId,
+    );
   }
 
   async readNotes(first: Transition): Promise<Transition> {
@@ -220,7 +207,6 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
 
   /** Reads some transitions in one call. */
   async #readRows(paymentId: PaymentId, sequences: readonly number[]): Promise<readonly Transition[]> {
-    if (sequences.length === 0) return [];
     const { ledger } = this.#tables;
     const Keys = sequences.map((sequence) => ({
       [KeyAttribute.partition]: paymentPartition(paymentId),

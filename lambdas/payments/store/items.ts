@@ -7,11 +7,12 @@ import type { OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
 import {
+  type DetailsRows,
   type DetailsTools,
   detailsItem,
   emailAttributes,
   readDetails,
-  withDetailsRows,
+  readDetailsRows,
 } from '../../once/store/details-rows.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
@@ -210,15 +211,22 @@ export function transitionSort(sequence: number): string {
   return `${SortKey.transition}${String(sequence).padStart(6, '0')}`;
 }
 
-export function transitionRow(transition: Transition): Item {
+/** Returns a transition as its row stores it: without personal data, which is in details rows, and with compact sums. */
+export function storedTransition(transition: Transition): Item {
   return {
-    [KeyAttribute.partition]: paymentPartition(transition.payment.id),
-    [KeyAttribute.sort]: transitionSort(transition.sequence),
     ...transition,
     ...(transition.subject === undefined ? {} : { subject: withoutReasons(transition.subject) }),
     ...(transition.first === undefined ? {} : { first: storedDetails(transition.first) }),
     ...(transition.sums === undefined ? {} : { sums: sumsBytes(transition.sums) }),
     ...(transition.begun === undefined ? {} : { begun: begunBytes(transition.begun) }),
+  };
+}
+
+export function transitionRow(transition: Transition): Item {
+  return {
+    [KeyAttribute.partition]: paymentPartition(transition.payment.id),
+    [KeyAttribute.sort]: transitionSort(transition.sequence),
+    ...storedTransition(transition),
     ...(isOutcome(transition.type) ? outcomeAttributes(transition.payment.id, transition) : {}),
   };
 }
@@ -264,24 +272,40 @@ const notesItem = z.lazy(() =>
 
 const reasonItem = z.lazy(() => z.object({ reason: z.string() }));
 
-/** Builds the puts of the details rows of a new transition: the notes of a new payment, and new reasons. */
-export function detailsPuts(tables: StoreTables, { payment, first, subject }: Transition): TransactItem[] {
-  const { salt: ofNotes, emailHash: hash } = first ?? {};
-  const { createdAtMs } = payment;
-  const found = hash === undefined ? {} : emailAttributes(payment.id, { kind: EmailRow.payment, hash, createdAtMs });
+/** The personal data of a new transition, with the salt of its commitment. */
+interface NewDetails {
+  /** The id of a refund, a correction or a decision. @default the payment itself */
+  readonly part?: string;
+  readonly salt: Uint8Array;
+  readonly details: object;
+  readonly emailHash?: string;
+}
+
+/** Returns the personal data of a new transition: the notes of a new payment, and new reasons. */
+export function newDetails({ first, subject }: Transition): readonly NewDetails[] {
+  const { salt: ofNotes, emailHash } = first ?? {};
   const notes =
     first === undefined || ofNotes === undefined
       ? []
-      : [detailsItem(tables, payment.id, ofNotes, notesOf(first), { found })];
-  const reasons = reasonsOf(subject).flatMap(({ id, given: { reason, salt } }) =>
-    salt === undefined ? [] : [detailsItem(tables, payment.id, salt, { reason }, { part: id })],
+      : [{ salt: ofNotes, details: notesOf(first), ...defined({ emailHash }) }];
+  const reasons = reasonsOf(subject).flatMap(({ id: part, given: { reason, salt } }) =>
+    salt === undefined ? [] : [{ part, salt, details: { reason } }],
   );
   return [...notes, ...reasons];
 }
 
+/** Builds the puts of the details rows of a new transition. */
+export function detailsPuts(tables: StoreTables, transition: Transition): TransactItem[] {
+  const { id, createdAtMs } = transition.payment;
+  return newDetails(transition).map(({ part, salt, details, emailHash: hash }) => {
+    const found = hash === undefined ? {} : emailAttributes(id, { kind: EmailRow.payment, hash, createdAtMs });
+    return detailsItem(tables, id, salt, details, { found, ...defined({ part }) });
+  });
+}
+
 /** Adds the personal data from the details rows to a transition. @throws InvariantViolation as `readDetails` */
-export async function withDetails(tools: DetailsTools, transition: Transition): Promise<Transition> {
-  return withNotes(tools, await withReasons(tools, transition));
+export async function withDetails(from: DetailsTools | DetailsRows, transition: Transition): Promise<Transition> {
+  return withNotes(from, await withReasons(from, transition));
 }
 
 /** Maximum number of a page's reasons that are read one by one. */
@@ -289,22 +313,22 @@ const MAX_SINGLE_READS = 20;
 
 /** Adds the personal data to transitions of one payment. @throws InvariantViolation as `readDetails` */
 export async function withAllDetails(
-  tools: DetailsTools,
+  from: DetailsTools | DetailsRows,
   transitions: readonly Transition[],
 ): Promise<readonly Transition[]> {
   const [first] = transitions;
   const reasons = transitions.flatMap(({ subject }) => reasonsOf(subject)).filter(({ given }) => given.commitment);
   const isMany = first !== undefined && reasons.length > MAX_SINGLE_READS;
-  const read = isMany ? await withDetailsRows(tools, first.payment.id) : tools;
+  const read = isMany && 'client' in from ? await readDetailsRows(from, first.payment.id) : from;
   return Promise.all(transitions.map((transition) => withDetails(read, transition)));
 }
 
-async function withReasons(tools: DetailsTools, transition: Transition): Promise<Transition> {
+async function withReasons(from: DetailsTools | DetailsRows, transition: Transition): Promise<Transition> {
   const { subject, payment } = transition;
   const reasons = new Map<object, string>();
   for (const { id, given } of reasonsOf(subject)) {
     if (given.commitment === undefined) continue;
-    const row = await readDetails(tools, payment.id, given.commitment, reasonItem, id);
+    const row = await readDetails(from, payment.id, given.commitment, reasonItem, id);
     if (row !== undefined) reasons.set(given, row.reason);
   }
   if (subject === undefined || reasons.size === 0) return transition;
@@ -315,11 +339,11 @@ async function withReasons(tools: DetailsTools, transition: Transition): Promise
   return { ...transition, subject: read };
 }
 
-async function withNotes(tools: DetailsTools, transition: Transition): Promise<Transition> {
+async function withNotes(from: DetailsTools | DetailsRows, transition: Transition): Promise<Transition> {
   const { first, payment } = transition;
   if (first === undefined) return transition;
   const { commitment } = first;
-  const row = commitment === undefined ? {} : await readDetails(tools, payment.id, commitment, notesItem);
+  const row = commitment === undefined ? {} : await readDetails(from, payment.id, commitment, notesItem);
   const notes: Partial<FirstDetails> = row ?? { detailsErased: true };
   return { ...transition, first: { ...first, ...notesOfOrder(first), ...notes } };
 }

@@ -74,7 +74,7 @@ CREATE TABLE IF NOT EXISTS transition (
   reference text,
   -- Sum of |debits - credits| over the currencies of the transition's postings, computed by the insert.
   imbalance_minor bigint NOT NULL,
-  -- The whole transition except the hashes, with commitments in hexadecimal. It contains no personal data.
+  -- The whole transition except the hashes, with bytes in hexadecimal. It contains no personal data.
   body json NOT NULL,
   -- Hash of the previous transition; 32 zero bytes for the first.
   prev_hash bytea NOT NULL,

@@ -1,0 +1,108 @@
+import { activityRowFor } from '../../activity/store/postgres-activity.ts';
+import { defined } from '../../kernel/defined.ts';
+import type { OperationId, PaymentId } from '../../kernel/ids.ts';
+import type { Due } from '../../kernel/looks.ts';
+import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import {
+  parseEffectRow,
+  rowOfEffect,
+  selectRecord,
+  selectRecordForUpdate,
+} from '../../once/store/postgres-record-rows.ts';
+import { rounds } from '../../once/use/rounds.ts';
+import { type PostgresTools, readRows, writeIf, writeRows } from '../../postgres/attempts.ts';
+import type { Statement } from '../../postgres/database.ts';
+import { timestamp } from '../../postgres/values.ts';
+import type { Transition } from '../domain/transition.ts';
+import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../use/effect-store.ts';
+import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
+import type { OrphanStore } from '../use/unfinished-work.ts';
+import { parseOrphanRow } from './postgres-rows.ts';
+import { effectStatement, queueIfAbsentStatement } from './postgres-statements.ts';
+
+/** Stores effects that need no claim, each in one durable write, and orphaned callbacks. */
+export class PostgresEffects implements EffectStore, OrphanStore {
+  readonly #tools: PostgresTools;
+  readonly #transitions: Pick<PaymentStore, 'listTransitions'>;
+
+  constructor(tools: PostgresTools, transitions: Pick<PaymentStore, 'listTransitions'>) {
+    this.#tools = tools;
+    this.#transitions = transitions;
+  }
+
+  /**
+   * Writes an effect and its record without a claim. If two deliveries of one callback race, the second waits for the
+   * transaction of the first, writes nothing, and finds the record of the first. If the first transaction is rolled
+   * back, the second writes.
+   *
+   *   A ── read ── decide T3 ── record ✓ T3 ✓ ── commit
+   *   B ──── read ── decide T3 ──── record: waits ────── recorded before
+   *
+   * If two callbacks race that report the same fact, the second statement finds its position in the chain taken. The
+   * second callback then rereads the chain and has nothing to add.
+   *
+   *   A ── read ── decide T3 ── record A ✓ T3 ✓
+   *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓
+   */
+  async recordEffect({ record, activity, ...effect }: Effect): Promise<EffectOutcome> {
+    const nowMs = this.#tools.pacing.clock.nowMs();
+    return rounds<EffectOutcome>('this effect', async () => {
+      const entry = activity === undefined ? undefined : await activityRowFor(this.#tools, activity);
+      const rows = { ...effect, nowMs, ...defined({ activity: entry }) };
+      const written = await writeIf(this.#tools, effectStatement(rowOfEffect(record), rows));
+      if (written.kind === 'applied') return { kind: 'recorded' };
+      if (written.kind === 'taken') return { kind: 'transition_exists' };
+      const found = await this.#read(selectRecordForUpdate(record.operationId));
+      // The record was deleted between the two statements.
+      if (found === undefined) return 'again';
+      // If the record is this call's own, its first attempt was applied and the response was lost.
+      return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
+    });
+  }
+
+  async readEffect(operationId: OperationId): Promise<EffectRecord | undefined> {
+    return this.#read(selectRecord(operationId));
+  }
+
+  async queueIfAbsent(entries: Parameters<EffectStore['queueIfAbsent']>[0]): Promise<void> {
+    await writeRows(this.#tools, queueIfAbsentStatement(entries));
+  }
+
+  async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
+    return this.#transitions.listTransitions(paymentId, page);
+  }
+
+  async waiting(kind: 'own' | 'foreign', { untilMs, limit }: Due): Promise<readonly OrphanedCallback[]> {
+    const rows = await readRows(this.#tools, {
+      name: 'orphan-waiting',
+      text: `SELECT operation_id, received_at, reason, is_foreign, event FROM orphan
+        WHERE due_at <= $1 AND coalesce(is_foreign, false) = $2 ORDER BY due_at LIMIT $3`,
+      values: [timestamp(untilMs), kind === 'foreign', limit],
+    });
+    return rows.map(parseOrphanRow);
+  }
+
+  async postponeOrphan({ operationId, isForeign = false }: OrphanedCallback, dueAtMs: number): Promise<void> {
+    await writeRows(this.#tools, {
+      name: 'orphan-postpone',
+      text: 'UPDATE orphan SET due_at = $2, is_foreign = $3 WHERE operation_id = $1 AND due_at IS NOT NULL',
+      values: [operationId, timestamp(dueAtMs), isForeign],
+    });
+  }
+
+  /**
+   * Ends the retries of an orphan, but keeps the orphan. Has no effect on an orphan that was adopted since the read.
+   */
+  async giveUp({ operationId }: OrphanedCallback): Promise<void> {
+    await writeRows(this.#tools, {
+      name: 'orphan-give-up',
+      text: 'UPDATE orphan SET due_at = NULL WHERE operation_id = $1',
+      values: [operationId],
+    });
+  }
+
+  async #read(statement: Statement): Promise<EffectRecord | undefined> {
+    const [row] = await readRows(this.#tools, statement);
+    return row === undefined ? undefined : parseEffectRow(row);
+  }
+}

@@ -1,0 +1,203 @@
+import { COMPLETE_RECORD, INSERT_RECORD } from '../../once/store/postgres-record-rows.ts';
+import type { Statement } from '../../postgres/database.ts';
+import { timestamp } from '../../postgres/values.ts';
+import type { Transition } from '../domain/transition.ts';
+import type { OrphanedCallback } from '../use/effect-store.ts';
+import type { Claim } from '../use/payment-store.ts';
+import {
+  type Queued,
+  rowOfOrphan,
+  rowOfTransition,
+  rowsOfDetails,
+  rowsOfPostings,
+  rowsOfWork,
+} from './postgres-rows.ts';
+
+/**
+ * Each durable write of a payment is one statement, and therefore one transaction and one round trip. Its first part,
+ * `record`, writes the idempotency record and returns a row, or returns none if another owner was first. All other
+ * parts write only if it returned a row. A part that violates a constraint cancels the whole statement.
+ */
+
+const IF_RECORDED = 'WHERE EXISTS (SELECT 1 FROM record)';
+
+const TRANSITIONS = `json_to_recordset($2::json) AS given (chain_id text, sequence integer, type text,
+  occurred_at timestamptz, tenant_id text, mode text, status text, amount_minor bigint, currency text, reference text,
+  body text, prev_hash bytea, hash bytea, shard integer)`;
+
+const POSTING_COLUMNS =
+  'chain_id, sequence, leg, tenant_id, mode, account, direction, amount_minor, currency, occurred_at';
+
+const WORK_COLUMNS = 'kind, chain_id, subject, concerns, queue, due_at, since, reason, version, undecidable';
+const workRows = (
+  parameter: string,
+): string => `json_to_recordset(${parameter}::json) AS given (kind text, chain_id text,
+  subject text, concerns text, queue text, due_at timestamptz, since timestamptz, reason text, version bigint,
+  undecidable boolean)`;
+
+/**
+ * Writes transitions, postings, personal data, queue entries and the outbox:
+ *
+ *   $2 transitions   $3 postings   $4 details   $5 work   $6 time of the transaction
+ *
+ * A transition whose postings do not balance violates `transition_balanced`. Details and queue entries replace older
+ * rows: only one writer can take a position in the chain.
+ */
+const WRITES = `
+posting_rows AS (
+  SELECT * FROM json_to_recordset($3::json) AS given (chain_id text, sequence integer, leg integer, tenant_id text,
+    mode text, account text, direction text, amount_minor bigint, currency text, occurred_at timestamptz)
+  ${IF_RECORDED}
+), appended AS (
+  INSERT INTO transition (chain_id, sequence, type, occurred_at, tenant_id, mode, status, amount_minor, currency,
+    reference, imbalance_minor, body, prev_hash, hash)
+  SELECT given.chain_id, given.sequence, given.type, given.occurred_at, given.tenant_id, given.mode, given.status,
+    given.amount_minor, given.currency, given.reference, (
+      SELECT coalesce(sum(abs(net_minor)), 0) FROM (
+        SELECT sum(CASE direction WHEN 'debit' THEN amount_minor ELSE -amount_minor END) AS net_minor
+        FROM posting_rows
+        WHERE posting_rows.chain_id = given.chain_id AND posting_rows.sequence = given.sequence
+        GROUP BY posting_rows.currency
+      ) AS nets
+    ), given.body::json, given.prev_hash, given.hash
+  FROM ${TRANSITIONS} ${IF_RECORDED}
+  RETURNING chain_id
+), posted AS (
+  INSERT INTO posting (${POSTING_COLUMNS}) SELECT ${POSTING_COLUMNS} FROM posting_rows
+), noted AS (
+  INSERT INTO details (chain_id, part, salt, details, email_hash)
+  SELECT chain_id, part, salt, details::json, email_hash
+  FROM json_to_recordset($4::json) AS given (chain_id text, part text, salt bytea, details text, email_hash text)
+  ${IF_RECORDED}
+  ON CONFLICT (chain_id, part)
+  DO UPDATE SET salt = EXCLUDED.salt, details = EXCLUDED.details, email_hash = EXCLUDED.email_hash
+), queued AS (
+  INSERT INTO work (${WORK_COLUMNS}) SELECT ${WORK_COLUMNS} FROM ${workRows('$5')} ${IF_RECORDED}
+  ON CONFLICT (kind, chain_id, subject) DO UPDATE SET concerns = EXCLUDED.concerns, queue = EXCLUDED.queue,
+    due_at = EXCLUDED.due_at, since = EXCLUDED.since, reason = EXCLUDED.reason, version = EXCLUDED.version,
+    undecidable = EXCLUDED.undecidable
+), announced AS (
+  INSERT INTO outbox (chain_id, sequence, shard, created_at)
+  SELECT chain_id, sequence, shard, $6::timestamptz FROM ${TRANSITIONS} ${IF_RECORDED}
+)`;
+
+interface Written extends Queued {
+  readonly transitions: readonly Transition[];
+  readonly nowMs: number;
+}
+
+function valuesOf(record: object, { transitions, nowMs, ...queued }: Written): readonly string[] {
+  return [
+    JSON.stringify(record),
+    JSON.stringify(transitions.map(rowOfTransition)),
+    JSON.stringify(transitions.flatMap(rowsOfPostings)),
+    JSON.stringify(transitions.flatMap(rowsOfDetails)),
+    JSON.stringify(rowsOfWork(queued)),
+    timestamp(nowMs),
+  ];
+}
+
+const REFERENCE = `json_to_recordset($7::json) AS given (tenant_id text, mode text, reference text, payment_id text)`;
+
+/**
+ * The claim takes the reference if it is free, or if the payment in $8 still holds it. Otherwise the second insert
+ * violates `reference_pkey`, which cancels the claim.
+ */
+const CLAIM = `WITH record AS (${INSERT_RECORD}), ${WRITES}, taken AS (
+  INSERT INTO reference (tenant_id, mode, reference, payment_id)
+  SELECT tenant_id, mode, reference, payment_id FROM ${REFERENCE} WHERE EXISTS (SELECT 1 FROM appended)
+  ON CONFLICT (tenant_id, mode, reference) DO UPDATE SET payment_id = EXCLUDED.payment_id
+  WHERE reference.payment_id = $8
+  RETURNING payment_id
+), refused AS (
+  INSERT INTO reference (tenant_id, mode, reference, payment_id)
+  SELECT tenant_id, mode, reference, payment_id FROM ${REFERENCE}
+  WHERE EXISTS (SELECT 1 FROM appended) AND NOT EXISTS (SELECT 1 FROM taken)
+)
+SELECT operation_id FROM record`;
+
+/** Builds the claim. It returns a row if the record is new. @param record the row of the record */
+export function claimStatement(record: object, { pending, reference }: Claim, nowMs: number): Statement {
+  const transitions = pending === undefined ? [] : [pending];
+  const named =
+    reference === undefined || pending === undefined
+      ? []
+      : [
+          {
+            tenant_id: reference.name.tenantId,
+            mode: reference.name.mode,
+            reference: reference.name.reference,
+            payment_id: pending.payment.id,
+          },
+        ];
+  return {
+    name: 'payment-claim',
+    text: CLAIM,
+    values: [...valuesOf(record, { transitions, nowMs }), JSON.stringify(named), reference?.replaces ?? null],
+  };
+}
+
+const COMMIT = `WITH record AS (${COMPLETE_RECORD}), ${WRITES} SELECT operation_id FROM record`;
+const COMMIT_LOST = `WITH record AS (${INSERT_RECORD}), ${WRITES} SELECT operation_id FROM record`;
+
+/**
+ * Builds the commit. It returns a row if the owner holds the claim or, after the record was lost, if there is no record.
+ *
+ * @param record the row of the record
+ */
+export function commitStatement(record: object, expects: 'open' | 'absent', written: Written): Statement {
+  const values = valuesOf(record, written);
+  return expects === 'open'
+    ? { name: 'payment-commit', text: COMMIT, values }
+    : { name: 'payment-commit-lost', text: COMMIT_LOST, values };
+}
+
+const EFFECT = `WITH record AS (${INSERT_RECORD}), ${WRITES}, orphaned AS (
+  INSERT INTO orphan (operation_id, received_at, reason, is_foreign, due_at, event)
+  SELECT operation_id, received_at, reason, is_foreign, due_at, event::json
+  FROM json_to_recordset($7::json) AS given (operation_id text, received_at timestamptz, reason text,
+    is_foreign boolean, due_at timestamptz, event text)
+  ${IF_RECORDED}
+  ON CONFLICT (operation_id) DO UPDATE SET received_at = EXCLUDED.received_at, reason = EXCLUDED.reason,
+    is_foreign = EXCLUDED.is_foreign, due_at = EXCLUDED.due_at, event = EXCLUDED.event
+), adopted AS (
+  DELETE FROM orphan ${IF_RECORDED} AND orphan.operation_id = $8
+), logged AS (
+  INSERT INTO activity (chain, sequence, occurred_at, action, body, prev_hash, hash)
+  SELECT chain, sequence, occurred_at, action, body::json, prev_hash, hash
+  FROM json_to_recordset($9::json) AS given (chain text, sequence integer, occurred_at timestamptz, action text,
+    body text, prev_hash bytea, hash bytea)
+  ${IF_RECORDED}
+)
+SELECT operation_id FROM record`;
+
+interface EffectRows extends Written {
+  readonly orphan?: OrphanedCallback;
+  readonly adopted?: OrphanedCallback;
+  /** The row of the entry in the activity log. */
+  readonly activity?: object;
+}
+
+/** Builds the write of an effect. It returns a row if the record is new. @param record the row of the record */
+export function effectStatement(record: object, { orphan, adopted, activity, ...written }: EffectRows): Statement {
+  return {
+    name: 'effect-record',
+    text: EFFECT,
+    values: [
+      ...valuesOf(record, written),
+      JSON.stringify(orphan === undefined ? [] : [rowOfOrphan(orphan)]),
+      adopted?.operationId ?? null,
+      JSON.stringify(activity === undefined ? [] : [activity]),
+    ],
+  };
+}
+
+/** Builds the write of queue entries that leaves existing entries unchanged. */
+export function queueIfAbsentStatement(queued: Queued): Statement {
+  return {
+    name: 'work-queue-if-absent',
+    text: `INSERT INTO work (${WORK_COLUMNS}) SELECT ${WORK_COLUMNS} FROM ${workRows('$1')}
+      ON CONFLICT (kind, chain_id, subject) DO NOTHING`,
+    values: [JSON.stringify(rowsOfWork(queued))],
+  };
+}

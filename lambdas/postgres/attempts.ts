@@ -1,0 +1,77 @@
+import { AmbiguousError, isFault, RetryableError } from '../kernel/faults.ts';
+import { exhausted, MAX_ATTEMPTS, type Pacing, pause } from '../kernel/platform/attempts.ts';
+import { type Database, type Row, type Statement, UniqueViolation } from './database.ts';
+import { DatabaseFault } from './faults.ts';
+
+export interface PostgresTools {
+  readonly database: Database;
+  readonly pacing: Pacing;
+}
+
+/**
+ * Runs a statement that writes, and repeats it after a fault. The statement must be conditional, so that a repetition
+ * has no second effect if the first attempt was applied and its response was lost.
+ *
+ * @throws UniqueViolation
+ * @throws RetryableError when no attempt was applied, AmbiguousError when an attempt may have been applied,
+ * TerminalError when no attempt can succeed
+ */
+export async function writeRows({ database, pacing }: PostgresTools, statement: Statement): Promise<readonly Row[]> {
+  let mayBeApplied = false;
+  let lastError: unknown;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (attempt > 0) await pause(pacing, attempt);
+    try {
+      return await database.run(statement);
+    } catch (error) {
+      lastError = error;
+      if (error instanceof AmbiguousError) mayBeApplied = true;
+      else if (mayBeApplied && isFault(error) && !isWorthRepeating(error)) throw exhausted(error, true);
+      else if (!isWorthRepeating(error)) throw error;
+    }
+  }
+  throw exhausted(lastError, mayBeApplied);
+}
+
+/**
+ * Runs a statement that only reads, and repeats it after a fault.
+ *
+ * @throws RetryableError when the database cannot be read now, TerminalError when a retry cannot succeed
+ */
+export async function readRows({ database, pacing }: PostgresTools, statement: Statement): Promise<readonly Row[]> {
+  let lastError: unknown;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (attempt > 0) await pause(pacing, attempt);
+    try {
+      return await database.run(statement);
+    } catch (error) {
+      lastError = error;
+      if (!isWorthRepeating(error)) throw error;
+    }
+  }
+  throw exhausted(lastError, false);
+}
+
+/** A busy server has already made the statement wait for as long as its limits allow. */
+function isWorthRepeating(error: unknown): boolean {
+  return error instanceof AmbiguousError || (error instanceof RetryableError && error.code !== DatabaseFault.busy);
+}
+
+/** The outcome of a conditional write. Unless it is applied, nothing is written. */
+type ConditionalWrite =
+  | { readonly kind: 'applied' }
+  /** The condition of the statement does not hold, so it returned no row. */
+  | { readonly kind: 'refused' }
+  /** A row with the unique columns of this constraint exists. */
+  | { readonly kind: 'taken'; readonly constraint: string };
+
+/** Runs a statement that returns a row if its condition holds. @throws the faults of {@link writeRows} */
+export async function writeIf(tools: PostgresTools, statement: Statement): Promise<ConditionalWrite> {
+  try {
+    const rows = await writeRows(tools, statement);
+    return { kind: rows.length > 0 ? 'applied' : 'refused' };
+  } catch (error) {
+    if (error instanceof UniqueViolation) return { kind: 'taken', constraint: error.constraint };
+    throw error;
+  }
+}

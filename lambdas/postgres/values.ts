@@ -1,0 +1,27 @@
+import { hex } from '../kernel/hash-chain.ts';
+import type { Row } from './database.ts';
+
+/** Values of columns. Statements receive rows as JSON text, so that the number of rows does not change the statement. */
+
+/** The last time that ISO 8601 writes with a year of four digits, which PostgreSQL reads. */
+const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Formats a time for a column `timestamptz`. */
+export function timestamp(atMs: number): string {
+  return new Date(Math.min(atMs, LATEST_MS)).toISOString();
+}
+
+/** Formats bytes for a column `bytea`. */
+export function byteText(bytes: Uint8Array): string {
+  return String.raw`\x${hex(bytes)}`;
+}
+
+/** Returns the values of a row without NULL: times in Unix milliseconds, and bytes as a plain `Uint8Array`. */
+export function valuesOf(row: Row): Row {
+  const values: Record<string, unknown> = {};
+  for (const [column, value] of Object.entries(row)) {
+    if (value === null) continue;
+    values[column] = value instanceof Date ? value.getTime() : Buffer.isBuffer(value) ? new Uint8Array(value) : value;
+  }
+  return values;
+}
