@@ -52,6 +52,8 @@ async function makeCode(): Promise<void> {
       chunkNames: 'chunk-[hash]',
       minifySyntax: true,
       minifyWhitespace: true,
+      // Node prints the line of an error before its message, and a pipe may receive only the first 64 KiB of both.
+      lineLimit: 1_000,
       external: ['aws-cdk-lib', 'constructs'],
     }),
   ]);

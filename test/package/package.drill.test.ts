@@ -30,7 +30,7 @@ test('the package has exactly the expected files: no sources, tests or local AWS
     [],
   );
   const unexpected = all.filter(
-    (path) => /\.[a-z]+$/.test(path) && !/\.(?:d\.ts|m?js|map|css|html|json|md)$/.test(path),
+    (path) => /\.[a-z]+$/.test(path) && !/\.(?:d\.ts|m?js|map|css|html|json|md|sql)$/.test(path),
   );
   expect(unexpected).toEqual([]);
   const sources = globSync('*.ts', { cwd: join(import.meta.dirname, '..', '..', 'lambdas', 'functions') });
@@ -143,6 +143,7 @@ describe('constructs', () => {
     const { code, stderr } = await foreign.run(['wrong.mjs']);
     expect(code).toBe(1);
     expect(stderr).toContain('payonce:memoryMb is 1, but must be a whole number from 128 to 10240');
+    expect(stderr.length).toBeLessThan(10_000);
   });
 });
 
