@@ -1,3 +1,4 @@
+// First, because the driver needs it while it is loaded.
 import './require.ts';
 
 export { DatabaseError, escapeIdentifier, Pool, type PoolClient, TypeOverrides, types } from 'pg';

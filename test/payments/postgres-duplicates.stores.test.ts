@@ -12,7 +12,7 @@ import type { Database, Row } from '../../lambdas/postgres/database.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase, toolsOn } from '../postgres/store-database.ts';
 import { until } from '../support/until.ts';
-import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
+import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const DUPLICATES = 20;
 
@@ -60,6 +60,17 @@ function patient(beforeCommit: () => Promise<void> = async () => undefined): Dat
   };
 }
 
+/** Returns a database whose transactions stay open until `commit` is called. `begun` resolves after a statement. */
+function holdOpen() {
+  const commit = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const heldOpen = patient(async () => {
+    begun.resolve();
+    await commit.promise;
+  });
+  return { heldOpen, begun: begun.promise, commit: commit.resolve };
+}
+
 /** Starts the other deliveries of a callback. */
 function deliverAgain(effectOf: (owner: string) => Effect) {
   const effects = effectsOn(patient());
@@ -67,7 +78,7 @@ function deliverAgain(effectOf: (owner: string) => Effect) {
   return Promise.all(owners.map((owner) => effects.recordEffect(effectOf(owner))));
 }
 
-async function untilAllWait(): Promise<void> {
+async function untilWaiting(count: number): Promise<void> {
   await until(async () => {
     const [row] = await database.run(
       sql(
@@ -75,7 +86,7 @@ async function untilAllWait(): Promise<void> {
           WHERE NOT granted AND datname = current_database()`,
       ),
     );
-    return row?.['waiting'] === DUPLICATES - 1 ? true : undefined;
+    return row?.['waiting'] === count ? true : undefined;
   });
 }
 
@@ -87,18 +98,13 @@ async function outcomesOf(key: string): Promise<readonly string[]> {
 describe('of 20 concurrent deliveries of one callback', () => {
   test('19 wait for the row lock of the first, and replay its record after the commit', async () => {
     const effectOf = await callbackOf('held-open');
-    const commit = Promise.withResolvers<void>();
-    const begun = Promise.withResolvers<void>();
-    const heldOpen = patient(async () => {
-      begun.resolve();
-      await commit.promise;
-    });
+    const { heldOpen, begun, commit } = holdOpen();
     const first = effectsOn(heldOpen).recordEffect(effectOf('first'));
-    await begun.promise;
+    await begun;
     const others = deliverAgain(effectOf);
-    await untilAllWait();
+    await untilWaiting(DUPLICATES - 1);
     expect(await outcomesOf('held-open')).toEqual(['payment.created']);
-    commit.resolve();
+    commit();
     expect(await first).toEqual({ kind: 'recorded' });
     const { record } = effectOf('first');
     expect(await others).toEqual(Array.from({ length: DUPLICATES - 1 }, () => ({ kind: 'recorded_before', record })));
@@ -118,11 +124,27 @@ describe('of 20 concurrent deliveries of one callback', () => {
     };
     expect(await effectsOn(dying).recordEffect(effectOf('first'))).toEqual({ kind: 'recorded' });
     const others = deliverAgain(effectOf);
-    await untilAllWait();
+    await untilWaiting(DUPLICATES - 1);
     socket.destroy();
     const kinds = (await others).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'recorded')).toHaveLength(1);
     expect(kinds.filter((kind) => kind === 'recorded_before')).toHaveLength(DUPLICATES - 2);
     expect(await outcomesOf('killed')).toEqual(['payment.created', 'payment.completed']);
   });
+});
+
+test('a repeated request that arrives during the commit waits for it, and finds the stored response', async () => {
+  const id = paymentIdFor('committing');
+  const pending = pendingTransition(id);
+  const storeOn = (on: Database) => new PostgresStore(toolsOn(on));
+  await storeOn(database).claim({ record: openRecord(id), pending });
+  const { heldOpen, begun, commit } = holdOpen();
+  const transition = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
+  const committed = storeOn(heldOpen).commit({ record: completedRecord(id), expects: 'open', transition });
+  await begun;
+  const repeated = storeOn(patient()).claim({ record: openRecord(id, { owner: ownerToken('repeated') }), pending });
+  await untilWaiting(1);
+  commit();
+  expect(await committed).toEqual({ kind: 'committed' });
+  expect(await repeated).toEqual({ kind: 'record_exists', record: completedRecord(id) });
 });

@@ -61,7 +61,7 @@ describe('a payment on PostgreSQL', () => {
     await counted.commit({ record: completedRecord(id), expects: 'open', transition: paid(pending) });
     expect(names).toEqual(['payment-claim', 'payment-commit']);
     await counted.claim({ ...claim, record: openRecord(id, { owner: ownerToken('rival') }) });
-    expect(names.slice(2)).toEqual(['payment-claim', 'record-lock']);
+    expect(names.slice(2)).toEqual(['payment-claim', 'record-select']);
   });
 
   test('is not written if the postings of a transition do not balance', async () => {

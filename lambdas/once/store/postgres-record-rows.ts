@@ -43,7 +43,11 @@ const valueOf = ([name, type]: readonly [string, string]): string =>
   type === 'json' ? `given.${name}::json` : `given.${name}`;
 const VALUES = Object.entries(COLUMNS).map(valueOf).join(', ');
 
-/** Inserts the record in `$1` and returns a row, or returns no row if the operation has a record. */
+/**
+ * Inserts the record in `$1` and returns a row, or returns no row if the operation has a record. The insert waits for a
+ * transaction that is writing the record. Only a new statement can then read the record, because a statement does not see
+ * what was committed after its begin.
+ */
 export const INSERT_RECORD = `
   INSERT INTO idempotency (${RECORD_COLUMNS})
   SELECT ${VALUES} FROM ${ROW}
@@ -70,15 +74,6 @@ export function selectRecord(operationId: OperationId): Statement {
     text: `SELECT ${RECORD_COLUMNS} FROM idempotency WHERE operation_id = $1`,
     values: [operationId],
   };
-}
-
-/**
- * Builds the read of a record that waits for the transaction that is writing the record, if there is one. It must be a
- * new statement, because a statement does not see what was committed after its begin.
- */
-export function selectRecordForUpdate(operationId: OperationId): Statement {
-  const { text, values } = selectRecord(operationId);
-  return { name: 'record-lock', text: `${text} FOR UPDATE`, values };
 }
 
 /** Builds the read of open claims, longest due first. */

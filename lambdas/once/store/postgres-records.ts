@@ -1,10 +1,9 @@
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import { type PostgresTools, readRows, writeRows } from '../../postgres/attempts.ts';
-import type { Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
 import { earlierOwners, type IdempotencyRecord } from '../domain/idempotency.ts';
 import type { RecordStore, Takeover, TakeoverOutcome } from '../use/record-store.ts';
-import { parseRecordRow, selectRecord, selectRecordForUpdate } from './postgres-record-rows.ts';
+import { parseRecordRow, selectRecord } from './postgres-record-rows.ts';
 import { RELEASED_MS } from './record-items.ts';
 
 /** The condition that fences an owner: it fails after a takeover. */
@@ -36,7 +35,7 @@ export class PostgresRecords implements RecordStore {
       ],
     });
     if (taken.length > 0) return { kind: 'taken' };
-    const record = await this.readFinished(operationId);
+    const record = await this.readRecord(operationId);
     // The record is this call's own if an earlier attempt was applied but its response was lost.
     return record?.owner === owner ? { kind: 'taken' } : { kind: 'changed', record };
   }
@@ -53,16 +52,7 @@ export class PostgresRecords implements RecordStore {
   }
 
   async readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined> {
-    return this.#read(selectRecord(operationId));
-  }
-
-  /** Reads a record after the end of a transaction that is writing the record. */
-  protected async readFinished(operationId: OperationId): Promise<IdempotencyRecord | undefined> {
-    return this.#read(selectRecordForUpdate(operationId));
-  }
-
-  async #read(statement: Statement): Promise<IdempotencyRecord | undefined> {
-    const [row] = await readRows(this.tools, statement);
+    const [row] = await readRows(this.tools, selectRecord(operationId));
     return row === undefined ? undefined : parseRecordRow(row);
   }
 }

@@ -3,15 +3,9 @@ import { defined } from '../../kernel/defined.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { Due } from '../../kernel/looks.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
-import {
-  parseEffectRow,
-  rowOfEffect,
-  selectRecord,
-  selectRecordForUpdate,
-} from '../../once/store/postgres-record-rows.ts';
+import { parseEffectRow, rowOfEffect, selectRecord } from '../../once/store/postgres-record-rows.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { type PostgresTools, readRows, writeIf, writeRows } from '../../postgres/attempts.ts';
-import type { Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../use/effect-store.ts';
@@ -52,7 +46,7 @@ export class PostgresEffects implements EffectStore, OrphanStore {
       const written = await writeIf(this.#tools, effectStatement(rowOfEffect(record), rows));
       if (written.kind === 'applied') return { kind: 'recorded' };
       if (written.kind === 'taken') return { kind: 'transition_exists' };
-      const found = await this.#read(selectRecordForUpdate(record.operationId));
+      const found = await this.readEffect(record.operationId);
       // The record was deleted between the two statements.
       if (found === undefined) return 'again';
       // If the record is this call's own, its first attempt was applied and the response was lost.
@@ -61,7 +55,8 @@ export class PostgresEffects implements EffectStore, OrphanStore {
   }
 
   async readEffect(operationId: OperationId): Promise<EffectRecord | undefined> {
-    return this.#read(selectRecord(operationId));
+    const [row] = await readRows(this.#tools, selectRecord(operationId));
+    return row === undefined ? undefined : parseEffectRow(row);
   }
 
   async queueIfAbsent(entries: Parameters<EffectStore['queueIfAbsent']>[0]): Promise<void> {
@@ -99,10 +94,5 @@ export class PostgresEffects implements EffectStore, OrphanStore {
       text: 'UPDATE orphan SET due_at = NULL WHERE operation_id = $1',
       values: [operationId],
     });
-  }
-
-  async #read(statement: Statement): Promise<EffectRecord | undefined> {
-    const [row] = await readRows(this.#tools, statement);
-    return row === undefined ? undefined : parseEffectRow(row);
   }
 }

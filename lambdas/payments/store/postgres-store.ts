@@ -52,7 +52,7 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
         if (written.constraint !== 'reference_pkey' || reference === undefined) return { kind: 'transition_exists' };
         return { kind: 'reference_taken', paymentId: await this.#holderOf(reference.name) };
       }
-      const found = await this.readFinished(record.operationId);
+      const found = await this.readRecord(record.operationId);
       // The record was deleted between the two statements.
       if (found === undefined) return 'again';
       // If the record is this call's own, its first attempt was applied and the response was lost.
@@ -74,7 +74,7 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
     const written = await writeIf(this.tools, statement);
     if (written.kind === 'applied') return { kind: 'committed' };
     if (written.kind === 'taken') return { kind: 'transition_exists' };
-    const existing = await this.readFinished(record.operationId);
+    const existing = await this.readRecord(record.operationId);
     if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
     return { kind: 'fenced', record: existing };
   }
