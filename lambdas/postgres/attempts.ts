@@ -38,18 +38,12 @@ export async function writeRows({ database, pacing }: PostgresTools, statement: 
  *
  * @throws RetryableError when the database cannot be read now, TerminalError when a retry cannot succeed
  */
-export async function readRows({ database, pacing }: PostgresTools, statement: Statement): Promise<readonly Row[]> {
-  let lastError: unknown;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    if (attempt > 0) await pause(pacing, attempt);
-    try {
-      return await database.run(statement);
-    } catch (error) {
-      lastError = error;
-      if (!isWorthRepeating(error)) throw error;
-    }
+export async function readRows(tools: PostgresTools, statement: Statement): Promise<readonly Row[]> {
+  try {
+    return await writeRows(tools, statement);
+  } catch (error) {
+    throw error instanceof AmbiguousError ? exhausted(error, false) : error;
   }
-  throw exhausted(lastError, false);
 }
 
 /** A busy server has already made the statement wait for as long as its limits allow. */
