@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type Dirent, existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { type Dirent, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { PROJECT } from './directories.ts';
 
 /**
@@ -86,7 +86,7 @@ function collect(project: string, path: string, entry: Dirent, found: string[]):
 /**
  * Adds the sizes and times of the packages' files to the hash. Their contents are too large to be read at each start.
  *
- * @returns false when there is a link, because its target can change unnoticed
+ * @returns false when there is a link out of its package, because its target can change unnoticed
  */
 function addPackages(hash: Hash, packages: string): boolean {
   const installed = join(packages, INSTALLED);
@@ -99,7 +99,12 @@ function addPackages(hash: Hash, packages: string): boolean {
     for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
       if (path.split(sep).includes('.bin')) continue;
       const found = lstatSync(join(folder, path), { throwIfNoEntry: false });
-      if (found?.isSymbolicLink() === true) return false;
+      if (found?.isSymbolicLink() === true) {
+        const target = readlinkSync(join(folder, path));
+        const inPackage = relative(folder, join(folder, dirname(path), target));
+        if (isAbsolute(target) || inPackage === '' || inPackage.startsWith('..')) return false;
+        add(hash, join(entry.name, path), target);
+      }
       if (found?.isFile() === true) add(hash, join(entry.name, path), found.size, found.mtimeMs);
     }
   }

@@ -111,6 +111,28 @@ describe('the deploy key', () => {
       expect(deployKey(project)).toBeUndefined();
     },
   );
+
+  test('contains the target of a link to a file of the same package', () => {
+    const linked = join(project, 'node_modules/hono/linked.js');
+    symlinkSync('package.json', linked);
+    const before = deployKey(project);
+    expect(before).toBeDefined();
+    rmSync(linked);
+    symlinkSync('index.js', linked);
+    expect(deployKey(project)).not.toBe(before);
+  });
+
+  test.each(['../linked.js', '../hono-node/index.js', join(tmpdir(), 'index.js'), '..', '.'])(
+    'is undefined for the link %s of a package, because its target is not a file of the package',
+    (target) => {
+      symlinkSync(target, join(project, 'node_modules/hono/linked'));
+      expect(deployKey(project)).toBeUndefined();
+    },
+  );
+});
+
+test('this project has a deploy key with the packages that "npm ci" installs', () => {
+  expect(deployKey()).toMatch(/^[0-9a-f]{64}$/);
 });
 
 test('the deploy key includes every module of the stacks, the functions, the console and the local AWS', async () => {
