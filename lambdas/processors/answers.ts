@@ -6,6 +6,7 @@ import { parseRetryAfter } from '../kernel/retry-after.ts';
 import { redactSensitive } from '../kernel/sensitive.ts';
 import type { HttpAnswer } from '../outbound/http-call.ts';
 import type { Failure } from '../payments/domain/payment.ts';
+import { ANSWER_MISMATCH } from '../payments/use/processor.ts';
 
 /**
  * Parses the JSON body of a response.
@@ -44,7 +45,7 @@ function retryAfter(answer: HttpAnswer, nowMs: number): { retryAfterSeconds?: nu
 }
 
 export function mismatch(message: string): AmbiguousError {
-  return new AmbiguousError('processor_answer_mismatch', message);
+  return new AmbiguousError(ANSWER_MISMATCH, message);
 }
 
 /** Returns the fault for an object that does not match its schema. The message contains no value of the object. */
@@ -70,7 +71,7 @@ const NON_OUTAGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_busy',
   'processor_conflict',
   'processor_charge_unknown',
-  'processor_answer_mismatch',
+  ANSWER_MISMATCH,
   'processor_answer_unexpected',
 ]);
 

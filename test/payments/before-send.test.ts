@@ -1,6 +1,7 @@
 /** Tests the guarantee "checked sends". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { ChangePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
@@ -68,6 +69,21 @@ describe('the read of the processor’s books before each send', () => {
     expect(await answerTo(refund, { alarm })).toMatchObject({ status: 409 });
     expect(harness.processor.sends(refund.operationId)).toBe(0);
     expect(raised).toEqual(['contradiction']);
+  });
+
+  test.each<[ChangeCommand, string]>([
+    [{ kind: 'refund', amountMinor: 1000 }, 'succeeded'],
+    [{ kind: 'capture' }, 'requires_capture'],
+    [{ kind: 'cancel' }, 'requires_capture'],
+  ])('prevents %j if the currency of the charge is not the currency of the payment', async (command, status) => {
+    const request = paymentRequest('currency', { capture: command.kind === 'refund' ? 'automatic' : 'manual' });
+    await harness.pay(request);
+    await harness.processor.inside.correct(harness.chargeOf(request), { currency: 'USD' });
+    const asked = change(request, 'asked', command);
+    await answerTo(asked);
+    expect(harness.processor.sends(asked.operationId)).toBe(0);
+    const { payment } = (await harness.chain(request)).state;
+    expect(payment).toMatchObject({ status, amountRefundedMinor: 0 });
   });
 
   test('prevents a refund while the books cannot be read, and leaves its key usable', async () => {

@@ -35,13 +35,15 @@ export function readChargeBeforeSend(
 /**
  * Returns whether both the chain and the processor's books allow the change now. Since the change began, a dispute or
  * another user of the processor's account may have taken the money or ended the hold. Books that are not strongly
- * consistent can lag behind the chain. If the charge's metadata name another payment, nothing is sent.
+ * consistent can lag behind the chain. Nothing is sent if the charge's metadata name another payment, or if its currency
+ * is not the requested one: Stripe applies an amount in the currency of the charge.
  */
 export function maySend(
-  { operationId, chargeId, change }: ChangeOrder,
+  { operationId, chargeId, currency, change }: ChangeOrder,
   { charge, chain: { state } }: ReadCharge,
 ): boolean {
   if (isOfAnotherPayment(charge, state.payment.id)) return false;
+  if (charge.currency !== currency) return false;
   const begun = changeOf(state, operationId);
   if (begun !== undefined && !isUnderWay(begun, state)) return false;
   switch (change.kind) {

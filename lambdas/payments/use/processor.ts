@@ -110,7 +110,7 @@ export interface Processor {
   change(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome>;
   /**
    * Looks up whether the change was applied, by any attempt or by another user of the processor's account.
-   * @throws as `findCharge`
+   * @throws as `findCharge`; AmbiguousError with the code {@link ANSWER_MISMATCH} when the books contradict the order
    */
   findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
   /**
@@ -119,6 +119,9 @@ export interface Processor {
    */
   showCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge>;
 }
+
+/** Code of the AmbiguousError for a readable answer that contradicts the request. */
+export const ANSWER_MISMATCH = 'processor_answer_mismatch';
 
 export interface ChargeWindow {
   /** Start of the window in Unix seconds, inclusive. */

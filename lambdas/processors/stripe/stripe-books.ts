@@ -2,7 +2,13 @@ import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
-import type { ChargePage, ChargeWindow, ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
+import {
+  ANSWER_MISMATCH,
+  type ChargePage,
+  type ChargeWindow,
+  type ProcessorBooks,
+  type UnreadableCharge,
+} from '../../payments/use/processor.ts';
 import { unreadable } from '../answers.ts';
 import { unreadableCharge } from '../unreadable-charge.ts';
 import { stripeContract } from './contract.ts';
@@ -173,7 +179,7 @@ function needsCall(intent: StripeListedIntent): boolean {
 /** Codes of faults of a single charge: Stripe has responded, but the charge cannot be parsed. The list continues. */
 const CHARGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unreadable',
-  'processor_answer_mismatch',
+  ANSWER_MISMATCH,
   'processor_answer_unexpected',
 ]);
 

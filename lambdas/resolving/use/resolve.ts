@@ -1,7 +1,7 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { defined } from '../../kernel/defined.ts';
-import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { AmbiguousError, codeOf, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { nextLookUpMs } from '../../kernel/looks.ts';
@@ -28,7 +28,12 @@ import { findOutChange } from '../../payments/use/find-out-change.ts';
 import { chainOf, hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import { type Inquiry, inquirySchedule } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
-import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
+import {
+  ANSWER_MISMATCH,
+  BOOKS_TIMEOUT_MS,
+  type Processor,
+  type ProcessorBooks,
+} from '../../payments/use/processor.ts';
 import { queueEntriesFor } from '../../payments/use/queued-with.ts';
 import { alarmContradictions, alarmLateSuccess } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
@@ -361,8 +366,16 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const change = changeOf(chain.state, operationId);
   const books = pinnedBooks(tools, chain.first);
   if (change !== undefined) {
-    const decideOn = await findOutChange({ ...tools, processor }, change, chain, underway);
+    let isContradicted = false;
+    const findChange: Processor['findChange'] = (...order) =>
+      processor.findChange(...order).catch((error: unknown) => {
+        isContradicted = codeOf(error) === ANSWER_MISMATCH;
+        throw error;
+      });
+    const asked = { ...processor, findChange };
+    const decideOn = await findOutChange({ ...tools, processor: asked }, change, chain, underway);
     const isOpenLate = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS && decideOn(chain) === undefined;
+    if (isOpenLate && isContradicted) return (now) => decideOn(now) ?? CONTRADICTED;
     const isUnknown = isOpenLate && books !== undefined && (await isChargeUnknown(books, chain));
     return (now) => decideOn(now) ?? (isUnknown ? CHARGE_UNKNOWN : undefined);
   }
@@ -398,6 +411,15 @@ function chargeOfAnother(fact: ChargeFact, { state: { payment } }: PaymentChain)
 const CHARGE_UNKNOWN = {
   kind: 'review',
   because: 'the processor does not know the charge',
+} as const satisfies Decision;
+
+/**
+ * The processor was reached, but its books contradict the change: the charge has another currency, the change has
+ * another amount, or two changes have its key. An operator decides, because every later look-up has the same result.
+ */
+const CONTRADICTED = {
+  kind: 'review',
+  because: 'the processor shows the change differently from its request',
 } as const satisfies Decision;
 
 /**

@@ -26,3 +26,22 @@ test.each<[string, (charge: Charge) => Partial<Charge>]>([
   await harness.deliver(callback('fee', chargeId));
   expect(world.atTheEnd()).toEqual([]);
 });
+
+test('the fee of a charge whose metadata name another payment may differ only after an alarm', async () => {
+  const harness = new World();
+  const world = watched(harness);
+  const request = paymentRequest('renamed', { source: 'tok_fee' });
+  await harness.pay(request);
+  const chargeId = harness.chargeOf(request);
+  const { metadata } = await harness.processor.inside.read(chargeId);
+  await harness.processor.inside.correct(chargeId, {
+    fee: 0,
+    metadata: { ...metadata, payment: paymentRequest('other').paymentId },
+  });
+  await harness.processor.readCharge(chargeId, { timeoutMs: 5_000 });
+  const ofFees = () => world.atTheEnd().filter((name) => name === 'the fee of a charge is posted');
+  expect(ofFees()).toHaveLength(1);
+  const { paymentId: about } = request;
+  world.alarms.push({ metric: 'contradiction', about, atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+  expect(ofFees()).toEqual([]);
+});

@@ -93,6 +93,28 @@ describe('a refund whose metadata were removed at the processor', () => {
     },
   );
 
+  test.each([
+    ['an alarm and a mark', true, true, []],
+    ['no alarm', true, false, [LEFT]],
+    ['no mark', false, true, [LEFT]],
+  ] as const)(
+    'may stay pending if its charge has another currency, a mark and an alarm: %s',
+    async (_what, isMarked, isAlarmed, left) => {
+      const { request, charge } = await paid();
+      const { paymentId } = request;
+      await appendTo(harness, request, {
+        type: 'refund.pending',
+        subject: refundOf(MINE, charge, { amountMinor: 300 }),
+      });
+      await harness.processor.inside.correct(charge, { currency: 'USD' });
+      const inquiry = { operationId: storedOperationId(MINE), paymentId, claimedAtMs: harness.clock.nowMs() };
+      const marked = { ...inquiryKey(inquiry), ...inquiry, ...(isMarked ? { undecidable: true } : {}) };
+      await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: marked }));
+      if (isAlarmed) alarm('undecidable', paymentId);
+      expect(world.atTheEnd().filter((name) => name === LEFT)).toEqual(left);
+    },
+  );
+
   test('must not be posted a second time', async () => {
     const { request, charge } = await paid();
     const nameless = await harness.processor.inside.refund(charge, 300);

@@ -307,6 +307,8 @@ export function checkFees({ world, payments }: Seen): readonly Violation[] {
     const isCaptured = inside?.all.some((charge) => charge.chargeId === chargeId && charge.status === 'succeeded');
     const shown = inside?.feesOf(chargeId);
     if (shown === undefined || !isCaptured || !isShown(world, books, chargeId, isWellCompared)) return [];
+    // Payonce posts nothing of a charge whose metadata name another payment, and reports the charge.
+    if (isReportedOtherwise(world, payment, chargeId)) return [];
     // Stray charges are refunded, and the merchant does not pay their fees.
     if (chargesOf(chain).get(chargeId)?.isOwn !== true) return [];
     const posted = Object.entries(postedOn(chain)).filter(([name, minor]) => name.startsWith('fees ') && minor !== 0);
@@ -486,12 +488,13 @@ export function isStuck(world: Observed, id: string): boolean {
 }
 
 /**
- * Returns true if the refund waits for an operator, because the processor does not have the charge or the refund's
- * metadata were removed: the queue entry is marked and has raised its alarm.
+ * Returns true if the refund waits for an operator, because the processor does not have the charge, the charge has
+ * another currency than the payment, or the refund's metadata were removed: the queue entry is marked and has raised its
+ * alarm.
  */
 export function isLeftToOperator(
   world: Observed,
-  payment: Pick<Payment, 'id' | 'processorName' | 'mode'>,
+  payment: Pick<Payment, 'id' | 'processorName' | 'mode' | 'currency'>,
   chargeId: string,
   { refundId, amountMinor }: { readonly refundId: string; readonly amountMinor: number },
 ): boolean {
@@ -500,7 +503,8 @@ export function isLeftToOperator(
   const isLeft = isReturn(refundId) ? isTried(world, payment.id, chargeId) : isMarked;
   if (!isLeft || !isRaised(world, 'undecidable', payment.id, 0)) return false;
   const there = world.processors[booksOf(payment)]?.inside.all.find((charge) => charge.chargeId === chargeId);
-  if (there === undefined || there.refunds.some((refund) => refund.refundId === refundId)) return there === undefined;
+  if (there === undefined || there.currency !== payment.currency) return true;
+  if (there.refunds.some((refund) => refund.refundId === refundId)) return false;
   return there.refunds.some((refund) => !isOwnRefund(refund.refundId) && refund.amountMinor === amountMinor);
 }
 
