@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { credentialsOf } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { Stores } from '../world/stores.ts';
 import type { BareAws } from './bare-aws.ts';
+import { cloneTable, cloneTables } from './cloned-tables.ts';
 import type { Actor } from './fault-plan.ts';
 import { clientOf } from './faulty-client.ts';
 
@@ -79,44 +80,13 @@ let made = 0;
 /** Creates empty tables with the deployed schemas for one test. */
 export async function createTables(prefix: string): Promise<LocalAws['tables']> {
   made += 1;
-  const { tables } = emulatedAws();
   const suffix = `${process.pid}-${made}`;
-  const clone = (name: keyof LocalAws['tables']): Promise<string> =>
-    cloneTable(tables[name], `${prefix}-${name}-${suffix}`);
-  return {
-    idempotency: await clone('idempotency'),
-    ledger: await clone('ledger'),
-    registry: await clone('registry'),
-    views: await clone('views'),
-  };
+  return cloneTables(dynamoDbClient(), emulatedAws().tables, (table) => `${prefix}-${table}-${suffix}`);
 }
 
 /** Creates an empty table for the books of a sandbox. Works only in the project `stores`. */
 export async function createBooksTable(prefix: string): Promise<string> {
   made += 1;
   const { booksTable } = awsOfRun() as BareAws;
-  return cloneTable(booksTable, `${prefix}-books-${process.pid}-${made}`);
-}
-
-async function cloneTable(source: string, name: string): Promise<string> {
-  const { Table } = await dynamoDbClient().send(new DescribeTableCommand({ TableName: source }));
-  const indexes = Table?.GlobalSecondaryIndexes ?? [];
-  await dynamoDbClient().send(
-    new CreateTableCommand({
-      TableName: name,
-      BillingMode: 'PAY_PER_REQUEST',
-      KeySchema: Table?.KeySchema,
-      AttributeDefinitions: Table?.AttributeDefinitions,
-      ...(indexes.length === 0
-        ? {}
-        : {
-            GlobalSecondaryIndexes: indexes.map(({ IndexName, KeySchema, Projection }) => ({
-              IndexName,
-              KeySchema,
-              Projection,
-            })),
-          }),
-    }),
-  );
-  return name;
+  return cloneTable(dynamoDbClient(), booksTable, `${prefix}-books-${process.pid}-${made}`);
 }

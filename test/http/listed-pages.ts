@@ -1,0 +1,107 @@
+import * as z from 'zod';
+import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { Reply } from '../world/api.ts';
+import { ListedWorld } from './listed-world.ts';
+
+type Query = Readonly<Record<string, string>>;
+
+/** A list of the API, with the schemas of its filters. */
+interface List {
+  readonly path: string;
+  readonly filters: Readonly<Record<string, z.ZodType>>;
+  readonly limit: z.ZodType | undefined;
+}
+
+/** A page of a list, with the number of DynamoDB calls that it cost. */
+interface ListedPage {
+  readonly real: string;
+  readonly asked: Query;
+  readonly calls: number;
+  readonly reply: Reply;
+  readonly shown: number;
+  /** Whether the list refuses this combination of filters, because they exclude each other. */
+  readonly isRefused: boolean;
+}
+
+/** All endpoints that answer with a list, so that a new list or filter is covered automatically. */
+export const LISTS: readonly List[] = ENDPOINTS.filter(({ kind, docs: { answers } }) => {
+  const { schema } = answers[200] ?? {};
+  return kind === 'reading' && schema instanceof z.ZodObject && schema.shape['data'] instanceof z.ZodArray;
+}).map(({ path, query }) => {
+  const { limit, ...filters } = (query?.shape ?? {}) as Readonly<Record<string, z.ZodType>>;
+  return { path, filters, limit };
+});
+
+/** Lists without pages or filters. Each costs a constant number of DynamoDB calls. */
+export const CONSTANT_CALLS: Readonly<Record<string, number>> = {
+  // One query for each shard of each queue.
+  '/v1/admin/queues': 72,
+};
+
+export async function pageOf(
+  world: ListedWorld,
+  real: string,
+  query: Query,
+): Promise<Pick<ListedPage, 'calls' | 'reply' | 'shown'>> {
+  const { calls, result } = await world.database.counted(() => world.get(real, query));
+  const { data } = result.body;
+  return { calls, reply: result, shown: Array.isArray(data) ? data.length : 0 };
+}
+
+/** Reads a page of a list with every filter and every pair of filters. */
+export async function* filteredPages(world: ListedWorld, { path, filters }: List): AsyncGenerator<ListedPage> {
+  const base = world.baseOf(path);
+  for (const asked of await queriesOf(world, path, filters)) {
+    for (const real of world.pathsOf(path)) {
+      let page = await pageOf(world, real, { ...base, ...asked });
+      // Some filters need a range of time.
+      if (page.reply.status === 400 && 'created_from' in filters) {
+        page = await pageOf(world, real, { ...base, ...world.range, ...asked });
+      }
+      const isRefused = page.reply.status === 400 && String(page.reply.body['param']) in filters;
+      yield { real, asked, ...page, isRefused };
+    }
+  }
+}
+
+/**
+ * Returns the values of a filter to try: one that all rows match, and one that none matches. The values of an enumeration
+ * come from its schema.
+ */
+async function valuesOf(
+  world: ListedWorld,
+  path: string,
+  name: string,
+  schema: z.ZodType | undefined,
+): Promise<readonly string[]> {
+  const samples = await world.samplesOf(path, name);
+  if (samples !== undefined) return samples;
+  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  invariant(inner instanceof z.ZodEnum, `the filter ${name} of ${path} needs sample values in ListedWorld`);
+  const [held, others] = [true, false].map((isHeld) =>
+    inner.options.filter((each) => world.held.has(String(each)) === isHeld),
+  );
+  return [...(held ?? []), ...(others ?? []).slice(0, 1)].map(String);
+}
+
+async function queriesOf(world: ListedWorld, path: string, filters: List['filters']): Promise<readonly Query[]> {
+  const single: (readonly Query[])[] = [];
+  for (const [name, schema] of Object.entries(filters)) {
+    single.push((await valuesOf(world, path, name, schema)).map((value) => ({ [name]: value })));
+  }
+  const pairs = single.flatMap((ones, at) =>
+    single.slice(at + 1).flatMap((others) => ones.flatMap((one) => others.map((other) => ({ ...one, ...other })))),
+  );
+  return [{}, ...single.flat(), ...pairs];
+}
+
+/** Returns the most DynamoDB calls that a page of any list with filters costs. @param rows the rows of each list */
+export async function mostListCalls(rows: number): Promise<number> {
+  const world = await ListedWorld.with(rows);
+  let most = 0;
+  for (const list of LISTS.filter(({ path }) => CONSTANT_CALLS[path] === undefined)) {
+    for await (const { calls } of filteredPages(world, list)) most = Math.max(most, calls);
+  }
+  return most;
+}

@@ -1,0 +1,41 @@
+import { CreateTableCommand, DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { LocalAws } from '../../local/local-aws.ts';
+
+/** Creates empty tables with the schemas of others, without their Streams. `rename` returns the name of a new table. */
+export async function cloneTables(
+  client: DynamoDBClient,
+  tables: LocalAws['tables'],
+  rename: (table: keyof LocalAws['tables']) => string,
+): Promise<LocalAws['tables']> {
+  const clone = (table: keyof LocalAws['tables']) => cloneTable(client, tables[table], rename(table));
+  return {
+    idempotency: await clone('idempotency'),
+    ledger: await clone('ledger'),
+    registry: await clone('registry'),
+    views: await clone('views'),
+  };
+}
+
+/** Creates an empty table with the schema of another, without its Stream. @returns the name */
+export async function cloneTable(client: DynamoDBClient, source: string, name: string): Promise<string> {
+  const { Table } = await client.send(new DescribeTableCommand({ TableName: source }));
+  const indexes = Table?.GlobalSecondaryIndexes ?? [];
+  await client.send(
+    new CreateTableCommand({
+      TableName: name,
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: Table?.KeySchema,
+      AttributeDefinitions: Table?.AttributeDefinitions,
+      ...(indexes.length === 0
+        ? {}
+        : {
+            GlobalSecondaryIndexes: indexes.map(({ IndexName, KeySchema, Projection }) => ({
+              IndexName,
+              KeySchema,
+              Projection,
+            })),
+          }),
+    }),
+  );
+  return name;
+}
