@@ -226,7 +226,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(cdk\\.out|dist)/' },
+    // The programs in bench/peers run on packages that are installed for them.
+    exclude: { path: '^(cdk\\.out|dist|bench/peers)/' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { conditionNames: ['import', 'node', 'default'], exportsFields: ['exports'] },

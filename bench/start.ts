@@ -21,6 +21,8 @@ export interface StartRatios {
   readonly importToBareClient: number;
   /** CPU time of the import, relative to a Powertools handler's. */
   readonly importToPowertools: number;
+  /** CPU time of a Powertools handler's import, relative to a bare DynamoDB client's. */
+  readonly powertoolsToBareClient: number;
   /** CPU time of the import and the first payment, relative to a Powertools handler's. */
   readonly firstToPowertools: number;
 }
@@ -30,6 +32,8 @@ export interface WarmRatios {
   readonly toNaive: number;
   /** CPU time of a payment in a warm process, relative to a Powertools handler's. */
   readonly toPowertools: number;
+  /** CPU time of a Powertools handler's payment, relative to a naive handler's. */
+  readonly powertoolsToNaive: number;
 }
 
 /** CPU times of one process, in milliseconds. */
@@ -56,6 +60,7 @@ export async function measureStart(starts: number): Promise<StartRatios> {
   const upToFirst = (times: Times): number => times.import + times.first;
   return {
     importToBareClient: median(runs.map((run) => run.payments.import / run['bare-client'].import)),
+    powertoolsToBareClient: median(runs.map((run) => run.powertools.import / run['bare-client'].import)),
     importToPowertools: median(runs.map((run) => run.payments.import / run.powertools.import)),
     firstToPowertools: median(runs.map((run) => upToFirst(run.payments) / upToFirst(run.powertools))),
   };
@@ -69,6 +74,7 @@ export async function measureWarm({ rounds, payments }: Turns): Promise<WarmRati
   const runs = await inTurns(['naive', 'powertools', 'payments'], { rounds, payments });
   return {
     toNaive: median(runs.map((run) => run.payments.warm / run.naive.warm)),
+    powertoolsToNaive: median(runs.map((run) => run.powertools.warm / run.naive.warm)),
     toPowertools: median(runs.map((run) => run.payments.warm / run.powertools.warm)),
   };
 }
@@ -77,15 +83,17 @@ interface Turns {
   readonly rounds: number;
   /** The number of payments of each process. */
   readonly payments: number;
+  /** The directory for a CPU profile of each process. @default no profiles */
+  readonly profiles?: string;
 }
 
 /**
  * Runs each program once in each round, in alternating order. A server in this process plays DynamoDB, Secrets Manager
  * and the processor. It answers immediately, and its CPU time does not count.
  */
-async function inTurns<Name extends Subject>(
+export async function inTurns<Name extends Subject>(
   subjects: readonly Name[],
-  { rounds, payments }: Turns,
+  { rounds, payments, profiles }: Turns,
 ): Promise<readonly Readonly<Record<Name, Times>>[]> {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-start-'));
   const server = createServer((request, response) => {
@@ -102,7 +110,10 @@ async function inTurns<Name extends Subject>(
     for (let round = 0; round < rounds; round += 1) {
       const run: [Name, Times][] = [];
       for (const name of round % 2 === 0 ? subjects : subjects.toReversed())
-        run.push([name, await runOnce(join(directory, name, 'index.mjs'), url, name === 'bare-client' ? 0 : payments)]);
+        run.push([
+          name,
+          await runOnce(join(directory, name, 'index.mjs'), url, name === 'bare-client' ? 0 : payments, profiles),
+        ]);
       runs.push(Object.fromEntries(run) as Record<Name, Times>);
     }
     return runs;
@@ -114,7 +125,7 @@ async function inTurns<Name extends Subject>(
 }
 
 /** Bundles the payments function as for a deployment, and the other programs with the same options. */
-function bundleSubjects(directory: string): void {
+export function bundleSubjects(directory: string): void {
   bundle(directory, ['payments']);
   for (const name of SUBJECTS.filter((each) => each !== 'payments')) {
     buildSync({
@@ -158,13 +169,15 @@ const PROGRAM = `
 `;
 
 /** Starts a process that imports a program and makes payments. */
-async function runOnce(file: string, url: string, payments: number): Promise<Times> {
+async function runOnce(file: string, url: string, payments: number, profiles?: string): Promise<Times> {
   const event = {
     ...gatewayEvent('POST', '/v1/payments', { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }),
     body: JSON.stringify({ amount: 12_500, currency: 'EUR', source: 'tok_ok' }),
   };
   const asked = JSON.stringify([pathToFileURL(file).href, payments, event]);
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', PROGRAM, asked], {
+  const profiling = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
+  const options = [...profiling, '--input-type=module', '-e', PROGRAM, asked];
+  const { stdout } = await promisify(execFile)(process.execPath, options, {
     env: { ...paymentsEnvironment(url), POWERTOOLS_SERVICE_NAME: 'bench' },
     maxBuffer: 64 * 1024 * 1024,
   });

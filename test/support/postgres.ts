@@ -14,6 +14,15 @@ export interface TestDatabase {
 export async function startPostgres(): Promise<TestDatabase> {
   const address = process.env[POSTGRES_URL];
   if (address === undefined) throw new Error('no PostgreSQL: it is started by the global setup of Jest');
+  return createDatabase(address);
+}
+
+/**
+ * Creates an empty database.
+ * @param address URL of a process of `postgres-server.ts`
+ * @throws Error with the server's message if it does not start
+ */
+export async function createDatabase(address: string): Promise<TestDatabase> {
   const response = await fetch(address);
   const server = await response.text();
   if (!response.ok) throw new Error(server);

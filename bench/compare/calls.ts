@@ -1,0 +1,41 @@
+/** Whether the process dies, or is held, before the service has applied a call, or before it has the answer. */
+export type Side = 'before' | 'after';
+
+interface Trap {
+  /** The call since {@link Calls.begin}, from 1. */
+  readonly call: number;
+  readonly side: Side;
+  /** @returns whether the call continues; false if its process has been killed */
+  readonly spring: () => Promise<boolean>;
+}
+
+/** Counts the outgoing calls of one process, and stops one of them at a chosen point. */
+export class Calls {
+  #count = 0;
+  #trap: Trap | undefined;
+
+  /** Starts counting from 1, and sets the trap. */
+  begin(trap?: Trap): void {
+    this.#count = 0;
+    this.#trap = trap;
+  }
+
+  /** The number of calls since {@link begin}. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Returns the number of a new call. */
+  next(): number {
+    this.#count += 1;
+    return this.#count;
+  }
+
+  /** Returns whether the call continues; false if its process has been killed. */
+  async pass(call: number, side: Side): Promise<boolean> {
+    const trap = this.#trap;
+    if (trap?.call !== call || trap.side !== side) return true;
+    this.#trap = undefined;
+    return trap.spring();
+  }
+}

@@ -1,0 +1,50 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { createDatabase } from '../test/support/postgres.ts';
+
+const SERVER = join(import.meta.dirname, '..', 'test', 'support', 'postgres-server.ts');
+const SCHEMA = join(import.meta.dirname, 'peers', 'schema.sql');
+
+/** A database with the tables of `bench/peers/schema.sql`, on a PostgreSQL server of its own. */
+export interface Postgres {
+  readonly port: number;
+  /** Returns the address of the database through a proxy on the given port of this machine. */
+  url(port: number): string;
+  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a PostgreSQL server.
+ * @throws Error with the server's message if it does not start
+ */
+export async function startPostgres(): Promise<Postgres> {
+  const server = fork(SERVER, { execArgv: [] });
+  const end = async (): Promise<void> => {
+    const ended = once(server, 'exit');
+    server.disconnect();
+    await ended;
+  };
+  try {
+    const [requests] = (await once(server, 'message')) as [number];
+    const address = new URL((await createDatabase(`http://127.0.0.1:${requests}/`)).url);
+    const client = new Client({ connectionString: address.href });
+    await client.connect();
+    await client.query(readFileSync(SCHEMA, 'utf8'));
+    return {
+      port: Number(address.port),
+      url: (port) => Object.assign(new URL(address), { port: String(port) }).href,
+      query: (text, values = []) => client.query<Record<string, unknown>>(text, [...values]),
+      stop: async () => {
+        await client.end();
+        await end();
+      },
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
