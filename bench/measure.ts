@@ -1,11 +1,17 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { accessTo } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
 import { capacityTable, paidCapacity } from '../test/bench/bench-capacity.ts';
 import { deployedSettings, eventRateTable } from '../test/bench/bench-event-rate.ts';
 import { eventUnits } from '../test/bench/bench-event-units.ts';
 import { reconcileTable } from '../test/bench/bench-reconcile.ts';
-import { measureByHand, measureEngine, measureOthers } from './paths.ts';
+import { refundCost } from '../test/bench/bench-refund.ts';
+import { mostListCalls } from '../test/http/listed-pages.ts';
+import { cloneTables } from '../test/support/cloned-tables.ts';
+import { measureByHand, measureEngine } from './paths.ts';
+import { profilePayments } from './profile.ts';
 import { report } from './report.ts';
+import { type Result, resultsOf } from './results.ts';
 import { measureSpeed, type Size } from './speed.ts';
 import { measureStart, measureWarm } from './start.ts';
 import { measureWeight } from './weight.ts';
@@ -16,33 +22,43 @@ interface MeasureOptions {
 }
 
 /**
- * Runs all benchmarks on a running local AWS.
- * @returns the contents of docs/proof/benchmarks.md
+ * Runs all benchmarks on a running local AWS, on tables without Streams, so that no relay and no job runs beside them.
+ *
+ * @returns the contents of docs/proof/benchmarks.md, and the results that have a goal
  */
-export async function measure(aws: LocalAws, { size, progress }: MeasureOptions): Promise<string> {
+export async function measure(
+  aws: LocalAws,
+  { size, progress }: MeasureOptions,
+): Promise<{ readonly page: string; readonly results: readonly Result[] }> {
   const config = accessTo(aws);
+  const client = new DynamoDBClient(config);
+  const tables = await cloneTables(client, aws.tables, (table) => `bench-${table}-${process.pid}`);
+  client.destroy();
   progress('calls and capacity of every path');
-  const engine = await measureEngine(config, aws.tables);
-  const byHand = await measureByHand(config, aws.tables);
-  const others = await measureOthers(config, aws.tables);
-  const speed = await measureSpeed(config, aws.tables, { size, progress });
+  const engine = await measureEngine(config, tables);
+  const byHand = await measureByHand(config, tables);
+  const speed = await measureSpeed(config, tables, { size, emulator: aws.keeperPid, progress });
+  progress(`refund number ${size.refunds} of a payment`);
+  const refund = await refundCost(size.refunds);
+  progress(`lists of ${size.listRows} rows with every filter`);
+  const listCalls = await mostListCalls(size.listRows);
   progress('bundle sizes');
-  const kilobytes = measureWeight();
+  const weight = measureWeight();
   progress(`the start, ${size.starts} processes each`);
   const start = await measureStart(size.starts);
   progress('payments of warm processes');
   const warm = await measureWarm({ rounds: size.warmRounds, payments: size.warmPayments });
+  progress('profiles of the payments function');
+  const profiles = { import: await profilePayments(0), payments: await profilePayments(size.warmPayments) };
   const capacity = capacityTable(await paidCapacity(1), await paidCapacity(1_000), await eventUnits());
-  return report({
+  const measured = { ...speed, refund, listCalls, weight, start, warm, profiles };
+  const page = report({
+    ...measured,
     engine,
     capacity,
     reconciling: await reconcileTable(),
     events: await eventRateTable(deployedSettings()),
     byHand,
-    others,
-    ...speed,
-    kilobytes,
-    start,
-    warm,
   });
+  return { page, results: resultsOf(measured) };
 }

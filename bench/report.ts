@@ -1,9 +1,10 @@
 import { regionRows } from '../lib/region-quotas.ts';
 import type { PathCost } from './paths.ts';
+import { sharesTable } from './profile.ts';
+import { goalsTable, type Measured } from './results.ts';
 import type { SkeletonTime, SpeedRatio } from './speed.ts';
-import type { StartRatios, WarmRatios } from './start.ts';
 
-export interface Measurements {
+export interface Measurements extends Measured {
   readonly engine: readonly PathCost[];
   /** Capacity table in Markdown. */
   readonly capacity: string;
@@ -12,38 +13,41 @@ export interface Measurements {
   /** Table of the relay and the projector, in Markdown. */
   readonly events: string;
   readonly byHand: PathCost;
-  readonly others: readonly PathCost[];
   readonly skeleton: SkeletonTime;
   readonly overhead: readonly SpeedRatio[];
-  readonly throughput: readonly SpeedRatio[];
-  /** Size of the code that a function reads at its start, in kilobytes of 1,000 bytes, by the function's folder. */
-  readonly kilobytes: ReadonlyMap<string, number>;
-  readonly start: StartRatios;
-  readonly warm: WarmRatios;
 }
 
 /**
  * Renders the benchmarks. The figures are counts, or ratios of medians from the same run: neither kind depends on the
  * speed of the machine.
  */
-export function report({
-  engine,
-  capacity,
-  reconciling,
-  events,
-  byHand,
-  others,
-  skeleton,
-  overhead,
-  throughput,
-  kilobytes,
-  start,
-  warm,
-}: Measurements): string {
+export function report(measurements: Measurements): string {
+  const {
+    engine,
+    capacity,
+    reconciling,
+    events,
+    byHand,
+    skeleton,
+    overhead,
+    throughput,
+    weight,
+    start,
+    warm,
+    profiles,
+  } = measurements;
   return `# Benchmarks
 
 Written by \`npm run bench\`. Counts are DynamoDB's own (\`ReturnConsumedCapacity\`, indexes included), as the local emulator
-counts them. Ratios are medians of alternating rounds, in one run on one store. Neither depends on the speed of the machine.
+counts them. Ratios are medians of alternating rounds, in one run on one store without Streams. Neither depends on the speed of the machine.
+
+## Goals
+
+\`bench/results.json\` has the same values. "Peer" is the same measurement of plain Powertools; for a refund, a query and a claim; for the files, a bundle without chunks; for a page of a list, a list without filters.
+
+${goalsTable(measurements)}
+
+[Why not just …?](comparison.md) compares Payonce with other programs that take a payment.
 
 ## What a payment costs
 
@@ -113,41 +117,29 @@ ${rows([byHand, ...engine.slice(0, 1)], (cost) => [
 
 The budget is no call, no write unit, and 2 % of the time.
 
-## Without the engine
-
-For comparison, the same payment without the engine:
-
-| path | outcome | calls | durable writes | request units |
-|---|---|---|---|---|
-${rows(others, costCells)}
-
-They cost less because they omit what makes a payment happen once: transactions, which cost double, the pending transition, and
-the indexes of open claims and recent outcomes. \`test/once/stock-layer-*.test.ts\` and \`npm run demo\` show what happens to
-money without these.
-
 ## Overhead
 
-The time of one payment through the engine, sequentially, with the processor in memory.
+One payment after another through the engine, without a handler, with a processor that answers at once. "CPU" is of the process that pays, and "emulator" is the CPU time of the local DynamoDB.
 
-| compared with | goal | before | time of the engine / time of the other |
-|---|---|---|---|
-${rows(overhead, ({ subject, timeRatio }) => [subject, '1.15', '1.20', timeRatio.toFixed(2)])}
+| engine / other | goal of the time | time | CPU | emulator |
+|---|---|---|---|---|
+${rows(overhead, ({ subject, ...spent }) => [subject, '1.15', ...ratioCells(spent)])}
 
 No test holds a ratio of times. \`test/payments/budgets.stores.test.ts\` holds the calls and writes that it consists of.
 
 ## Throughput
 
-Payments completed in the same time, with 32 in flight, on the same store in the same run.
+The same with 32 payments in flight.
 
-| compared with | throughput of the engine / throughput of the other |
-|---|---|
-${rows(throughput, ({ subject, timeRatio }) => [subject, (1 / timeRatio).toFixed(2)])}
+| engine / other | time of a payment | CPU | emulator |
+|---|---|---|---|
+${rows(throughput, ({ subject, ...spent }) => [subject, ...ratioCells(spent)])}
 
 ## The start and the weight
 
 | function | goal | minified kB |
 |---|---|---|
-${rows([...kilobytes], ([name, size]) => [name, name === 'payments' ? '400' : '', size.toFixed(0)])}
+${rows([...weight.kilobytes], ([name, size]) => [name, name === 'payments' ? '400' : '', size.toFixed(0)])}
 
 CPU time of the payments function with the sandbox as its processor, each time in a new process, divided by another
 program's in the same round (medians):
@@ -160,13 +152,22 @@ program's in the same round (medians):
 | a payment of a warm process | a naive handler (check, then act) | 1.0 | ${warm.toNaive.toFixed(2)} |
 | a payment of a warm process | that Powertools handler | | ${warm.toPowertools.toFixed(2)} |
 
-The server of this measurement plays DynamoDB, Secrets Manager and the processor, so that only the programs differ. In the import,
-zod's schemas, V8's parsing, Powertools and the SDK are the largest parts. Schemas of rows are built when a row is first
-read (220 instead of 542 at the start), and the function reads three files instead of 20. Code that V8 has compiled
+The server of this measurement plays DynamoDB, Secrets Manager and the processor, so that only the programs differ.
+
+Where the CPU time of the payments function goes, by the owner of the code that runs (V8's sampling profiler). "Payments" is a process that pays many times, with its import. "Compilation" is of modules, by V8; the rest of V8 is mostly garbage collection. A profile includes the start of Node.js.
+
+${sharesTable({ import: profiles.import, payments: profiles.payments })}
+
+Schemas of rows are built when a row is first read (220 instead of 542 at the start), and the function reads three files instead of 20. Code that V8 has compiled
 before would save a fifth, but Lambda would not accept what a build can make
 ([0145](../design/decisions/0145-no-compiled-code-in-the-bundles.md)). Source maps, other processors' packages, the code
 of tracing, JSON schemas and Secrets Manager's client are not read at the start.
 `;
+}
+
+function ratioCells({ timeRatio, cpuRatio, emulatorRatio }: Omit<SpeedRatio, 'subject'>): readonly string[] {
+  // Only Linux reports the CPU time of the emulator, and in a short run it may be none.
+  return [timeRatio, cpuRatio, emulatorRatio].map((ratio) => (Number.isFinite(ratio) ? ratio.toFixed(2) : ''));
 }
 
 function costCells({ path, outcome, calls, durableWrites, units }: PathCost): readonly (string | number)[] {

@@ -10,7 +10,7 @@ import { createPayment } from '../lambdas/payments/use/create-payment.ts';
 import { payByHand } from '../test/bench/bench-by-hand.ts';
 import { engineProcess } from '../test/bench/bench-engine.ts';
 import { payNaively } from '../test/bench/bench-naive-payment.ts';
-import { typicalPayment, typicalProcessor } from '../test/bench/bench-typical-payment.ts';
+import { trivialProcessor, typicalPayment } from '../test/bench/bench-typical-payment.ts';
 import { payWithStockLayer } from '../test/once/stock-payment.ts';
 import {
   completedRecord,
@@ -18,6 +18,7 @@ import {
   outcomeTransition,
   pendingTransition,
 } from '../test/payments/payment-fixtures.ts';
+import { groupCpuMs, ownCpuMs } from './cpu.ts';
 import { median } from './median.ts';
 
 /** Comparison of the engine with another handler, measured in alternating rounds. */
@@ -27,6 +28,10 @@ export interface SpeedRatio {
    * Time of the engine divided by the time of the subject, as the median of the rounds. Above 1, the engine is slower.
    */
   readonly timeRatio: number;
+  /** CPU time of this process for the engine, divided by that for the subject. */
+  readonly cpuRatio: number;
+  /** CPU time of the emulator for the engine, divided by that for the subject. NaN where the machine does not report it. */
+  readonly emulatorRatio: number;
 }
 
 /** Median times of a payment. */
@@ -52,6 +57,10 @@ export interface Size {
   readonly warmRounds: number;
   /** Number of payments of each of these processes. The first half is the warm-up. */
   readonly warmPayments: number;
+  /** Number of refunds of one payment. The last one is counted. */
+  readonly refunds: number;
+  /** Number of rows of each list whose pages are counted. */
+  readonly listRows: number;
 }
 
 export const FULL: Size = {
@@ -61,9 +70,20 @@ export const FULL: Size = {
   starts: 11,
   warmRounds: 5,
   warmPayments: 1_200,
+  refunds: 400,
+  listRows: 1_200,
 };
 /** The size of a short test run. Its ratios are not meaningful. */
-export const SHORT: Size = { rounds: 1, paymentsPerRound: 8, pairs: 8, starts: 1, warmRounds: 1, warmPayments: 4 };
+export const SHORT: Size = {
+  rounds: 1,
+  paymentsPerRound: 8,
+  pairs: 8,
+  starts: 1,
+  warmRounds: 1,
+  warmPayments: 4,
+  refunds: 3,
+  listRows: 30,
+};
 
 const IN_FLIGHT = 32;
 const ONE_AT_A_TIME = 1;
@@ -72,18 +92,25 @@ type Pay = (key: string) => Promise<unknown>;
 
 let batches = 0;
 
+interface SpeedOptions {
+  readonly size: Size;
+  /** Process group of the emulator. */
+  readonly emulator: number;
+  readonly progress: (text: string) => void;
+}
+
 /** Measures time ratios. Alternates between the subjects, so that other load on the machine affects all of them. */
 export async function measureSpeed(
   config: DynamoDBClientConfig,
   tables: StoreTables,
-  { size, progress }: { readonly size: Size; readonly progress: (text: string) => void },
+  { size, emulator, progress }: SpeedOptions,
 ): Promise<{
   readonly skeleton: SkeletonTime;
   readonly overhead: readonly SpeedRatio[];
   readonly throughput: readonly SpeedRatio[];
 }> {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
-  const processor = typicalProcessor();
+  const processor = trivialProcessor();
   const tools = engineProcess(client, tables, processor);
   const store = new DynamoDbStore(documentClient(client), tables, { clock: systemClock, entropy: systemEntropy });
   // Check every result, because a fast failure would look like a fast payment.
@@ -112,13 +139,17 @@ export async function measureSpeed(
   const byHand: Pay = (key) => payByHand(tools, typicalPayment(key));
   const skeleton = { addedMs: await addedBySkeleton(tables, size.pairs), paymentMs: await timeOf(byHand, size) };
   progress('time, compared with the bare two writes');
-  const overhead = await ratios(engine, [['the bare two writes', bareWrites]], ONE_AT_A_TIME, size);
+  const overhead = await ratios(engine, [['the bare two writes', bareWrites]], {
+    concurrency: ONE_AT_A_TIME,
+    size,
+    emulator,
+  });
   progress('throughput, compared with other handlers');
   const others: readonly [string, Pay][] = [
     ['naive handler (check, then act)', naive],
     ['plain Powertools handler', stock],
   ];
-  return { skeleton, overhead, throughput: await ratios(engine, others, IN_FLIGHT, size) };
+  return { skeleton, overhead, throughput: await ratios(engine, others, { concurrency: IN_FLIGHT, size, emulator }) };
 }
 
 /**
@@ -134,7 +165,7 @@ async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<numb
       handle: async () => ({ response: { statusCode: 200, headers: {}, body: Readable.from(['{}']) } }),
     },
   });
-  const tools = engineProcess(client, tables, typicalProcessor());
+  const tools = engineProcess(client, tables, trivialProcessor());
   const skeleton: Pay = (key) => createPayment(tools, typicalPayment(key));
   const direct: Pay = (key) => payByHand(tools, typicalPayment(key));
   const addedMs: number[] = [];
@@ -154,26 +185,44 @@ async function timeOf(pay: Pay, { paymentsPerRound }: Size): Promise<number> {
   return median(tookMs.slice(paymentsPerRound));
 }
 
+interface RatioOptions {
+  readonly concurrency: number;
+  readonly size: Size;
+  readonly emulator: number;
+}
+
+type Spent = Record<'wallMs' | 'cpuMs' | 'emulatorMs', number>;
+
 async function ratios(
   engine: Pay,
   subjects: readonly (readonly [string, Pay])[],
-  concurrency: number,
-  { rounds, paymentsPerRound }: Size,
+  { concurrency, size: { rounds, paymentsPerRound }, emulator }: RatioOptions,
 ): Promise<readonly SpeedRatio[]> {
   const runners = [engine, ...subjects.map(([, pay]) => pay)];
   // Warm up, so that compilation is not measured.
   for (const pay of runners) await timed(pay, concurrency, paymentsPerRound);
-  const found = new Map<string, number[]>(subjects.map(([subject]) => [subject, []]));
+  const run = async (pay: Pay): Promise<Spent> => {
+    const [cpuMs, emulatorMs] = [ownCpuMs(), groupCpuMs(emulator)];
+    const wallMs = await timed(pay, concurrency, paymentsPerRound);
+    return { wallMs, cpuMs: ownCpuMs() - cpuMs, emulatorMs: groupCpuMs(emulator) - emulatorMs };
+  };
+  const all: ReadonlyMap<Pay, Spent>[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const tookMs = new Map<Pay, number>();
+    const spent = new Map<Pay, Spent>();
     // Alternate the order, because the store grows and the last subject would always be at a disadvantage.
-    const order = round % 2 === 0 ? runners : runners.toReversed();
-    for (const pay of order) tookMs.set(pay, await timed(pay, concurrency, paymentsPerRound));
-    for (const [subject, pay] of subjects) {
-      found.get(subject)?.push((tookMs.get(engine) ?? NaN) / (tookMs.get(pay) ?? NaN));
-    }
+    for (const pay of round % 2 === 0 ? runners : runners.toReversed()) spent.set(pay, await run(pay));
+    all.push(spent);
   }
-  return [...found].map(([subject, values]) => ({ subject, timeRatio: median(values) }));
+  return subjects.map(([subject, pay]) => {
+    const ratioOf = (what: keyof Spent): number =>
+      median(all.map((spent) => (spent.get(engine)?.[what] ?? NaN) / (spent.get(pay)?.[what] ?? NaN)));
+    return {
+      subject,
+      timeRatio: ratioOf('wallMs'),
+      cpuRatio: ratioOf('cpuMs'),
+      emulatorRatio: ratioOf('emulatorMs'),
+    };
+  });
 }
 
 async function timed(pay: Pay, concurrency: number, payments: number): Promise<number> {

@@ -25,6 +25,8 @@ export interface StartRatios {
   readonly powertoolsToBareClient: number;
   /** CPU time of the import and the first payment, relative to a Powertools handler's. */
   readonly firstToPowertools: number;
+  /** Share of the import in the CPU time of the import and the first payment of the payments function, from 0 to 1. */
+  readonly importShare: number;
 }
 
 export interface WarmRatios {
@@ -63,6 +65,7 @@ export async function measureStart(starts: number): Promise<StartRatios> {
     powertoolsToBareClient: median(runs.map((run) => run.powertools.import / run['bare-client'].import)),
     importToPowertools: median(runs.map((run) => run.payments.import / run.powertools.import)),
     firstToPowertools: median(runs.map((run) => upToFirst(run.payments) / upToFirst(run.powertools))),
+    importShare: median(runs.map(({ payments }) => payments.import / upToFirst(payments))),
   };
 }
 

@@ -1,20 +1,37 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundle } from '../lib/lambda-code.ts';
-import { startSize } from '../test/support/start-size.ts';
+import { paymentsEnvironment } from '../test/support/payments-environment.ts';
+import { startOf, startSize } from '../test/support/start-size.ts';
+import { bytesByOwner, type Owner } from './profile.ts';
 
-const FUNCTIONS = ['payments', 'api-documents', 'sandbox-processor'];
+const PAYMENTS = 'payments';
+const OTHERS = ['api-documents', 'sandbox-processor'];
 
-/**
- * Bundles functions as for a deployment, and returns the size of the code that each reads at its start, in kilobytes of
- * 1,000 bytes, by the function's folder.
- */
-export function measureWeight(): ReadonlyMap<string, number> {
+export interface Weight {
+  /** Size of the code that a function reads at its start, in kilobytes of 1,000 bytes, by the function's folder. */
+  readonly kilobytes: ReadonlyMap<string, number>;
+  /** Number of files that the payments function reads at its start. */
+  readonly files: number;
+  /** Size of the code in these files by its owner, in bytes. */
+  readonly owners: Readonly<Record<Owner, number>>;
+}
+
+/** Bundles functions as for a deployment, and measures their start. The payments function has the sandbox as processor. */
+export function measureWeight(): Weight {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-weight-'));
   try {
     bundle(directory);
-    return new Map(FUNCTIONS.map((name) => [name, startSize(join(directory, name)) / 1000]));
+    const folder = join(directory, PAYMENTS);
+    const { files } = startOf(folder, paymentsEnvironment('http://127.0.0.1:1'));
+    const bytes = files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+    const others = OTHERS.map((name) => [name, startSize(join(directory, name)) / 1000] as const);
+    return {
+      kilobytes: new Map([[PAYMENTS, bytes / 1000], ...others]),
+      files: files.length,
+      owners: bytesByOwner(folder, files),
+    };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -6,6 +6,14 @@ import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 
 let attempts = 0;
+const clients = new WeakMap<DynamoDBClient, DynamoDBDocumentClient>();
+
+/** Returns the document client of a client, which a handler creates once. */
+export function documentsOf(client: DynamoDBClient): DynamoDBDocumentClient {
+  const documents = clients.get(client) ?? DynamoDBDocumentClient.from(client);
+  clients.set(client, documents);
+  return documents;
+}
 
 /**
  * Pays as a typical first handler does: it checks for the key, charges, posts and saves. If two requests both check
@@ -17,7 +25,7 @@ export async function payNaively(
   processor: Pick<Processor, 'charge'>,
   request: CreatePayment,
 ): Promise<string> {
-  const dynamo = DynamoDBDocumentClient.from(client);
+  const dynamo = documentsOf(client);
   const { paymentId, amountMinor, currency, source, capture } = request;
   const seen = await dynamo.send(
     new GetCommand({ TableName: tables.idempotency, Key: { pk: `NAIVE#${paymentId}` }, ConsistentRead: true }),

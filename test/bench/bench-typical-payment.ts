@@ -49,6 +49,13 @@ export function typicalProcessor(): SandboxInProcess {
   };
 }
 
+/** Returns a processor that accepts every charge at once, so that a measurement contains no processor's work. */
+export function trivialProcessor(): SandboxInProcess {
+  const ready = async (): Promise<void> => undefined;
+  const charge: SandboxInProcess['charge'] = async () => ({ kind: 'succeeded', chargeId: `ch_${LONG_ID}` });
+  return { ...typicalProcessor(), ready, charge };
+}
+
 /**
  * Returns the tools for a payment, its views and its webhooks, on a DynamoDB client. The tenant's only endpoint
  * responds with 200.

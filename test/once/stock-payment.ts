@@ -5,7 +5,7 @@ import {
 } from '@aws-lambda-powertools/idempotency';
 import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dynamodb';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { Context } from 'aws-lambda';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
@@ -13,6 +13,7 @@ import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { documentsOf } from '../bench/bench-naive-payment.ts';
 import type { Seen } from '../payments/payment-story.ts';
 
 /** Time for which the engine keeps a payment's response: seven days, in seconds. */
@@ -80,7 +81,7 @@ async function payOnce({ client, tables, processor, processorKey }: StockTools, 
   const order = { operationId, paymentId, amountMinor, currency, source, capture };
   const outcome = await processor.charge(order, { timeoutMs: 8_000 });
   if (outcome.kind === 'declined' || outcome.kind === 'rejected') throw new CardDeclined(outcome.failure.message);
-  await DynamoDBDocumentClient.from(client).send(
+  await documentsOf(client).send(
     new PutCommand({
       TableName: tables.ledger,
       Item: { pk: `STOCK#${paymentId}`, sk: `attempt-${attempts}`, amountMinor, currency },

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { runningProcesses } from '../local/processes.ts';
+
+/** Length of the clock tick in which Linux reports CPU times, in milliseconds (`man 5 proc`, USER_HZ). */
+const TICK_MS = 10;
+/** Positions of the four CPU times in `/proc/<pid>/stat`, after the name of the program: own, and of ended children. */
+const CPU_TIMES = [11, 12, 13, 14];
+
+/** Returns the CPU time of this process, in milliseconds. */
+export function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+/** Returns the CPU time of all processes of a group, in milliseconds. Only Linux reports it; elsewhere NaN. */
+export function groupCpuMs(group: number): number {
+  if (process.platform !== 'linux') return Number.NaN;
+  return runningProcesses()
+    .filter((each) => each.group === group)
+    .reduce((sum, { pid }) => sum + cpuMsOf(pid), 0);
+}
+
+function cpuMsOf(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
+    return CPU_TIMES.reduce((sum, at) => sum + Number(fields[at]) * TICK_MS, 0);
+  } catch {
+    // The process has ended since it was listed.
+    return 0;
+  }
+}

@@ -1,0 +1,145 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { bundle } from '../lib/lambda-code.ts';
+import { inTurns } from './start.ts';
+
+/** Owners of code, in the order of the page. */
+const PARTS = ['AWS SDK', 'Payonce', 'zod', 'Powertools', 'other packages', 'Node.js', 'compilation', 'V8'] as const;
+type Part = (typeof PARTS)[number];
+export type Owner = Exclude<Part, 'Node.js' | 'compilation' | 'V8'>;
+
+/** The share of each part in the CPU time, from 0 to 1. */
+export type Shares = Readonly<Record<Part, number>>;
+
+/** The part of a V8 CPU profile that is read (Chrome DevTools Protocol, "Profiler.Profile"). */
+export interface CpuProfile {
+  readonly nodes: readonly {
+    readonly id: number;
+    readonly callFrame: {
+      readonly functionName: string;
+      readonly url: string;
+      /** From 0. */
+      readonly lineNumber: number;
+      /** From 0. */
+      readonly columnNumber: number;
+    };
+  }[];
+  readonly samples: readonly number[];
+  /** Microseconds before each sample. */
+  readonly timeDeltas: readonly number[];
+}
+
+type Frame = CpuProfile['nodes'][number]['callFrame'];
+
+/**
+ * Profiles the payments function in a new process, from its import on.
+ * @param payments the number of payments that follow the import; 0 for the import alone
+ */
+export async function profilePayments(payments: number): Promise<Shares> {
+  const directory = mkdtempSync(join(tmpdir(), 'payonce-profile-'));
+  const profiles = join(directory, 'profiles');
+  try {
+    await inTurns(['payments'], { rounds: 1, payments, profiles });
+    const [file = ''] = readdirSync(profiles);
+    const profile = JSON.parse(readFileSync(join(profiles, file), 'utf8')) as CpuProfile;
+    // The bundle of the same sources is the same, so its source maps fit the profile.
+    bundle(directory, ['payments']);
+    return sharesOf(profile, sourcesIn(join(directory, 'payments')));
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Sums up the CPU time by the owner of the code that was running. @param sourceOf returns a frame's source file */
+export function sharesOf(
+  { nodes, samples, timeDeltas }: CpuProfile,
+  sourceOf: (frame: Frame) => string | undefined,
+): Shares {
+  const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
+  const spent: Record<Part, number> = {
+    'AWS SDK': 0,
+    Payonce: 0,
+    zod: 0,
+    Powertools: 0,
+    'other packages': 0,
+    'Node.js': 0,
+    compilation: 0,
+    V8: 0,
+  };
+  let total = 0;
+  for (const [at, id] of samples.entries()) {
+    const frame = frames.get(id);
+    if (frame === undefined || frame.functionName === '(idle)') continue;
+    const took = timeDeltas[at] ?? 0;
+    total += took;
+    spent[partOf(frame, sourceOf)] += took;
+  }
+  return Object.fromEntries(PARTS.map((part) => [part, spent[part] / total])) as Shares;
+}
+
+/** The function of Node.js that has V8 compile an ES module. The profiler counts the compilation as its time. */
+const COMPILE = 'compileSourceTextModule';
+
+/** Code of V8 itself has no address: garbage collection and built-in functions. */
+function partOf(frame: Frame, sourceOf: (frame: Frame) => string | undefined): Part {
+  if (frame.url === '') return 'V8';
+  if (frame.functionName === COMPILE) return 'compilation';
+  if (frame.url.startsWith('node:')) return 'Node.js';
+  const source = sourceOf(frame);
+  // Without a source file, the frame is the measuring program, which runs nearly nothing.
+  return source === undefined ? 'Node.js' : ownerOf(source);
+}
+
+function ownerOf(source: string): Owner {
+  if (/node_modules\/@(?:aws-sdk|smithy|aws-crypto)\//.test(source)) return 'AWS SDK';
+  if (source.includes('node_modules/zod/')) return 'zod';
+  if (source.includes('node_modules/@aws-lambda-powertools/')) return 'Powertools';
+  return source.includes('node_modules/') ? 'other packages' : 'Payonce';
+}
+
+/** Returns a function that finds the source of a frame by the source maps of a bundle; undefined for other code. */
+function sourcesIn(folder: string): (frame: Frame) => string | undefined {
+  const maps = new Map<string, SourceMap>();
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.mjs'))) {
+    const payload = JSON.parse(readFileSync(join(folder, `${file}.map`), 'utf8')) as SourceMapPayload;
+    maps.set(file, new SourceMap(payload));
+  }
+  return ({ url, lineNumber, columnNumber }) => {
+    const map = maps.get(basename(url));
+    if (map === undefined) return undefined;
+    const entry = map.findEntry(lineNumber, columnNumber);
+    // Code that the bundler adds has no source.
+    return 'originalSource' in entry ? entry.originalSource : url;
+  };
+}
+
+/**
+ * Returns the size of bundled code by the owner of its source, in bytes. Code that the bundler adds counts as Payonce's.
+ *
+ * @param files names of files of the bundle
+ */
+export function bytesByOwner(folder: string, files: readonly string[]): Readonly<Record<Owner, number>> {
+  const sourceOf = sourcesIn(folder);
+  const bytes: Record<Owner, number> = { 'AWS SDK': 0, Payonce: 0, zod: 0, Powertools: 0, 'other packages': 0 };
+  for (const file of files) {
+    for (const [lineNumber, line] of readFileSync(join(folder, file), 'utf8').split('\n').entries()) {
+      for (let columnNumber = 0; columnNumber < line.length; columnNumber += 1) {
+        const source = sourceOf({ functionName: '', url: file, lineNumber, columnNumber });
+        bytes[ownerOf(source ?? file)] += 1;
+      }
+    }
+  }
+  return bytes;
+}
+
+/** Renders shares as a Markdown table. */
+export function sharesTable(columns: Readonly<Record<string, Shares>>): string {
+  const names = Object.keys(columns);
+  const rows = PARTS.map((part) => {
+    const cells = Object.values(columns).map((shares) => `${(100 * shares[part]).toFixed(0)} %`);
+    return `| ${[part, ...cells].join(' | ')} |`;
+  });
+  return [`| part | ${names.join(' | ')} |`, `|---${'|---'.repeat(names.length)}|`, ...rows].join('\n');
+}

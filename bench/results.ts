@@ -1,0 +1,165 @@
+import type { RefundCost } from '../test/bench/bench-refund.ts';
+import type { Shares } from './profile.ts';
+import type { SpeedRatio } from './speed.ts';
+import type { StartRatios, WarmRatios } from './start.ts';
+import type { Weight } from './weight.ts';
+
+/** A measurement that has a goal, as `bench/results.json` lists it. */
+export interface Result {
+  readonly metric: string;
+  readonly value: number;
+  readonly goal: number;
+  /** The same measurement of a comparable program; null where there is none. */
+  readonly peer: number | null;
+  readonly unit: string;
+}
+
+/** A result with its direction, and the cause of a miss. */
+interface Goal extends Result {
+  /** @default a lower value is better */
+  readonly isHigherBetter?: true;
+  /** Why the goal is missed, from a profile. */
+  readonly cause: string;
+}
+
+export interface Measured {
+  readonly throughput: readonly SpeedRatio[];
+  readonly refund: RefundCost;
+  /** The most DynamoDB calls of a page of any list, with any filters. */
+  readonly listCalls: number;
+  readonly weight: Weight;
+  readonly start: StartRatios;
+  readonly warm: WarmRatios;
+  /** CPU profiles of the payments function: its import, and a process that pays many times. */
+  readonly profiles: { readonly import: Shares; readonly payments: Shares };
+}
+
+const TO_NAIVE = 'of a naive handler';
+const BEFORE_SEND = 'before the send';
+
+export function resultsOf(measured: Measured): readonly Result[] {
+  return goalsOf(measured).map(({ metric, value, goal, peer, unit }) => ({ metric, value, goal, peer, unit }));
+}
+
+/** Renders the results as a Markdown table, and below it the cause of each miss. */
+export function goalsTable(measured: Measured): string {
+  const goals = goalsOf(measured);
+  const rows = goals.map((each) => {
+    const { metric, value, goal, peer, unit, isHigherBetter } = each;
+    const bound = `${isHigherBetter === true ? '≥' : '≤'} ${goal}`;
+    return `| ${metric} | ${value} | ${bound} | ${peer ?? ''} | ${unit} | ${isMet(each) ? 'met' : 'missed'} |`;
+  });
+  const misses = goals.filter((each) => !isMet(each)).map(({ metric, cause }) => `- **${metric}**: ${cause}`);
+  const explained = misses.length === 0 ? 'Every goal is met.' : misses.join('\n');
+  return ['| metric | value | goal | peer | unit | |', '|---|---|---|---|---|---|', ...rows, '', explained].join('\n');
+}
+
+function isMet({ value, goal, isHigherBetter }: Goal): boolean {
+  return isHigherBetter === true ? value >= goal : value <= goal;
+}
+
+function goalsOf(measured: Measured): readonly Goal[] {
+  const { throughput, refund, listCalls, weight, start, warm, profiles } = measured;
+  const { owners } = weight;
+  const [naive, powertools] = throughput;
+  if (naive === undefined || powertools === undefined)
+    throw new Error('the throughput of a compared handler is missing');
+  return [
+    {
+      metric: 'CPU time of the import of the payments function',
+      value: round(start.importToBareClient),
+      goal: 1.5,
+      peer: round(start.powertoolsToBareClient),
+      unit: 'of a bare DynamoDB client',
+      cause: `V8 takes ${percent(profiles.import.compilation)} of it to compile modules. zod’s schemas take ${percent(profiles.import.zod)}, Node.js ${percent(profiles.import['Node.js'])} and the SDK ${percent(profiles.import['AWS SDK'])}. Compiled code cannot be deployed ([0145](../design/decisions/0145-no-compiled-code-in-the-bundles.md)).`,
+    },
+    {
+      metric: 'CPU time of the import and the first payment',
+      value: round(start.firstToPowertools),
+      goal: 1.5,
+      peer: 1,
+      unit: 'of a Powertools handler',
+      cause: `the import takes ${percent(start.importShare)} of it. The first payment compiles the parts of the SDK that it uses.`,
+    },
+    {
+      metric: 'CPU time of a payment, engine alone',
+      value: round(naive.cpuRatio),
+      goal: 1,
+      peer: round(naive.cpuRatio / powertools.cpuRatio),
+      unit: TO_NAIVE,
+      cause: `the SDK takes ${percent(profiles.payments['AWS SDK'])} of the CPU time of a warm process. It marshals and signs two transactions of several rows, where the naive handler writes two rows.`,
+    },
+    {
+      metric: 'CPU time of a payment, whole handler',
+      value: round(warm.toNaive),
+      goal: 1,
+      peer: round(warm.powertoolsToNaive),
+      unit: TO_NAIVE,
+      cause: `the SDK takes ${percent(profiles.payments['AWS SDK'])}, Node.js ${percent(profiles.payments['Node.js'])} and Payonce’s own layers ${percent(profiles.payments.Payonce)}. The naive handler neither authenticates nor validates.`,
+    },
+    {
+      metric: 'payments in the same time, 32 in flight',
+      value: round(1 / naive.timeRatio),
+      goal: 1,
+      peer: round(powertools.timeRatio / naive.timeRatio),
+      unit: TO_NAIVE,
+      isHigherBetter: true,
+      cause:
+        'the local DynamoDB is on the same machine, and a transaction of several rows costs it more CPU time than a simple call (see “Throughput”).',
+    },
+    {
+      metric: 'DynamoDB calls of refund 400 of a payment',
+      value: refund.calls,
+      goal: 3,
+      peer: 2,
+      unit: BEFORE_SEND,
+      cause: REFUND_CAUSE,
+    },
+    {
+      metric: 'read units of refund 400 of a payment',
+      value: refund.readUnits,
+      goal: 4,
+      peer: null,
+      unit: BEFORE_SEND,
+      cause: REFUND_CAUSE,
+    },
+    {
+      metric: 'DynamoDB calls of a page of a list, any filters',
+      value: listCalls,
+      goal: 60,
+      peer: 21,
+      unit: 'at most',
+      cause: 'a list reads one partition for each shard.',
+    },
+    {
+      metric: 'files read at the start of the payments function',
+      value: weight.files,
+      goal: 4,
+      peer: 1,
+      unit: 'files',
+      cause: 'each part of the code that is loaded on demand is a file.',
+    },
+    {
+      metric: 'code read at the start of the payments function',
+      value: Math.round(weight.kilobytes.get('payments') ?? Number.NaN),
+      goal: 400,
+      peer: null,
+      unit: 'kB, minified',
+      cause: `${kilobytes(owners['AWS SDK'])} kB of it are the AWS SDK’s, ${kilobytes(owners.zod)} kB zod’s, ${kilobytes(owners.Powertools)} kB Powertools’ and ${kilobytes(owners.Payonce)} kB Payonce’s own. The first payment needs each of them.`,
+    },
+  ];
+}
+
+const REFUND_CAUSE = 'the whole chain is read when the newest transition has no sums, as in rows of older code.';
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(0)} %`;
+}
+
+function kilobytes(bytes: number): number {
+  return Math.round(bytes / 1000);
+}
+
+function round(ratio: number): number {
+  return Math.round(ratio * 100) / 100;
+}

@@ -1,0 +1,24 @@
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { CountedChanges } from '../payments/counted-changes.ts';
+import { isRead, unitsOf } from '../support/counted-client.ts';
+
+/** Usage of DynamoDB by one refund before the processor gets it. */
+export interface RefundCost {
+  readonly calls: number;
+  readonly readUnits: number;
+}
+
+/** Makes refunds of one payment, each with a reason, and counts the usage of the last one. */
+export async function refundCost(refunds: number): Promise<RefundCost> {
+  const changes = new CountedChanges();
+  await changes.world.pay(changes.request);
+  let cost: RefundCost | undefined;
+  for (let number = 1; number <= refunds; number += 1) {
+    const reason = 'Returned by the customer';
+    const { outcome, before } = await changes.make({ kind: 'refund', amountMinor: 1_111, reason });
+    invariant(outcome.kind === 'first', `refund ${number} was not made: ${outcome.kind}`);
+    cost = { calls: before.length, readUnits: unitsOf(before.filter(isRead)) };
+  }
+  invariant(cost !== undefined, 'at least one refund is needed');
+  return cost;
+}

@@ -1,0 +1,95 @@
+import { expect, test } from '@jest/globals';
+import { comparisonPage } from '../../bench/compare/comparison-page.ts';
+import type { History } from '../../bench/compare/kill-test.ts';
+import { type CpuProfile, sharesOf } from '../../bench/profile.ts';
+import { goalsTable, type Measured, resultsOf } from '../../bench/results.ts';
+
+const ratio = (subject: string, value: number) => ({
+  subject,
+  timeRatio: value,
+  cpuRatio: value,
+  emulatorRatio: value,
+});
+
+const OWNERS = { 'AWS SDK': 1, Payonce: 1, zod: 1, Powertools: 1, 'other packages': 1 };
+const SHARES = sharesOf({ nodes: [], samples: [], timeDeltas: [] }, () => undefined);
+
+/** Returns measurements that all have the same value. */
+const measured = (value: number): Measured => ({
+  throughput: [ratio('naive', value), ratio('Powertools', value)],
+  refund: { calls: value, readUnits: value },
+  listCalls: value,
+  weight: { kilobytes: new Map([['payments', value]]), files: value, owners: OWNERS },
+  start: {
+    importToBareClient: value,
+    importToPowertools: value,
+    powertoolsToBareClient: value,
+    firstToPowertools: value,
+    importShare: value,
+  },
+  warm: { toNaive: value, toPowertools: value, powertoolsToNaive: value },
+  profiles: { import: SHARES, payments: SHARES },
+});
+
+test('the results have a finite value and a goal for each metric, whose names differ', () => {
+  const results = resultsOf(measured(2));
+  expect(new Set(results.map(({ metric }) => metric)).size).toBe(results.length);
+  for (const { value, goal } of results) expect([value, goal].every(Number.isFinite)).toBe(true);
+});
+
+test('the page gives a cause for each missed goal, and none for a goal that is met', () => {
+  const causes = (table: string): number => table.split('\n').filter((line) => line.startsWith('- **')).length;
+  expect(causes(goalsTable(measured(0.5)))).toBe(0);
+  const missed = goalsTable(measured(1_000));
+  expect(causes(missed)).toBe(resultsOf(measured(1_000)).length);
+  expect(missed).not.toMatch(/\*\*: $/m);
+});
+
+test('the comparison counts the histories in which a count is not one', () => {
+  const history = (charges: number, answers: number): History => ({
+    trouble: 'kill',
+    call: 1,
+    side: 'after',
+    charges,
+    answers,
+    events: 1,
+    effects: 1,
+  });
+  const histories = [history(1, 1), history(2, 0), history(1, 1)];
+  const page = comparisonPage({ trials: [{ name: 'naive', cpuMs: 2, writes: 3, histories }], units: new Map() });
+  expect(page).toContain('| naive | 3 | 1 to 2 (1 wrong) | none to 1 (1 wrong) | 1 | 1 |');
+});
+
+test('the profile counts the time of each sample for the owner of the code', () => {
+  const frame = (id: number, functionName: string, url: string): CpuProfile['nodes'][number] => ({
+    id,
+    callFrame: { functionName, url, lineNumber: 0, columnNumber: id },
+  });
+  const sources: Readonly<Record<number, string>> = {
+    1: '../node_modules/@smithy/core/index.js',
+    2: '../lambdas/payments/use/create-payment.ts',
+    3: '../node_modules/hono/router.js',
+  };
+  const nodes = [1, 2, 3].map((id) => frame(id, 'run', 'file:///index.mjs'));
+  const profile = {
+    nodes: [
+      ...nodes,
+      frame(4, '(garbage collector)', ''),
+      frame(5, 'emit', 'node:events'),
+      frame(6, '(idle)', ''),
+      frame(7, 'compileSourceTextModule', 'node:internal/modules/esm/utils'),
+    ],
+    samples: [1, 2, 3, 4, 5, 6, 1, 7],
+    timeDeltas: [10, 10, 20, 20, 10, 999, 20, 10],
+  };
+  expect(sharesOf(profile, ({ columnNumber }) => sources[columnNumber])).toEqual({
+    'AWS SDK': 0.3,
+    Payonce: 0.1,
+    zod: 0,
+    Powertools: 0,
+    'other packages': 0.2,
+    'Node.js': 0.1,
+    compilation: 0.1,
+    V8: 0.2,
+  });
+});
