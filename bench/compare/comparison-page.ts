@@ -17,7 +17,7 @@ Written by \`npm run bench -- compare\`. Five ways to take a payment, under the 
 - **naive**: a handler on DynamoDB that looks for its key, charges, posts, publishes an event and saves the answer ([naive.ts](../../bench/subjects/naive.ts)).
 - **Powertools**: the same inside \`makeIdempotent\` with the DynamoDB layer, as its documents show ([powertools.ts](../../bench/subjects/powertools.ts)). They say nothing about the processor, so a second row also sends the key to the processor.
 - **rocket-rides**: a transaction for each phase on PostgreSQL, with recovery points, a staged job and a key for the processor, as in [the article](https://brandur.org/idempotency-keys) ([rocket-rides.mjs](../../bench/peers/rocket-rides.mjs)).
-- **DBOS**: a workflow on PostgreSQL whose id is the key, with the charge and the event as steps and the posting as a transaction ([dbos.mjs](../../bench/peers/dbos.mjs)). The charge has a key for the processor.
+- **DBOS**: a workflow on PostgreSQL whose id is the key, with the charge and the event as steps and the posting as a transaction ([dbos.mjs](../../bench/peers/dbos.mjs)). The charge has a key for the processor. The data source is written here, by the interface of the SDK.
 - **Payonce**: the payments function, as it is deployed.
 
 Each program runs in a process of its own and reaches its database, the processor and the bus through proxies that count its calls. A history stops one call of one payment: before the service gets it, or after the service has applied it and before the process gets the answer. There is one history for each call and side. The result for a payment should be one charge, one answer to all its requests, one event and one effect (a posting).
@@ -34,7 +34,7 @@ The process is held at the call while another process gets the same request, and
 
 ${table(trials, 'duplicate')}
 
-"1 to 2 (3 wrong)" means: between one and two, and not one in three histories. An event counts when it is sent to the bus or committed for a relay; a relay can send it again, and a consumer recognizes its id. "None" means that a client got no final answer in any of six attempts.
+"1 to 2 (3 wrong)" means: between one and two, and not one in three histories. An event counts when it is sent to the bus or committed for a relay; a relay can send it again, and a consumer recognizes its id. The repeated events of DBOS have one id, too. "None" means that a client got no final answer in any of six attempts.
 
 ## What a payment costs
 
