@@ -40,7 +40,7 @@ export class Views extends Construct {
       memoryMb: 1_024,
       environment: { [Environment.viewsTable]: data.views.tableName },
     });
-    this.#grantWrite(this.projector, 'Project');
+    this.#grantWrite(this.projector, 'Project', ['dynamodb:BatchGetItem', 'dynamodb:BatchWriteItem']);
     const { tasks } = new EventConsumer(this, 'Events', {
       bus: data.events.bus,
       consumer: this.projector,
@@ -109,8 +109,8 @@ export class Views extends Construct {
     this.#data.views.grantRows(grantee, 'ListViews', ['dynamodb:Query'], rows);
   }
 
-  #grantWrite(grantee: PayonceFunction, sid: string): void {
-    const actions = ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'];
+  #grantWrite(grantee: PayonceFunction, sid: string, more: readonly string[] = []): void {
+    const actions = ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem', ...more];
     this.#data.views.grantActions(grantee, sid, actions);
   }
 }

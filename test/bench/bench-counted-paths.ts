@@ -1,3 +1,4 @@
+import { BatchGetCommand } from '@aws-sdk/lib-dynamodb';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { type CommissionEvent, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
@@ -32,7 +33,7 @@ import { typicalPayment, typicalProcessor, typicalTools } from './bench-typical-
 export interface CountedPath {
   /** Write units, indexes included. */
   readonly writeUnits: number;
-  /** Number of read requests. Each reads at most four kilobytes, so it costs at most one read unit. */
+  /** Number of reads of an item or a page. Each reads at most four kilobytes, so it costs at most one read unit. */
   readonly reads: number;
   /** Bytes stored in each table and its indexes, until the rows expire. */
   readonly storedBytes: Readonly<Record<string, number>>;
@@ -43,6 +44,10 @@ export interface CountedPath {
  * formats").
  */
 const OVERHEAD_BYTES = 100;
+
+function keysOf({ input }: BatchGetCommand): number {
+  return Object.values(input.RequestItems ?? {}).reduce((sum, { Keys = [] }) => sum + Keys.length, 0);
+}
 
 /** The production stores over an in-memory DynamoDB that counts all requests. */
 class CountedWorld {
@@ -55,9 +60,10 @@ class CountedWorld {
 
   constructor() {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => this.clock.nowMs() });
-    this.client = database.clientWith((command, apply) => {
+    this.client = database.clientWith((command, apply, sent) => {
       this.#meter.transaction = command === 'TransactWriteCommand';
-      if (/^(Get|Query|BatchGet|TransactGet|Scan)/.test(command)) this.#reads += 1;
+      if (/^(Get|Query|TransactGet|Scan)/.test(command)) this.#reads += 1;
+      if (sent instanceof BatchGetCommand) this.#reads += keysOf(sent);
       return apply();
     });
     this.pacing = { clock: this.clock, entropy: countingEntropy() };

@@ -76,7 +76,7 @@ async function eventCalls(): Promise<{ readonly relay: EventCalls; readonly proj
   const relay = { dynamodb: calls / PAYMENTS, bus: bus.calls.length / PAYMENTS };
   calls = 0;
   const views = new DynamoDbViews(client, TABLES.views, { clock, entropy });
-  for (const event of bus.published) await projectEvent({ runner: idempotentRunner, views }, event);
+  for (const event of bus.published) await projectEvent({ runner: idempotentRunner, views, clock }, event);
   return { relay, projector: { dynamodb: calls / PAYMENTS, bus: 0 } };
 }
 

@@ -29,6 +29,12 @@ const transaction = z.object({
     z.object({ Put: oneItem, Update: oneItem, Delete: oneItem, ConditionCheck: oneItem }).partial(),
   ),
 });
+const batchOfPuts = z.object({
+  RequestItems: z.record(z.string(), z.array(z.object({ PutRequest: z.object({ Item: keyOfItem }) }))),
+});
+const batchOfReads = z.object({
+  RequestItems: z.record(z.string(), z.object({ Keys: z.array(z.unknown()) })),
+});
 const capacity = z.object({ TableName: z.string(), CapacityUnits: z.number() });
 const metered = z.object({ ConsumedCapacity: z.union([z.array(capacity), capacity.transform((one) => [one])]) });
 
@@ -43,7 +49,7 @@ export function meteredClient(config: DynamoDBClientConfig): MeteredClient {
       const call = { name, kind, keys: kind === 'write' ? keysOf(args.input) : [] } as const;
       try {
         const result = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: 'INDEXES' } });
-        const unitsByTable = unitsOf(result.output);
+        const unitsByTable = unitsOf(args.input, result.output);
         const units = Object.values(unitsByTable).reduce((sum, some) => sum + some, 0);
         calls.push({ ...call, applied: true, units, unitsByTable });
         return result;
@@ -59,9 +65,15 @@ export function meteredClient(config: DynamoDBClientConfig): MeteredClient {
 
 function keysOf(input: unknown): readonly string[] {
   const several = transaction.safeParse(input);
-  const items = several.success
-    ? several.data.TransactItems.flatMap((item) => Object.values(item))
-    : [oneItem.parse(input)];
+  if (several.success) return namesOf(several.data.TransactItems.flatMap((item) => Object.values(item)));
+  const batch = batchOfPuts.safeParse(input);
+  if (!batch.success) return namesOf([oneItem.parse(input)]);
+  return Object.entries(batch.data.RequestItems).flatMap(([TableName, requests]) =>
+    namesOf(requests.map(({ PutRequest: { Item } }) => ({ TableName, Item }))),
+  );
+}
+
+function namesOf(items: readonly (z.infer<typeof oneItem> | undefined)[]): readonly string[] {
   return items
     .filter((item) => item !== undefined)
     .map(({ TableName, Key, Item }) => {
@@ -70,7 +82,16 @@ function keysOf(input: unknown): readonly string[] {
     });
 }
 
-function unitsOf(output: unknown): Readonly<Record<string, number>> {
+/**
+ * Returns the units by table. The local DynamoDB reports none for a batch of reads, which costs a unit for each key, as
+ * no row of a batch is larger than four kilobytes.
+ */
+function unitsOf(input: unknown, output: unknown): Readonly<Record<string, number>> {
+  const reads = batchOfReads.safeParse(input);
+  if (reads.success) {
+    const byTable = Object.entries(reads.data.RequestItems);
+    return Object.fromEntries(byTable.map(([table, { Keys }]) => [table, Keys.length]));
+  }
   const { ConsumedCapacity } = metered.parse(output);
   return Object.fromEntries(ConsumedCapacity.map(({ TableName, CapacityUnits }) => [TableName, CapacityUnits]));
 }

@@ -270,7 +270,12 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'PAYMENT#*', 'DISPUTE#*', 'EVENT#*')}`,
     ],
   ],
-  ['ViewsProjector', ['dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views']],
+  [
+    'ViewsProjector',
+    [
+      'dynamodb:BatchGetItem, dynamodb:BatchWriteItem, dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views',
+    ],
+  ],
 ];
 
 test.each(VIEWERS)('the role of %s has these permissions for tables, and no others', (owner, own) => {

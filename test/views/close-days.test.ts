@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { totalKey } from '../../lambdas/views/domain/lists.ts';
+import { totalKey, type ViewKey } from '../../lambdas/views/domain/lists.ts';
 import { type ViewRow } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -95,6 +95,25 @@ describe('a closed day', () => {
     expect(await payableAndReads()).toEqual({ payable: 2000, read: 2 });
     expect(await close()).toEqual({ closed: 1, more: false });
     expect(await payableAndReads()).toEqual({ payable: 2000, read: 0 });
+  });
+
+  test('is looked up for an event only if the day has ended', async () => {
+    const read: ViewKey[] = [];
+    class Recorded extends MemoryViews {
+      override read(key: ViewKey) {
+        read.push(key);
+        return super.read(key);
+      }
+    }
+    const store = new Recorded();
+    const [event] = eventsOf(systemDigest, takenAt(owner, 'a', MONDAY_MS, { feeMinor: 0 }));
+    if (event === undefined) throw new Error('the payment has no event');
+    for (const nowMs of [MONDAY_MS + DAY_MS - 1, MONDAY_MS + DAY_MS]) {
+      await store.clear();
+      read.length = 0;
+      await projectEvent({ runner: idempotentRunner, views: store, clock: { nowMs: () => nowMs } }, event);
+      expect(read).toEqual(nowMs < MONDAY_MS + DAY_MS ? [] : [totalKey(owner, MONDAY_MS)]);
+    }
   });
 
   test('stays closed when an event is redelivered', async () => {

@@ -21,13 +21,17 @@ export class ScheduledViews implements ViewStore {
     this.#diesAfterCall = diesAfterCall;
   }
 
-  /** Puts the rows one at a time, like the real store: the worker may crash between two rows. */
+  /** Puts the rows one at a time: if the real store’s call fails, only some of the rows may be written. */
   async put(rows: readonly ViewRow[]): Promise<void> {
     for (const row of rows) await this.#turn('put', () => this.#store.put([row]));
   }
 
   read(key: ViewKey): Promise<ViewRow | undefined> {
     return this.#turn('read', () => this.#store.read(key));
+  }
+
+  readAll(keys: readonly ViewKey[]): Promise<readonly (ViewRow | undefined)[]> {
+    return this.#turn('readAll', () => this.#store.readAll(keys));
   }
 
   exchange(changes: readonly RowChange[]): Promise<boolean> {

@@ -38,6 +38,12 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(row('3'))).toBeUndefined();
     });
 
+    test('is read together with others, in the order of the keys', async () => {
+      await store.put([row('1'), row('2')]);
+
+      expect(await store.readAll([row('2'), row('3'), row('1')])).toEqual([row('2'), undefined, row('1')]);
+    });
+
     test('is read without a payment if it was written without one', async () => {
       const { chainId: _, ...total } = row('1', { sequence: 0 });
       await store.put([total]);

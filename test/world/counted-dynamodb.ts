@@ -13,9 +13,9 @@ export class CountedDynamoDb extends MemoryDynamoDb {
   }
 
   override clientWith(around: Around): MemoryDynamoDb['client'] {
-    return super.clientWith((command, apply) => {
+    return super.clientWith((command, apply, sent) => {
       this.calls += 1;
-      return around(command, apply);
+      return around(command, apply, sent);
     });
   }
 

@@ -52,6 +52,8 @@ const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   GetCommand: new Set([...READ, 'Key']),
   BatchGetCommand: new Set(['RequestItems', 'ReturnConsumedCapacity']),
   'BatchGetCommand.RequestItems': new Set(['Keys', 'ConsistentRead']),
+  BatchWriteCommand: new Set(['RequestItems']),
+  'BatchWriteCommand.RequestItems': new Set(['PutRequest']),
   QueryCommand: new Set([...PAGE, 'KeyConditionExpression', 'ScanIndexForward']),
   ScanCommand: new Set([...PAGE, 'Segment', 'TotalSegments']),
   PutCommand: new Set([...SINGLE, 'Item']),

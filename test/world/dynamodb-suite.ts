@@ -19,6 +19,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, test } from '@jest/globals';
+import { describeBatchWrites } from './dynamodb-batch-suite.ts';
 import type { TableShape } from './memory-table.ts';
 
 /** Table with a sort key and a sparse index. The row reader accepts every row whose partition key begins with `A#`. */
@@ -183,6 +184,8 @@ export function describeDynamoDb(
         expect(await outcomeOf(twice)).toEqual({ error: 'ValidationException' });
       });
     });
+
+    describeBatchWrites(prepare);
 
     describe('conditions', () => {
       const ITEM = { sk: 'a', number: 5, text: 'abc', owner: 'me', flag: true, bytes: Uint8Array.of(1) };

@@ -11,6 +11,8 @@ import {
 import {
   BatchGetCommand,
   type BatchGetCommandInput,
+  BatchWriteCommand,
+  type BatchWriteCommandInput,
   DeleteCommand,
   DynamoDBDocumentClient,
   GetCommand,
@@ -44,6 +46,8 @@ import { MemoryTable, type Row, type TableShape } from './memory-table.ts';
 const MAX_TRANSACTION_ITEMS = 100;
 const MAX_TRANSACTION_BYTES = 4 * KILOBYTE * KILOBYTE;
 const MAX_BATCH_KEYS = 100;
+/** Maximum number of puts of BatchWriteItem (Amazon DynamoDB API reference, "BatchWriteItem"). */
+const MAX_BATCH_WRITES = 25;
 const MAX_BATCH_BYTES = 16 * KILOBYTE * KILOBYTE;
 /**
  * Time for which DynamoDB remembers a client request token, in milliseconds (Amazon DynamoDB API reference,
@@ -73,7 +77,7 @@ export interface MemoryDynamoDbOptions {
 }
 
 /** Wraps each call of a client, so that tests can inject faults, and count or delay calls. */
-export type Around = <Result>(command: string, apply: () => Promise<Result>) => Promise<Result>;
+export type Around = <Result>(command: string, apply: () => Promise<Result>, sent: object) => Promise<Result>;
 
 /**
  * In-memory DynamoDB, which the production stores use through the document client. Expressions, conditions,
@@ -103,7 +107,7 @@ export class MemoryDynamoDb {
   /** Returns the document client of one simulated process. */
   clientWith(around: Around): DynamoDBDocumentClient {
     const send = (command: object): Promise<unknown> =>
-      around(command.constructor.name, async () => this.#answer(command));
+      around(command.constructor.name, async () => this.#answer(command), command);
     return Object.create(DynamoDBDocumentClient.prototype, { send: { value: send } }) as DynamoDBDocumentClient;
   }
 
@@ -188,6 +192,7 @@ export class MemoryDynamoDb {
         return readPage('scan', this.#table(command.input.TableName), command.input, this.#pageBytes);
       }
       if (command instanceof BatchGetCommand) return this.#batchGet(command.input);
+      if (command instanceof BatchWriteCommand) return this.#batchWrite(command.input);
       if (command instanceof DescribeTimeToLiveCommand) return this.#describeTimeToLive(command.input.TableName);
     } catch (error) {
       if (error instanceof UnreadableRowError) this.unreadable.push(error.message);
@@ -250,6 +255,25 @@ export class MemoryDynamoDb {
       throw new ValidationError(`Too many items requested for the BatchGetItem call: ${asked}`);
     }
     return { $metadata: {}, Responses: responses, UnprocessedKeys: unprocessed, ...capacity(input, () => spent) };
+  }
+
+  /** Each put of a batch is a write of its own, but a batch with an invalid put writes nothing. */
+  #batchWrite(input: BatchWriteCommandInput): unknown {
+    knownFieldsOnly('BatchWriteCommand', input);
+    const plans = Object.entries(input.RequestItems ?? {}).flatMap(([name, requests]) =>
+      (requests ?? []).map((request) => {
+        knownFieldsOnly('BatchWriteCommand.RequestItems', request);
+        return planWrite('Put', this.#table(name), { TableName: name, Item: request.PutRequest?.Item ?? {} });
+      }),
+    );
+    if (plans.length === 0 || plans.length > MAX_BATCH_WRITES) {
+      throw new ValidationError(`Too many items requested for the BatchWriteItem call: ${plans.length}`);
+    }
+    if (plans.some((plan, at) => plans.some((other, before) => before < at && isSameRow(plan, other)))) {
+      throw new ValidationError('Provided list of item keys contains duplicates');
+    }
+    for (const plan of plans) this.#apply([plan]);
+    return { $metadata: {}, UnprocessedItems: {} };
   }
 
   #write(kind: WriteKind, input: WriteInput): unknown {

@@ -18,7 +18,7 @@ const BUSY_MS = 60_000;
 /** Maximum number of owners in memory. Evicting an owner costs a few reads. */
 const MAX_REMEMBERED = 10_000;
 
-export interface ProjectorTools extends CloseDaysTools, ProjectTools {
+export interface ProjectorTools extends CloseDaysTools, Omit<ProjectTools, 'clock'> {
   readonly report: (error: unknown) => void;
 }
 

@@ -1,8 +1,16 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { DeleteCommand, GetCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import type { BatchWriteCommandInput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import {
+  BatchGetCommand,
+  BatchWriteCommand,
+  DeleteCommand,
+  GetCommand,
+  PutCommand,
+  ScanCommand,
+} from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { KeyAttribute, ViewsTable } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
+import { RetryableError } from '../../kernel/faults.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
@@ -11,6 +19,11 @@ import type { ViewKey } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import type { RowChange, ViewRange, ViewStore, ViewWalk, WalkPage, WalkStep } from '../use/view-store.ts';
 import { queryRange } from './query-range.ts';
+
+type Requests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
+
+/** Maximum number of rows of a `BatchWriteItem` (Amazon DynamoDB API reference). */
+const MOST_WRITES = 25;
 
 const { partition: PK, sort: SK } = KeyAttribute;
 const { name: INDEX, partitionKey: LIST } = ViewsTable.listsIndex;
@@ -39,21 +52,44 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
     this.#pacing = pacing;
   }
 
-  /** Writes the rows concurrently, one call per row, because an event has few rows, each in a different partition. */
   async put(rows: readonly ViewRow[]): Promise<void> {
-    await Promise.all(
-      rows.map((row) =>
-        writeConditionally(this.#pacing, () =>
-          this.#client.send(new PutCommand({ TableName: this.#table, Item: itemOf(row) })),
-        ),
-      ),
-    );
+    for (let from = 0; from < rows.length; from += MOST_WRITES)
+      await this.#putBatch(rows.slice(from, from + MOST_WRITES));
+  }
+
+  async #putBatch(rows: readonly ViewRow[]): Promise<void> {
+    const [only, ...others] = rows;
+    if (only !== undefined && others.length === 0) {
+      const put = new PutCommand({ TableName: this.#table, Item: itemOf(only) });
+      await writeConditionally(this.#pacing, () => this.#client.send(put));
+      return;
+    }
+    let left: Requests = rows.map((row) => ({ PutRequest: { Item: itemOf(row) } }));
+    await writeConditionally(this.#pacing, async () => {
+      const write = new BatchWriteCommand({ RequestItems: { [this.#table]: left } });
+      const { UnprocessedItems } = await this.#client.send(write);
+      left = UnprocessedItems?.[this.#table] ?? [];
+      refusePart(left);
+    });
   }
 
   async read(key: ViewKey): Promise<ViewRow | undefined> {
     const input = { TableName: this.#table, Key: keyOf(key), ConsistentRead: true };
     const { Item } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(input)));
     return Item === undefined ? undefined : parseViewRow(Item);
+  }
+
+  async readAll(keys: readonly ViewKey[]): Promise<readonly (ViewRow | undefined)[]> {
+    const found = new Map<string, ViewRow>();
+    let left = keys.map(keyOf);
+    await readWithRetries(this.#pacing, async () => {
+      const read = new BatchGetCommand({ RequestItems: { [this.#table]: { Keys: left, ConsistentRead: true } } });
+      const { Responses, UnprocessedKeys } = await this.#client.send(read);
+      for (const item of Responses?.[this.#table] ?? []) found.set(nameOf(item), parseViewRow(item));
+      left = UnprocessedKeys?.[this.#table]?.Keys ?? [];
+      refusePart(left);
+    });
+    return keys.map((key) => found.get(nameOf(keyOf(key))));
   }
 
   async exchange(changes: readonly RowChange[]): Promise<boolean> {
@@ -108,6 +144,15 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
     const found = (page.Items ?? []).map(parseViewRow);
     return LastEvaluatedKey === undefined ? { found } : { found, next: JSON.stringify(LastEvaluatedKey) };
   }
+}
+
+/** @throws RetryableError if DynamoDB processed only a part of a batch; the rest is then retried like a throttled call */
+function refusePart(left: readonly unknown[]): void {
+  if (left.length > 0) throw new RetryableError('store_throttled', 'DynamoDB processed only a part of the batch');
+}
+
+function nameOf(item: Item): string {
+  return JSON.stringify([item[PK], item[SK]]);
 }
 
 function conditionOf(from: ViewRow | null | undefined) {

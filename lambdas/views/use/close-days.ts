@@ -27,8 +27,9 @@ export interface CloseDaysTools {
 }
 
 /**
- * Wait before a day is closed, in milliseconds. Most of the day's events have been projected by then. A later event
- * reopens the day, so this delay only saves work.
+ * Wait before a day is closed, in milliseconds. Most of the day's events have been projected by then, and a later event
+ * reopens the day. Before the end of the day, the projector does not look for a total, so the clocks of projectors and
+ * closers must not differ by more than this.
  */
 const SETTLED_AFTER_MS = 60 * 60 * 1000;
 /** Number of rows per query. A set of postings has a few hundred bytes, so a page stays below 1 MB. */

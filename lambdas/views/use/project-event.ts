@@ -1,14 +1,20 @@
 import type { PayonceEvent } from '../../events/domain/event.ts';
+import type { Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { totalKey, type ViewOwner } from '../domain/lists.ts';
-import { dayOf, type EventViews, viewsOf } from '../domain/views.ts';
+import { DAY_MS, dayOf, type EventViews, type ViewRow, viewsOf } from '../domain/views.ts';
 import { projectionOperation } from '../ids.ts';
 import type { ViewStore } from './view-store.ts';
 
 export interface ProjectTools {
   readonly views: ViewStore;
   readonly runner: OperationRunner;
+  /**
+   * Shows that a day has not ended and therefore has no total. All events of a tenant's day would read the same row.
+   * @default the total of the day is read for every event
+   */
+  readonly clock?: Pick<Clock, 'nowMs'>;
 }
 
 /**
@@ -19,17 +25,22 @@ export interface ProjectTools {
  * @throws RetryableError, AmbiguousError when some rows may be missing; the event must then be redelivered
  */
 export function projectEvent(
-  { views, runner }: ProjectTools,
+  { runner, ...tools }: ProjectTools,
   event: PayonceEvent,
 ): Promise<'projected' | 'projected_before'> {
   const eventViews = viewsOf(event);
+  let heads: readonly (ViewRow | undefined)[] | undefined;
   return runner.record<undefined, 'projected' | 'projected_before'>(projectionOperation(event.event.id), {
     // This read is only an optimization: without it, a redelivery would write the same rows again.
-    find: async () => ((await views.read(eventViews.projectedMark)) === undefined ? undefined : 'projected_before'),
+    find: async () => {
+      const [mark, ...found] = await tools.views.readAll([eventViews.projectedMark, ...eventViews.heads]);
+      heads = found;
+      return mark === undefined ? undefined : 'projected_before';
+    },
     prepare: async () => undefined,
     commit: async () => {
-      await writeViews({ views }, eventViews);
-      await views.put([eventViews.projectedMark]);
+      await writeViews(tools, eventViews, heads);
+      await tools.views.put([eventViews.projectedMark]);
       return 'projected';
     },
   });
@@ -38,16 +49,26 @@ export function projectEvent(
 /**
  * Writes the rows even if the event was already projected, which repairs damaged rows. Does not write the `seen` row,
  * because that row means that the event was published.
+ *
+ * @param heads the stored heads, if they were read before
  */
-export async function writeViews({ views }: Pick<ProjectTools, 'views'>, eventViews: EventViews): Promise<void> {
-  await views.put(eventViews.lasting);
-  if (eventViews.lasting.length > 0) await reopenDay(views, eventViews.owner, eventViews.occurredAtMs);
-  await advanceHeads(views, eventViews);
+export async function writeViews(
+  { views, clock }: Pick<ProjectTools, 'views' | 'clock'>,
+  eventViews: EventViews,
+  heads?: readonly (ViewRow | undefined)[],
+): Promise<void> {
+  const { lasting, ofReference, owner, occurredAtMs } = eventViews;
+  const isFirst = heads !== undefined && heads[0] === undefined;
+  await views.put(isFirst ? [...lasting, ...ofReference] : lasting);
+  // The clock is read after the write. Days are closed an hour after their end, so clocks may differ by an hour.
+  const hasEnded = clock === undefined || clock.nowMs() >= dayOf(occurredAtMs) + DAY_MS;
+  if (lasting.length > 0 && hasEnded) await reopenDay(views, owner, occurredAtMs);
+  await advanceHeads(views, eventViews, heads);
 }
 
 /**
  * Deletes the total of a day whose entries have changed. Called after the entries are written, so that no total lacks
- * them, independent of clocks:
+ * them:
  *
  *   closer     mark ────── sum ──────────── total ✗ (no mark)
  *   projector        entry ───── delete mark
@@ -67,12 +88,19 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
  * Replaces a head if the new head is newer. A single row records that the object exists, and to which status list it
  * belongs.
  */
-async function advanceHeads(views: ViewStore, { ofReference, heads }: EventViews): Promise<void> {
+async function advanceHeads(
+  views: ViewStore,
+  { ofReference, heads }: EventViews,
+  known?: readonly (ViewRow | undefined)[],
+): Promise<void> {
   for (const [index, head] of heads.entries()) {
+    let isKnown = known !== undefined;
     await rounds('the head of a payment or an order', async () => {
-      const found = await views.read(head);
+      const isUsed = isKnown;
+      isKnown = false;
+      const found = isUsed ? known?.[index] : await views.read(head);
       if (found !== undefined && found.sequence >= head.sequence) return 'newer';
-      if (found === undefined && index === 0) await views.put(ofReference);
+      if (found === undefined && index === 0 && !isUsed) await views.put(ofReference);
       return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'advanced' : 'again';
     });
   }

@@ -37,10 +37,16 @@ export interface RowChange {
 
 /** Stores the Views. All content can be rebuilt from the Ledger. */
 export interface ViewStore {
-  /** Writes whole rows unconditionally. */
+  /** Writes whole rows unconditionally, 25 in a call. If a call fails, some of the rows may be written. */
   put(rows: readonly ViewRow[]): Promise<void>;
   /** Reads a row with strong consistency. */
   read(key: ViewKey): Promise<ViewRow | undefined>;
+  /**
+   * Reads rows in one call, strongly consistent. At most 100.
+   *
+   * @returns the rows in the order of the keys; undefined for a row that does not exist
+   */
+  readAll(keys: readonly ViewKey[]): Promise<readonly (ViewRow | undefined)[]>;
   /**
    * Applies all changes in one transaction, or none.
    *

@@ -143,8 +143,9 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/views/use/project-event.ts',
-        find: '  await views.put(eventViews.lasting);\n',
-        replace: '  await views.put([eventViews.projectedMark]);\n  await views.put(eventViews.lasting);\n',
+        find: '  await views.put(isFirst ? [...lasting, ...ofReference] : lasting);\n',
+        replace:
+          '  await views.put([eventViews.projectedMark]);\n  await views.put(isFirst ? [...lasting, ...ofReference] : lasting);\n',
       },
     ],
   },
@@ -167,8 +168,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/views/use/project-event.ts',
-        find: 'if (eventViews.lasting.length > 0) await reopenDay(',
-        replace: 'if (eventViews.lasting.length > 99) await reopenDay(',
+        find: 'if (lasting.length > 0 && hasEnded) await reopenDay(',
+        replace: 'if (lasting.length > 99 && hasEnded) await reopenDay(',
       },
     ],
   },

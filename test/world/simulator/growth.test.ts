@@ -94,10 +94,10 @@ async function callsOf(items: number): Promise<ReadonlyMap<string, number>> {
   const running = new AsyncLocalStorage<string>();
   const clientWith = database.clientWith.bind(database);
   database.clientWith = (around) =>
-    clientWith((command, apply) => {
+    clientWith((command, apply, sent) => {
       const name = running.getStore() ?? 'others';
       calls.set(name, (calls.get(name) ?? 0) + 1);
-      return around(command, apply);
+      return around(command, apply, sent);
     });
   // Disables time to live, so that the nightly purge deletes the rows.
   database.deleteExpired = () => 0;
