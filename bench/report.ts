@@ -72,6 +72,21 @@ A page of a list takes four queries, its goal, and two reads by key for each obj
 
 The deliveries of one endpoint took 83 a second before; the goal is 1,000. Its busiest partition has room for 2,398. Twenty senders with ten calls each make 1,000 a second if the receiver answers within 0.2 seconds, and 667 at 0.3.
 
+## Higher rates
+
+The setting \`peakRates\` spreads hot rows for up to 40,000 payments a second over all tenants and 6,400 of one. At 20,000 and 5,000, no partition gets more than 500 write units a second (\`test/bench/peak-partitions.test.ts\`):
+open claims have 100 partitions instead of 32, recent outcomes 50 instead of 8, each queue and due webhooks 100 instead of 8, the deliveries of an endpoint 38 instead of 8, and each partition of a tenant's lists four parts.
+A run of a job makes one query for each partition of a queue, so these numbers cost reads also when nothing is due. \`throttlingRate\` admits up to 50,000 requests a second, with a higher quota of API Gateway.
+
+These limits remain:
+
+- **Webhooks of one tenant**: an event reads the row with the tenant's endpoints twice, and a partition takes 3,000 read units a second, so one tenant gets at most 1,500 deliveries a second, and all tenants as many as the senders above. Later deliveries wait in the queue.
+  A tenant with more events consumes them from the bus ([events](../guides/events.md)) instead of webhooks.
+- **The rate limit of one tenant** is one row. While half of the burst is left, 5,000 requests a second write it 625 times. With less, each process writes it up to once a second. From 1,000 writes a second DynamoDB throttles the row, and the API then admits requests without counting them
+  ([0065](../design/decisions/0065-limits-per-tenant.md)). Give such a tenant a burst of twice its rate.
+- **Executions**: the relay scales with the shards of the Stream, but projector and senders have a fixed number of executions (below). What is beyond their rate waits in their queues, so lists and webhooks fall behind at a rate that lasts.
+- **Late events**: the projector reads the total of a day for each event that it gets after the end of that day, so it catches up with at most 3,000 events a second of one tenant.
+
 ## Events in a second
 
 The relay and the projector with the settings of the stacks, for outcomes of payments with references. \`test/bench/event-rate.test.ts\` counts the calls and reads the settings; the rates are computed: 0.75 milliseconds of CPU time for a call through the SDK and 0.5
@@ -84,7 +99,7 @@ ${events}
 ## Quotas by region
 
 What AWS admits with the default quotas of an account, computed from the documents of [EventBridge](https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html) and [API Gateway](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html). Every event goes to two queues, the lists and the webhooks, and each counts as an invocation;
-the bridge of NATS is a third. EventBridge delays what is beyond the quota. \`payonce doctor\` compares \`throttlingRate\` (at most 10,000) with both. Service Quotas raises them.
+the bridge of NATS is a third. EventBridge delays what is beyond the quota. \`payonce doctor\` compares \`throttlingRate\` (at most 50,000) with both. Service Quotas raises them.
 
 | region | events/s | requests/s |
 |---|---|---|

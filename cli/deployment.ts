@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type StackName, StackOutput, stackNameOf } from '../lambdas/kernel/contract/api.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -76,7 +77,10 @@ async function withoutStack(client: CloudFormationClient, name: string, error: u
   );
 }
 
-/** Returns the client, table names and pacing that the stores of a deployment require. */
+/**
+ * Returns the client, table names and pacing that the stores of a deployment require. The stores of this process spread
+ * rows as the deployment does.
+ */
 export async function openTables(target: AwsTarget) {
   const [idempotency, ledger, registry, views] = await stackOutputs(target, 'data', [
     'idempotencyTable',
@@ -84,6 +88,9 @@ export async function openTables(target: AwsTarget) {
     'registryTable',
     'viewsTable',
   ]);
+  const peakRates = await stackOutput(target, 'data', 'peakRates');
+  if (peakRates === undefined) delete process.env[Environment.peakRates];
+  else process.env[Environment.peakRates] = peakRates;
   return {
     client: documentClient(new DynamoDBClient({ ...target, maxAttempts: 1 })),
     tables: { idempotency, ledger, registry, views },

@@ -21,7 +21,7 @@ import { Registry, type RegistryProps } from './constructs/registry.ts';
 import { keepOutputs } from './kept-outputs.ts';
 import { processorSecrets, type SecretsOfProcessors } from './processors.ts';
 import { restoredOf } from './restored-tables.ts';
-import type { Settings } from './settings.ts';
+import { peakRatesOf, type Settings } from './settings.ts';
 
 export interface DataStackProps extends StackProps {
   /**
@@ -155,11 +155,18 @@ export class DataStack extends Stack {
     const { role } = new RowRestoreRole(this, 'RowRestore', audited);
     new CfnOutput(this, StackOutput.rowRestoreRole, { value: role.roleArn });
     new CfnOutput(this, StackOutput.auditingRole, { value: new AuditingRole(this, 'Auditing', audited).role.roleArn });
+    this.#outputTables();
+    new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
+  }
+
+  /** Outputs the tables and the numbers of partitions over which their rows are spread. */
+  #outputTables(): void {
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });
     new CfnOutput(this, StackOutput.registryTable, { value: this.registry.tableName });
     new CfnOutput(this, StackOutput.viewsTable, { value: this.views.tableName });
-    new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
+    const peakRates = peakRatesOf(this.node);
+    if (peakRates !== undefined) new CfnOutput(this, StackOutput.peakRates, { value: JSON.stringify(peakRates) });
   }
 
   /**

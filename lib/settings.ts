@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Node } from 'constructs';
 import type { RoutingRule } from '../lambdas/kernel/contract/environment.ts';
 import type { Retention } from '../lambdas/kernel/contract/retention.ts';
+import type { PeakRates } from '../lambdas/kernel/contract/shards.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { RESTORED_TABLES_RULE, type RestoredTables } from './restored-tables.ts';
@@ -22,6 +23,7 @@ import {
 } from './settings/operators.ts';
 import { PARTY_DEFAULTS, PARTY_RULES, type PartySettings, refusePartyConflicts } from './settings/parties.ts';
 import { PAYMENT_REQUEST_RULES, type PaymentRequestSettings } from './settings/payment-requests.ts';
+import { PEAK_RATES_RULES, type PeakRatesSettings } from './settings/peak-rates.ts';
 import { type CalledProcessor, processorSettings, readProcessors, readRoutes } from './settings/processors.ts';
 import { RETENTION_RULES, type RetentionSettings, refuseShortRetention } from './settings/retention.ts';
 import { email, flag, matching, PREFIX, type Rule, read, readAll, whole } from './settings/rules.ts';
@@ -34,6 +36,7 @@ export interface Settings
     OperatorSettings,
     PartySettings,
     PaymentRequestSettings,
+    PeakRatesSettings,
     RetentionSettings {
   /**
    * Name that distinguishes this deployment from others in the same account and region, for example `staging`. It is
@@ -123,9 +126,12 @@ export interface Settings
    * @default false
    */
   readonly claimsLost: boolean;
-  /** Maximum requests per second of the API, 1 to 10000. @default 200 */
+  /**
+   * Maximum requests per second of the API, 1 to 50000. Above 10000, API Gateway needs a higher quota of the account.
+   * @default 200
+   */
   readonly throttlingRate: number;
-  /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
+  /** Burst limit of the API, in requests, 1 to 25000. @default 400 */
   readonly throttlingBurst: number;
   /**
    * Maximum requests per second of one tenant in one mode, 1 to 10000. Payments and reads are limited separately.
@@ -231,6 +237,7 @@ export const SETTING_RULES = {
   ...OPERATOR_RULES,
   ...PARTY_RULES,
   ...PAYMENT_REQUEST_RULES,
+  ...PEAK_RATES_RULES,
   ...RETENTION_RULES,
   environment: {
     allowed: '1 to 20 lower-case letters, digits and hyphens, beginning with a letter',
@@ -248,8 +255,8 @@ export const SETTING_RULES = {
   accountLogRole: flag(),
   restoredTables: RESTORED_TABLES_RULE,
   claimsLost: flag(),
-  throttlingRate: whole(1, 10_000),
-  throttlingBurst: whole(1, 5_000),
+  throttlingRate: whole(1, 50_000),
+  throttlingBurst: whole(1, 25_000),
   tenantRate: whole(1, 10_000),
   tenantBurst: whole(1, 10_000),
   memoryMb: whole(128, 10_240),
@@ -308,6 +315,14 @@ export function dataKeyOf(node: Node): string | undefined {
  */
 export function retentionOf(node: Node): Retention | undefined {
   return read(node, 'retention', SETTING_RULES.retention);
+}
+
+/**
+ * Reads the peak rates over which hot rows are spread.
+ * @throws as {@link readSettings}
+ */
+export function peakRatesOf(node: Node): readonly PeakRates[] | undefined {
+  return read(node, 'peakRates', SETTING_RULES.peakRates);
 }
 
 /** Refuses settings that are valid separately but contradict each other. */

@@ -29,6 +29,7 @@ const GROUPS: readonly {
       'throttlingBurst',
       'tenantRate',
       'tenantBurst',
+      'peakRates',
       'memoryMb',
       'reservedConcurrency',
       'warmWriteUnits',

@@ -26,7 +26,7 @@ export function commissionDueKey({
   paymentId,
   releasesAtMs,
 }: Pick<Commission, 'paymentId' | 'releasesAtMs'>): CommissionKey {
-  const shard = shardOf(paymentId) % DUE_SHARDS;
+  const shard = shardOf(paymentId, DUE_SHARDS);
   return { partition: commissionDuePartition(shard), sort: dueSort(releasesAtMs, paymentId) };
 }
 

@@ -1,13 +1,8 @@
+import { LIST_SHARDS } from './contract/shards.ts';
 import { BASE32_ALPHABET } from './digest.ts';
 import { invariant } from './invariant.ts';
 
 /** The sort keys and shards of lists that are sorted by time. */
-
-/**
- * Number of partitions of each list of a tenant. A partition accepts 1,000 write units per second (Amazon DynamoDB
- * developer guide, "Burst and adaptive capacity"); reading one page of a list costs one query per partition.
- */
-const LIST_SHARDS = 4;
 
 export function sharded(partitionOf: (shard: number) => string): readonly string[] {
   return Array.from({ length: LIST_SHARDS }, (_, shard) => partitionOf(shard));

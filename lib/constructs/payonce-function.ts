@@ -11,7 +11,7 @@ import {
 } from '../../lambdas/kernel/contract/environment.ts';
 import { defined } from '../../lambdas/kernel/defined.ts';
 import { lambdaCode } from '../lambda-code.ts';
-import { retentionOf, tracingOf } from '../settings.ts';
+import { peakRatesOf, retentionOf, tracingOf } from '../settings.ts';
 import { refuseLargeEnvironment } from './environment-size.ts';
 import { metricNamespace } from './payonce-metric.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
@@ -67,6 +67,7 @@ export class PayonceFunction extends Construct implements IGrantable {
     );
     const isTraced = tracingOf(this.node);
     const retention = Environment.idempotencyTable in props.environment ? retentionOf(this.node) : undefined;
+    const peakRates = peakRatesOf(this.node);
     this.function = new Function(this, 'Function', {
       code: lambdaCode(Stack.of(this).node, props.folder),
       handler: 'index.handler',
@@ -84,6 +85,7 @@ export class PayonceFunction extends Construct implements IGrantable {
         POWERTOOLS_METRICS_NAMESPACE: metricNamespace(this.node),
         ...(isTraced ? { [TRACING]: 'true' } : {}),
         ...(retention === undefined ? {} : { [Environment.retention]: JSON.stringify(retention) }),
+        ...(peakRates === undefined ? {} : { [Environment.peakRates]: JSON.stringify(peakRates) }),
       },
     });
     refuseLargeEnvironment(this.function);

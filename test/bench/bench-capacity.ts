@@ -1,5 +1,5 @@
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import { type CreatePayment, createPayment } from '../../lambdas/payments/use/create-payment.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
@@ -12,22 +12,23 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 import { typicalPayment, typicalTools } from './bench-typical-payment.ts';
 
 /**
- * Meters every write of payments with a reference and one webhook endpoint: payment, projection, fan-out and delivery.
+ * Meters the writes and the reads by key of payments with a reference and one webhook endpoint: payment, projection, fan-out and delivery.
  */
-export async function paidCapacity(payments: number): Promise<PartitionMeter> {
+export async function paidCapacity(payments: number, more: Partial<CreatePayment> = {}): Promise<PartitionMeter> {
   const clock = new SimulatedClock();
   const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
   const meter = new PartitionMeter(TABLE_SHAPES);
-  const client = database.clientWith((command, apply) => {
+  const client = database.clientWith((command, apply, sent) => {
     meter.transaction = command === 'TransactWriteCommand';
+    meter.noteReads(sent);
     return apply();
   });
   database.listen((changes) => meter.note(changes));
   const pacing = { clock, entropy: countingEntropy() };
   const { tools, deliver } = await typicalTools(client, pacing);
-  meter.units.clear();
+  meter.clear();
   for (let index = 0; index < payments; index += 1) {
-    const request = typicalPayment(`hot-${index}`, { reference: `order-${index}` });
+    const request = typicalPayment(`hot-${index}`, { reference: `order-${index}`, ...more });
     await createPayment(tools, request);
     const chain = await tools.store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
     for (const event of eventsOf(systemDigest, chain)) {

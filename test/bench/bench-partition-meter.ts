@@ -1,3 +1,5 @@
+import { BatchGetCommand, GetCommand } from '@aws-sdk/lib-dynamodb';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import { itemSize } from '../world/dynamodb-values.ts';
 import type { RowChange } from '../world/memory-dynamodb.ts';
 import type { KeyPart, TableShape } from '../world/memory-table.ts';
@@ -15,6 +17,8 @@ const IN_TRANSACTION = 2;
 export class PartitionMeter {
   /** Units, keyed by `<table> <partition>` and `<table>/<index> <partition>`. */
   readonly units = new Map<string, number>();
+  /** Number of reads by key, keyed by `<table> <partition>`. */
+  readonly reads = new Map<string, number>();
   /** True while the recorded writes belong to a transaction, where units count double. */
   transaction = false;
   readonly #shapes: ReadonlyMap<string, TableShape>;
@@ -32,6 +36,19 @@ export class PartitionMeter {
       this.#add(table, shape.partition, row, this.transaction ? IN_TRANSACTION * units : units);
       this.#noteIndexes(shape, before, after);
     }
+  }
+
+  /** Counts the keys that a command reads. */
+  noteReads(command: object): void {
+    if (command instanceof GetCommand) this.#noteRead(command.input.TableName, command.input.Key);
+    if (!(command instanceof BatchGetCommand)) return;
+    for (const [table, { Keys = [] }] of Object.entries(command.input.RequestItems ?? {}))
+      for (const key of Keys) this.#noteRead(table, key);
+  }
+
+  clear(): void {
+    this.units.clear();
+    this.reads.clear();
   }
 
   /** Returns partitions with their units, busiest first. */
@@ -69,6 +86,11 @@ export class PartitionMeter {
       if (now !== undefined) this.#add(index, partition, now, projectsAll === undefined ? 1 : unitsOf(now));
       if (old !== undefined && isMoved) this.#add(index, partition, old, projectsAll === undefined ? 1 : unitsOf(old));
     }
+  }
+
+  #noteRead(table: string | undefined, key: Item | undefined): void {
+    const place = `${table} ${String(key?.[KeyAttribute.partition])}`;
+    this.reads.set(place, (this.reads.get(place) ?? 0) + 1);
   }
 
   #add(name: string, partition: KeyPart, item: Item, units: number): void {

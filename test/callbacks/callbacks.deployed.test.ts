@@ -9,8 +9,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import pMap from 'p-map';
-import { QUEUE_SHARDS } from '../../lambdas/kernel/platform/queue-rows.ts';
-import { returnsPartition } from '../../lambdas/payments/store/queue-items.ts';
+import { RETURN_SHARDS, returnsPartition } from '../../lambdas/payments/store/queue-items.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { killedPayment } from '../payments/killed-payment.ts';
@@ -215,7 +214,7 @@ async function undelivered(payment: unknown): Promise<number> {
 }
 
 async function queuedReturns(payment: string): Promise<readonly string[]> {
-  const shards = Array.from({ length: QUEUE_SHARDS }, (_, shard) => returnsPartition(shard));
+  const shards = Array.from({ length: RETURN_SHARDS }, (_, shard) => returnsPartition(shard));
   const found = await Promise.all(
     shards.map((partition) =>
       dynamoDbClient().send(

@@ -103,10 +103,21 @@ describe('settings', () => {
 
   test.each<[Record<string, unknown>, string]>([
     [{ 'payonce:sandbox': 'maybe' }, 'payonce:sandbox is "maybe", but must be true or false'],
-    [{ 'payonce:throttlingRate': '0' }, 'payonce:throttlingRate is "0", but must be a whole number from 1 to 10000'],
+    [{ 'payonce:throttlingRate': '0' }, 'payonce:throttlingRate is "0", but must be a whole number from 1 to 50000'],
     [
       { 'payonce:throttlingRate': '1e3' },
-      'payonce:throttlingRate is "1e3", but must be a whole number from 1 to 10000',
+      'payonce:throttlingRate is "1e3", but must be a whole number from 1 to 50000',
+    ],
+    [{ 'payonce:peakRates': '[]' }, 'but must be JSON, a list of 1 to 10 objects with from'],
+    [{ 'payonce:peakRates': '[{"from":"2026-02-30","payments":2,"tenantPayments":1}]' }, 'from (a UTC day, yyyy-mm-dd'],
+    [{ 'payonce:peakRates': '[{"from":"2026-02-01","payments":2,"tenantPayments":3}]' }, 'at most payments'],
+    [{ 'payonce:peakRates': '[{"from":"2026-02-01","payments":50000,"tenantPayments":3}]' }, 'payments (1 to 40000)'],
+    [
+      {
+        'payonce:peakRates':
+          '[{"from":"2026-02-02","payments":2,"tenantPayments":1},{"from":"2026-02-01","payments":2,"tenantPayments":1}]',
+      },
+      'later than in the previous entry',
     ],
     [{ 'payonce:operatorIssuer': 'http://id.example' }, 'but must be an https address'],
     [{ 'payonce:operatorIssuer': 'https://id.example' }, 'must be given together or not at all'],

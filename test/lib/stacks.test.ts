@@ -443,4 +443,14 @@ describe('every function', () => {
     expect(writing.length).toBeGreaterThan(5);
     expect(writing.every((each) => each['RETENTION'] === '{"payments":24}')).toBe(true);
   });
+
+  test('receives the peak rates, which the command line reads from the data stack', async () => {
+    const rates = '[{"from":"2026-03-01","payments":20000,"tenantPayments":5000}]';
+    const raised = await synthesize({ 'payonce:peakRates': rates });
+    const functions = Object.values(present(raised.service).findResources('AWS::Lambda::Function'));
+    expect(functions.length).toBeGreaterThan(20);
+    for (const { Properties } of functions)
+      expect(Properties).toMatchObject({ Environment: { Variables: { PEAK_RATES: rates } } });
+    present(raised.data).hasOutput('PeakRates', { Value: rates });
+  });
 });

@@ -1,5 +1,6 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { DUE_SHARDS } from '../../kernel/due-sort.ts';
 import { readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import type { DueRows, QueueTools } from '../../kernel/platform/queue-rows.ts';
@@ -12,6 +13,7 @@ import { parseCommission, parseCommissionDue } from './commission-items.ts';
 
 const COMMISSIONS_DUE: DueRows<CommissionDue> = {
   partition: commissionDuePartition,
+  shards: () => DUE_SHARDS,
   keyOf: (due) => keyItem(commissionDueKey(due)),
   parse: parseCommissionDue,
 };

@@ -49,6 +49,8 @@ export const StackOutput = {
   webhookSenderFunction: 'WebhookSenderFunctionName',
   sandboxFunction: 'SandboxFunctionName',
   eventBus: 'EventBusName',
+  /** JSON, `PeakRates[]`. Only with the setting `peakRates`. */
+  peakRates: 'PeakRates',
   archiveBucket: 'ArchiveBucketName',
   archiverFunction: 'ArchiverFunctionName',
   auditorFunction: 'AuditorFunctionName',

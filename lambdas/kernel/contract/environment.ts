@@ -28,6 +28,8 @@ export const Environment = {
   tenantLimit: 'TENANT_LIMIT',
   /** JSON, `Retention`: the retention, in hours, of each scope whose retention differs from RETENTION_HOURS. */
   retention: 'RETENTION',
+  /** JSON, `PeakRates[]`: the peak rates over which hot rows are spread. Absent for the rates without the setting. */
+  peakRates: 'PEAK_RATES',
   /**
    * JSON, an object of strings: the deployment's settings that the activity log records, without secrets and personal
    * addresses.

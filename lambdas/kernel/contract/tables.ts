@@ -13,7 +13,7 @@ export const IdempotencyTable = {
   timeToLiveAttribute: 'expiresAt',
   openClaimsIndex: {
     name: 'open-claims',
-    /** Number, 0 to 31. */
+    /** Number: a shard. */
     partitionKey: 'openShard',
     /**
      * Number, Unix milliseconds. Initially, the end of the lease; after a release, the end of the send window. Later,
@@ -75,12 +75,3 @@ export const ViewsTable = {
     partitionKey: 'list',
   },
 } as const;
-
-/** Number of partitions over which writes to the open-claims index are spread. A multiple of the other shard counts. */
-export const INDEX_SHARDS = 32;
-
-/**
- * Number of partitions over which a day's outcomes are spread. A partition accepts 1,000 write units per second; at
- * 1,000 payments per second, each receives 125. Reading a time range costs one query per partition.
- */
-export const OUTCOME_SHARDS = 8;

@@ -1,16 +1,23 @@
 import * as z from 'zod';
-import { INDEX_SHARDS } from '../contract/tables.ts';
 import { BASE32_ALPHABET } from '../digest.ts';
 
 /** An item of the store, validated when it is read. Code must never act on a row that it cannot parse. */
 export type Item = Record<string, unknown>;
 
+/** Number of characters of an id that select its shard, at five bits each. */
+const SHARD_CHARACTERS = 4;
+
 /**
- * Returns the shard of a derived id. The last character of the id is five bits of a digest, so no further hash is
- * needed.
+ * Returns the shard of a derived id. The last characters of the id are bits of a digest, so no further hash is needed.
+ *
+ * @param count number of shards
  */
-export function shardOf(id: string): number {
-  return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % INDEX_SHARDS;
+export function shardOf(id: string, count: number): number {
+  let bits = 0;
+  for (const character of id.slice(-SHARD_CHARACTERS)) {
+    bits = bits * BASE32_ALPHABET.length + Math.max(0, BASE32_ALPHABET.indexOf(character));
+  }
+  return bits % count;
 }
 
 /**

@@ -5,14 +5,8 @@ import { KeyAttribute, RegistryTable } from '../contract/tables.ts';
 import { isFault, TerminalError } from '../faults.ts';
 import type { Due } from '../looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from './attempts.ts';
-import type { Item } from './items.ts';
-
-/**
- * Number of partitions of a queue. Queues are usually short, but grow in an outage. An entry costs at most five write
- * units over its life, two of them in the index. A thousand entries per second stay below half of a partition's
- * capacity.
- */
-export const QUEUE_SHARDS = 8;
+import { type Item, shardOf } from './items.ts';
+import { eachShard, mostShards, shardsAt } from './shards.ts';
 
 /** Interval at which the same unreadable row is reported again, in milliseconds. The row does not block other rows. */
 export const UNREADABLE_AGAIN_MS = 5 * 60_000;
@@ -42,10 +36,10 @@ export interface Queue<Row> {
   readonly parse: (item: Item) => Row;
 }
 
-/** Returns the attributes that list a row in a queue. @param hash spreads the rows over the shards */
-export function queuedFor(queue: QueueName, hash: number, dueAtMs: number): Item {
+/** Returns the attributes that list a row in a queue. @param id selects the shard */
+export function queuedFor(queue: QueueName, id: string, dueAtMs: number): Item {
   const { partitionKey, sortKey } = RegistryTable.queuesIndex;
-  return { [partitionKey]: `${queue}${hash % QUEUE_SHARDS}`, [sortKey]: dueAtMs };
+  return { [partitionKey]: `${queue}${shardOf(id, shardsAt(dueAtMs).queues)}`, [sortKey]: dueAtMs };
 }
 
 /** An index that lists whole rows by due time. */
@@ -64,7 +58,7 @@ interface DuePartitions<Row> {
 }
 
 export async function readDue<Row>(tools: QueueTools, { of, parse }: Queue<Row>, due: Due): Promise<readonly Row[]> {
-  const shards = Array.from({ length: QUEUE_SHARDS }, (_, shard) => shard);
+  const shards = eachShard(mostShards().queues);
   const partitions = of.flatMap((name) => shards.map((shard) => `${name}${shard}`));
   const { partition, sort } = KeyAttribute;
   const keyOf = (item: Item): Item => ({ [partition]: item[partition], [sort]: item[sort] });
@@ -193,6 +187,8 @@ export function unreadableRow(item: Item, cause: unknown): TerminalError {
 /** A kind of queue whose rows are read in the order in which they are due. */
 export interface DueRows<Row> {
   readonly partition: (shard: number) => string;
+  /** Returns the number of partitions in which rows can be. */
+  readonly shards: () => number;
   readonly keyOf: (row: Row) => Item;
   readonly parse: (item: Item) => Row;
 }

@@ -7,6 +7,7 @@ import { defined } from '../../kernel/defined.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
+import { shardsAt } from '../../kernel/platform/shards.ts';
 import type {
   CompletedRecord,
   EarlierOwner,
@@ -145,7 +146,11 @@ export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: 
  */
 export function openRecordItem(record: OpenRecord): Item {
   const { partitionKey, sortKey } = openClaimsIndex;
-  return { ...rowOf(record), [partitionKey]: shardOf(record.operationId), [sortKey]: dueAtMs(record) };
+  return {
+    ...rowOf(record),
+    [partitionKey]: shardOf(record.operationId, shardsAt(record.claimedAtMs).claims),
+    [sortKey]: dueAtMs(record),
+  };
 }
 
 /** Returns the time at which the resolver looks at an open claim for the first time, in Unix milliseconds. */

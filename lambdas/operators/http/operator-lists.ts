@@ -227,7 +227,7 @@ function idOf(queue: QueueName, { shard, sort }: QueuePosition): string {
 
 function placeOf(queue: QueueName, id: string): QueuePosition | undefined {
   const text = Buffer.from(id.slice('que_'.length), 'base64url').toString('utf8');
-  const [, of, shard = '', sort = ''] = /^(\w+) (\d{1,2}) (.+)$/.exec(text) ?? [];
+  const [, of, shard = '', sort = ''] = /^(\w+) (\d{1,3}) (.+)$/.exec(text) ?? [];
   if (of !== queue || (queue === 'claims' && !CLAIM_SORT.test(sort))) return undefined;
   return { shard: Number(shard), sort };
 }

@@ -1,12 +1,11 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
-import { IdempotencyTable, INDEX_SHARDS, KeyAttribute } from '../../kernel/contract/tables.ts';
+import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
-import { DUE_SHARDS } from '../../kernel/due-sort.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
-import { QUEUE_SHARDS } from '../../kernel/platform/queue-rows.ts';
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
+import { eachShard, mostShards } from '../../kernel/platform/shards.ts';
 import { parseRecord } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import {
@@ -16,6 +15,7 @@ import {
   parseInquiry,
   parseOpenOrder,
   parseOrphan,
+  RETURN_SHARDS,
 } from '../../payments/store/queue-items.ts';
 import {
   CLAIM_SORT,
@@ -28,7 +28,7 @@ import {
 
 interface Rows {
   readonly prefix: string;
-  readonly shards: number;
+  readonly shards: () => number;
   readonly entryOf: (
     item: Item,
   ) => Omit<QueueEntry, 'needsOperator'> & { readonly needsOperator?: boolean | undefined };
@@ -42,7 +42,7 @@ const orphans = (item: Item) => {
 const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
   inquiries: {
     prefix: RegistryRow.inquiry,
-    shards: QUEUE_SHARDS,
+    shards: () => mostShards().queues,
     entryOf: (item) => {
       const { paymentId, operationId, claimedAtMs, undecidable } = parseInquiry(item);
       return { about: paymentId, part: operationId, sinceMs: claimedAtMs, needsOperator: undecidable };
@@ -50,7 +50,7 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
   },
   returns: {
     prefix: RegistryRow.return,
-    shards: QUEUE_SHARDS,
+    shards: () => RETURN_SHARDS,
     entryOf: (item) => {
       const { paymentId, chargeId, foundAtMs, undecidable } = parseChargeToReturn(item);
       return { about: paymentId, part: chargeId, sinceMs: foundAtMs, needsOperator: undecidable };
@@ -58,7 +58,7 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
   },
   orders: {
     prefix: RegistryRow.openOrder,
-    shards: QUEUE_SHARDS,
+    shards: () => mostShards().queues,
     entryOf: (item) => {
       const { orderId, createdAtMs } = parseOpenOrder(item);
       return { about: orderId, sinceMs: createdAtMs };
@@ -66,16 +66,16 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
   },
   holds: {
     prefix: RegistryRow.hold,
-    shards: DUE_SHARDS,
+    shards: HOLDS.shards,
     entryOf: (item) => {
       const { paymentId, authorizedAtMs, undecidable } = HOLDS.parse(item);
       return { about: paymentId, sinceMs: authorizedAtMs, needsOperator: undecidable };
     },
   },
-  orphans: { prefix: RegistryRow.orphan, shards: ORPHAN_SHARDS, entryOf: orphans },
+  orphans: { prefix: RegistryRow.orphan, shards: () => ORPHAN_SHARDS, entryOf: orphans },
   unmatched_callbacks: {
     prefix: RegistryRow.keptOrphan,
-    shards: ORPHAN_SHARDS,
+    shards: () => ORPHAN_SHARDS,
     entryOf: (item) => ({ ...orphans(item), needsOperator: true }),
   },
 };
@@ -100,8 +100,7 @@ export class DynamoDbQueues implements QueueLists {
   }
 
   async summary(queue: QueueName): Promise<QueueSummary> {
-    const shards = Array.from({ length: shardsOf(queue) }, (_, shard) => shard);
-    const found = await Promise.all(shards.map((shard) => this.#shard(queue, shard, MAX_COUNTED)));
+    const found = await Promise.all(eachShard(shardsOf(queue)).map((shard) => this.#shard(queue, shard, MAX_COUNTED)));
     const times = found.flat().flatMap(({ entry: { sinceMs } }) => sinceMs ?? []);
     return {
       waiting: found.flat().length,
@@ -168,7 +167,7 @@ const claimOf: Rows['entryOf'] = (item) => {
 };
 
 function shardsOf(queue: QueueName): number {
-  return queue === 'claims' ? INDEX_SHARDS : ROWS[queue].shards;
+  return queue === 'claims' ? mostShards().claims : ROWS[queue].shards();
 }
 
 /** Renders a row. An unreadable row becomes an entry without details, so that operators see that it is stuck, too. */

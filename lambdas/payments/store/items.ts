@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { TRACING } from '../../kernel/contract/environment.ts';
 import { EmailRow, LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
-import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
+import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
+import { shardsAt } from '../../kernel/platform/shards.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
 import {
   type DetailsRows,
@@ -242,7 +243,10 @@ export function outcomeAttributes(
 ): Item {
   const trace = process.env[TRACING] && /^Root=.+Sampled=1/.exec(process.env['_X_AMZN_TRACE_ID'] ?? '')?.[0];
   return {
-    [LedgerTable.recentOutcomesIndex.partitionKey]: outcomesPartition(shardOf(id) % OUTCOME_SHARDS, occurredAtMs),
+    [LedgerTable.recentOutcomesIndex.partitionKey]: outcomesPartition(
+      shardOf(id, shardsAt(occurredAtMs).outcomes),
+      occurredAtMs,
+    ),
     [LedgerTable.recentOutcomesIndex.sortKey]: `${occurredAtMs}#${id}#${sequence}`,
     ...(trace && { trace }),
   };

@@ -1,10 +1,11 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
+import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { type Item } from '../../kernel/platform/items.ts';
+import { eachShard, shardsAt } from '../../kernel/platform/shards.ts';
 import type { DetailsTools } from '../../once/store/details-rows.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import type { Transition, TransitionPlace } from '../domain/transition.ts';
@@ -82,10 +83,11 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
    * from this shard.
    */
   async #outcomesOfDay(dayMs: number, after: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage> {
-    const shards = Array.from({ length: OUTCOME_SHARDS }, (_, shard) => outcomesPartition(shard, dayMs));
+    const count = shardsAt(dayMs).outcomes;
+    const shards = eachShard(count).map((shard) => outcomesPartition(shard, dayMs));
     // The shards are about equally full, so the page uses most of the rows that are read. A few extra rows usually cost
     // nothing, because a read unit is 4 KB.
-    const share = Math.ceil((2 * limit) / OUTCOME_SHARDS) + 4;
+    const share = Math.ceil((2 * limit) / count) + 4;
     const parts = await Promise.all(shards.map((shard) => this.#outcomesOfShard(shard, after, untilMs, share)));
     const [knownTo] = parts.flatMap((part) => (part.isLast ? [] : [part.outcomes.at(-1)?.position ?? after])).sort();
     const known = parts

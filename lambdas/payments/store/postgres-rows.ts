@@ -25,6 +25,9 @@ import { HOLDS, parseChargeToReturn, parseInquiry, parseOrphan } from './queue-i
 
 type Columns = Readonly<Record<string, string | number | boolean>>;
 
+/** Number of shards of the outbox. One worker reads a shard. */
+const OUTBOX_SHARDS = 32;
+
 // ------------------------------------------------------------------------------------------------------------ transitions
 
 export function rowOfTransition(transition: Transition): Columns {
@@ -43,7 +46,7 @@ export function rowOfTransition(transition: Transition): Columns {
     body: bodyText(storedTransition(transition)),
     prev_hash: byteText(prevHash),
     hash: byteText(hash),
-    shard: shardOf(payment.id),
+    shard: shardOf(payment.id, OUTBOX_SHARDS),
   };
 }
 

@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { QueueRow, RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
+import { dueSort } from '../../kernel/due-sort.ts';
 import type { OperationId, OrderId, PaymentId } from '../../kernel/ids.ts';
 import { firstLookUpMs } from '../../kernel/looks.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
-import { type DueRows, QUEUE_SHARDS, type Queue, queuedFor } from '../../kernel/platform/queue-rows.ts';
+import { type DueRows, type Queue, queuedFor } from '../../kernel/platform/queue-rows.ts';
+import { mostShards, shardsAt } from '../../kernel/platform/shards.ts';
 
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { type CallbackEvent, type OrphanedCallback, orphanSchedule } from '../use/effect-store.ts';
@@ -63,7 +64,7 @@ export function keptOrphanKey(orphan: OrphanedCallback): Item {
 }
 
 function orphanShard({ operationId }: OrphanedCallback): number {
-  return shardOf(operationId) % ORPHAN_SHARDS;
+  return shardOf(operationId, ORPHAN_SHARDS);
 }
 
 function keyOf(partition: string, { receivedAtMs, operationId }: OrphanedCallback): Item {
@@ -77,7 +78,7 @@ export function waitingOrphanRow(orphan: OrphanedCallback): Item {
 
 /** Returns the attributes that put a waiting orphan into its queue. */
 export function orphanQueued({ operationId, isForeign }: OrphanedCallback, dueAtMs: number): Item {
-  return queuedFor(isForeign === true ? QueueRow.foreignOrphan : QueueRow.orphan, shardOf(operationId), dueAtMs);
+  return queuedFor(isForeign === true ? QueueRow.foreignOrphan : QueueRow.orphan, operationId, dueAtMs);
 }
 
 export function parseOrphan(item: Item): OrphanedCallback {
@@ -96,13 +97,16 @@ const chargeToReturnItem = z.lazy(() =>
   }),
 );
 
+/** Number of shards. A charge that must be reversed is rare, because it contradicts the outcome of its payment. */
+export const RETURN_SHARDS = 8;
+
 export function returnsPartition(shard: number): string {
   return `${RegistryRow.return}${shard}`;
 }
 
 export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item {
   return {
-    [KeyAttribute.partition]: returnsPartition(shardOf(paymentId) % QUEUE_SHARDS),
+    [KeyAttribute.partition]: returnsPartition(shardOf(paymentId, RETURN_SHARDS)),
     [KeyAttribute.sort]: `${paymentId}#${chargeId}`,
   };
 }
@@ -118,7 +122,7 @@ export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): T
 
 /** Returns the attributes that put a charge that must be reversed into its queue. */
 export function returnQueued({ paymentId }: ChargeToReturn, dueAtMs: number): Item {
-  return queuedFor(QueueRow.return, shardOf(paymentId), dueAtMs);
+  return queuedFor(QueueRow.return, paymentId, dueAtMs);
 }
 
 export function parseChargeToReturn(item: Item): ChargeToReturn {
@@ -144,9 +148,9 @@ function inquiriesPartition(shard: number): string {
  * reads all charges of a payment. The entry of such an inquiry is separate from the entries of single charges, and is
  * deleted independently.
  */
-export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item {
+export function inquiryKey({ operationId, paymentId, claimedAtMs, waitsFor }: Inquiry): Item {
   return {
-    [KeyAttribute.partition]: inquiriesPartition(shardOf(paymentId) % QUEUE_SHARDS),
+    [KeyAttribute.partition]: inquiriesPartition(shardOf(paymentId, shardsAt(claimedAtMs).queues)),
     [KeyAttribute.sort]: `${paymentId}#${waitsFor === 'books' ? 'books' : operationId}`,
   };
 }
@@ -163,7 +167,7 @@ export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): Transa
 export function inquiryQueueAttributes(inquiry: Inquiry, dueAtMs: number): Item {
   const { unknownOutcome, routineInquiry, undecidable } = QueueRow;
   const known = isRoutine(inquiry) ? routineInquiry : unknownOutcome;
-  return queuedFor(inquiry.undecidable === true ? undecidable : known, shardOf(inquiry.paymentId), dueAtMs);
+  return queuedFor(inquiry.undecidable === true ? undecidable : known, inquiry.paymentId, dueAtMs);
 }
 
 export function parseInquiry(item: Item): Inquiry {
@@ -180,8 +184,9 @@ const holdFields = z.lazy(() =>
 
 export const HOLDS: DueRows<Hold> = {
   partition: (shard) => `${RegistryRow.hold}${shard}`,
+  shards: () => mostShards().queues,
   keyOf: ({ paymentId, authorizedAtMs }) => ({
-    [KeyAttribute.partition]: HOLDS.partition(shardOf(paymentId) % DUE_SHARDS),
+    [KeyAttribute.partition]: HOLDS.partition(shardOf(paymentId, shardsAt(authorizedAtMs).queues)),
     [KeyAttribute.sort]: dueSort(authorizedAtMs, paymentId),
   }),
   parse: (item) => holdFields.parse(item),
@@ -205,9 +210,9 @@ function openOrdersPartition(shard: number): string {
   return `${RegistryRow.openOrder}${shard}`;
 }
 
-export function openOrderKey({ orderId: id }: Pick<OpenOrder, 'orderId'>): Item {
+export function openOrderKey({ orderId: id, createdAtMs }: Pick<OpenOrder, 'orderId' | 'createdAtMs'>): Item {
   return {
-    [KeyAttribute.partition]: openOrdersPartition(shardOf(id) % QUEUE_SHARDS),
+    [KeyAttribute.partition]: openOrdersPartition(shardOf(id, shardsAt(createdAtMs).queues)),
     [KeyAttribute.sort]: id,
   };
 }
@@ -218,7 +223,7 @@ export function openOrderRow(open: OpenOrder): Item {
 
 /** Returns the attributes that put an open order into its queue. */
 export function openOrderQueued({ orderId }: Pick<OpenOrder, 'orderId'>, dueAtMs: number): Item {
-  return queuedFor(QueueRow.openOrder, shardOf(orderId), dueAtMs);
+  return queuedFor(QueueRow.openOrder, orderId, dueAtMs);
 }
 
 export function parseOpenOrder(item: Item): OpenOrder {

@@ -1,13 +1,13 @@
 import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
+import { dueSort } from '../../kernel/due-sort.ts';
 import { readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import { type DueRows, type QueueTools, setAttributes, unreadableRow } from '../../kernel/platform/queue-rows.ts';
 
 import type { DuePage, DueQueue } from '../use/due-queue.ts';
 
 /** Pattern of a cursor: `<shard>:<sort key of the previous row>`. */
-const CURSOR = /^(?<shard>\d):(?<after>.*)$/s;
+const CURSOR = /^(?<shard>\d+):(?<after>.*)$/s;
 
 /**
  * Reads a queue shard by shard, with the rows of each shard sorted by time. Each page has rows of one shard only; empty
@@ -26,9 +26,10 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     beforeMs: number,
     { limit, cursor }: Parameters<DueQueue<Row>['dueBefore']>[1],
   ): Promise<DuePage<Row>> {
+    const shards = this.#rows.shards();
     let page = await this.#pageOf(beforeMs, limit, cursor);
     // Reads further shards immediately, because an empty page would cost the job more than these queries.
-    for (let shard = 1; shard < DUE_SHARDS && page.rows.length === 0 && page.next !== undefined; shard += 1) {
+    for (let shard = 1; shard < shards && page.rows.length === 0 && page.next !== undefined; shard += 1) {
       page = await this.#pageOf(beforeMs, limit, page.next);
     }
     return page;
@@ -43,7 +44,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     const before = dueSort(beforeMs, '');
     // Because clocks differ, `beforeMs` can be earlier than the cursor of the previous page. DynamoDB would reject such
     // a range.
-    if (from > before) return { rows: [], ...nextShard(shard) };
+    if (from > before) return { rows: [], ...this.#nextShard(shard) };
     const output = await readWithRetries(pacing, () =>
       client.send(
         new QueryCommand({
@@ -58,7 +59,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     );
     const items = output.Items ?? [];
     const last: unknown = output.LastEvaluatedKey?.[KeyAttribute.sort];
-    const next = typeof last === 'string' ? { next: `${shard}:${last}` } : nextShard(shard);
+    const next = typeof last === 'string' ? { next: `${shard}:${last}` } : this.#nextShard(shard);
     const rows = items.flatMap((item) => {
       try {
         return [{ row: this.#rows.parse(item), cursor: `${shard}:${String(item[KeyAttribute.sort])}` }];
@@ -84,8 +85,8 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
       client.send(new DeleteCommand({ TableName: table, Key: this.#rows.keyOf(row) })),
     );
   }
-}
 
-function nextShard(shard: number): { readonly next?: string } {
-  return shard + 1 < DUE_SHARDS ? { next: `${shard + 1}:` } : {};
+  #nextShard(shard: number): { readonly next?: string } {
+    return shard + 1 < this.#rows.shards() ? { next: `${shard + 1}:` } : {};
+  }
 }

@@ -1,6 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
-import { IdempotencyTable, INDEX_SHARDS } from '../../kernel/contract/tables.ts';
+import { IdempotencyTable } from '../../kernel/contract/tables.ts';
 import type { Due } from '../../kernel/looks.ts';
 import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
@@ -13,6 +13,7 @@ import {
   setAttributes,
   type Unreadable,
 } from '../../kernel/platform/queue-rows.ts';
+import { eachShard, mostShards } from '../../kernel/platform/shards.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isLeased } from '../../once/domain/idempotency.ts';
 import { parseRecord, recordKey } from '../../once/store/record-items.ts';
@@ -34,7 +35,6 @@ const { openClaimsIndex, partitionKey: RECORD_KEY } = IdempotencyTable;
 
 const OPEN_CLAIMS = {
   index: openClaimsIndex,
-  partitions: Array.from({ length: INDEX_SHARDS }, (_, shard) => shard),
   parse: parseRecord,
   keyOf: (item: Item): Item => ({ [RECORD_KEY]: item[RECORD_KEY] }),
 };
@@ -65,7 +65,11 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async staleClaims(due: Due): Promise<readonly OpenRecord[]> {
-    const records = await readPartitions(this.#claims, OPEN_CLAIMS, due);
+    const records = await readPartitions(
+      this.#claims,
+      { ...OPEN_CLAIMS, partitions: eachShard(mostShards().claims) },
+      due,
+    );
     return records.flatMap((record) =>
       record.status === 'INPROGRESS' && !isLeased(record, due.untilMs) ? [record] : [],
     );

@@ -17,7 +17,9 @@ import { type TransactItem, transactOnce } from '../../once/store/transact-items
 import type { ChainId } from '../../payments/ids.ts';
 import type { ViewKey } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
+import { mergedRows } from '../use/merged-rows.ts';
 import type { RowChange, ViewRange, ViewStore, ViewWalk, WalkPage, WalkStep } from '../use/view-store.ts';
+import { listPartition, mostParts, partsOf, storedPartition } from './list-parts.ts';
 import { queryRange } from './query-range.ts';
 
 type Requests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
@@ -40,7 +42,10 @@ const rowItem = z.object({
   body: z.string(),
 });
 
-/** Stores the Views in DynamoDB. The rows contain text, and their keys are defined in `domain/lists.ts`. */
+/**
+ * Stores the Views in DynamoDB. The rows contain text, and their keys are defined in `domain/lists.ts`. At high peak
+ * rates, the partitions of lists are divided into parts, which no caller sees.
+ */
 export class DynamoDbViews implements ViewStore, ViewWalk {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -127,7 +132,14 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
       sortKey: SK,
       parse: parseViewRow,
     };
-    return queryRange(source, range);
+    const [only = range.partition, ...others] = partsOf(range.partition, range.until);
+    if (others.length === 0) return queryRange(source, { ...range, partition: only });
+    const merged = { ...range, partitions: [only, ...others] };
+    return mergedRows({ range: (part) => queryRange(source, part) }, merged);
+  }
+
+  queriesPerRange(): number {
+    return mostParts();
   }
 
   async walk({ segment, segments, after }: WalkStep): Promise<WalkPage<ViewRow>> {
@@ -168,14 +180,15 @@ function conditionOf(from: ViewRow | null | undefined) {
 }
 
 function keyOf({ partition, sort }: ViewKey): Item {
-  return { [PK]: partition, [SK]: sort };
+  return { [PK]: storedPartition({ partition, sort }), [SK]: sort };
 }
 
 function itemOf(row: ViewRow): Item {
   const { list, chainId, sequence, body } = row;
   return {
     ...keyOf(row),
-    ...defined({ [LIST]: list, chain: chainId }),
+    ...(list === undefined ? {} : { [LIST]: storedPartition({ partition: list, sort: row.sort }) }),
+    ...defined({ chain: chainId }),
     sequence,
     body,
   };
@@ -184,9 +197,9 @@ function itemOf(row: ViewRow): Item {
 export function parseViewRow(item: Item): ViewRow {
   const { pk, sk, list, chain, sequence, body } = rowItem.parse(item);
   return {
-    partition: pk,
+    partition: listPartition(pk, sk),
     sort: sk,
-    ...defined({ list }),
+    ...(list === undefined ? {} : { list: listPartition(list, sk) }),
     ...(chain === undefined ? {} : { chainId: chain as ChainId }),
     sequence,
     body,

@@ -48,6 +48,8 @@ type Placed = (id: string) => Promise<string | undefined>;
 export const MAX_EXAMINED = 1_000;
 /** Number of rows in each further read, if the first read did not fill the page. */
 const CHUNK = 250;
+/** Number of reads that examine {@link MAX_EXAMINED} rows. */
+const MAX_READS = 5;
 /**
  * Maximum number of extra objects that a page loads to replace objects that do not match. Each extra object costs up to
  * four calls, and a page with the default limit costs at most 60 calls (test/http/list-calls.test.ts).
@@ -61,7 +63,7 @@ const SPARE_OBJECTS = 3;
  * restore lost the object of this row, the row cannot be a cursor, so the page continues after it.
  */
 export async function shownPage(
-  views: Pick<ViewStore, 'range'>,
+  views: Pick<ViewStore, 'range' | 'queriesPerRange'>,
   list: ViewList,
   page: ListPage,
   { matches, show, placed }: Shown,
@@ -82,9 +84,13 @@ export async function shownPage(
     hasMore: next !== undefined,
     ...(next === undefined ? {} : { next: idOf(next.sort) }),
   });
-  for (let examined = 0; examined < MAX_EXAMINED; ) {
+  const reads = readsOf(views);
+  for (let examined = 0, read = 0; examined < MAX_EXAMINED; read += 1) {
+    // Only a row whose object exists can be a cursor.
+    if (read >= reads && (at === undefined || (await placed(idOf(at.sort))) !== undefined)) break;
     // With a filter, one extra row is read. If all rows match, the extra row shows whether more rows follow.
-    const first = page.limit + (matches === undefined ? 0 : 1);
+    const wanted = page.limit + (matches === undefined ? 0 : 1);
+    const first = matches !== undefined && reads === 1 ? Math.max(CHUNK, wanted) : wanted;
     const limit = at === undefined ? first : Math.min(CHUNK, MAX_EXAMINED - examined);
     const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
     const judged = judgedRows(upwards ? chunk.rows.toReversed() : chunk.rows, matches, loads);
@@ -120,6 +126,15 @@ export async function shownPage(
     }
   }
   return listed(at);
+}
+
+/**
+ * Returns the maximum number of reads for one page. A list that is divided into more partitions is read less often, so that
+ * a page costs no more calls. A page of such a list can be short or empty although more rows follow.
+ */
+function readsOf(views: Pick<ViewStore, 'queriesPerRange'>): number {
+  const queries = views.queriesPerRange?.() ?? 1;
+  return queries === 1 ? MAX_EXAMINED : Math.max(1, Math.floor(MAX_READS / queries));
 }
 
 interface JudgedRow {

@@ -56,6 +56,8 @@ export interface ViewStore {
   exchange(changes: readonly RowChange[]): Promise<boolean>;
   /** Returns `limit` rows, or fewer at the end of the range. */
   range(range: ViewRange): Promise<readonly ViewRow[]>;
+  /** Returns the number of queries that one `range` costs. @default 1 */
+  queriesPerRange?(): number;
 }
 
 /** The position from which a walk continues. Callers must not interpret it. */

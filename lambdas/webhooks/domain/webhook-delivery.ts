@@ -171,6 +171,11 @@ export function idsBefore(atMs: number): string {
   return `dlv_${String(atMs).padStart(TIME_DIGITS, '0')}`;
 }
 
+/** Returns the time of a delivery's event, in Unix milliseconds. Ids of another form have the time 0. */
+export function eventTimeOf(deliveryId: string): number {
+  return Number(DELIVERY_ID.exec(deliveryId)?.groups?.['at'] ?? 0);
+}
+
 export function isDeliveryId(text: string): boolean {
   return DELIVERY_ID.test(text);
 }

@@ -12,6 +12,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { failOnUnreadable, readableRows, type Unreadable, unreadableRow } from '../../kernel/platform/queue-rows.ts';
+import { eachShard, mostShards } from '../../kernel/platform/shards.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
@@ -49,7 +50,6 @@ import {
   parseReplay,
   replayKey,
   replayRow,
-  WEBHOOK_SHARDS,
 } from './webhook-items.ts';
 
 /** Tables of the webhook store. The Ledger is present only in functions that record requests in the activity log. */
@@ -155,9 +155,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const { limit, oldestFirst = false } = page;
     // Ids consist of letters, digits and `_`, which all sort before `~`.
     const after = page.after ?? (oldestFirst ? '0' : '~');
-    const shards = Array.from({ length: WEBHOOK_SHARDS }, (_, shard) => shard);
     const pages = await Promise.all(
-      shards.map((shard) =>
+      eachShard(mostShards().deliveries).map((shard) =>
         // A page of a hundred deliveries of at most 3 kB takes one query, which returns at most 1 MB.
         this.#page({
           KeyConditionExpression: `#pk = :pk AND #sk ${oldestFirst ? '>' : '<'} :after`,
@@ -186,11 +185,14 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   async due(nowMs: number, limit: number): Promise<readonly DueWebhook[]> {
-    return this.#dueIn((shard) => duePartition(shard), nowMs, Math.max(1, Math.floor(limit / WEBHOOK_SHARDS)));
+    const shards = mostShards().dueWebhooks;
+    const partitions = eachShard(shards).map((shard) => duePartition(shard));
+    return this.#dueIn(partitions, nowMs, Math.max(1, Math.floor(limit / shards)));
   }
 
   async dueInLane(endpointId: string, limit: number): Promise<readonly DueWebhook[]> {
-    const found = await this.#dueIn((shard) => duePartition(shard, endpointId), Number.MAX_SAFE_INTEGER, limit);
+    const partitions = eachShard(mostShards().deliveries).map((shard) => duePartition(shard, endpointId));
+    const found = await this.#dueIn(partitions, Number.MAX_SAFE_INTEGER, limit);
     return found.toSorted((left, right) => left.sweepAtMs - right.sweepAtMs).slice(0, limit);
   }
 
@@ -228,16 +230,15 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     return kind === 'applied' ? movedRow(row) : undefined;
   }
 
-  async #dueIn(partition: (shard: number) => string, untilMs: number, limit: number): Promise<readonly DueWebhook[]> {
+  async #dueIn(partitions: readonly string[], untilMs: number, limit: number): Promise<readonly DueWebhook[]> {
     const { name, partitionKey, sortKey } = RegistryTable.dueIndex;
-    const shards = Array.from({ length: WEBHOOK_SHARDS }, (_, shard) => shard);
     const pages = await Promise.all(
-      shards.map((shard) =>
+      partitions.map((partition) =>
         this.#page({
           IndexName: name,
           KeyConditionExpression: '#due = :due AND #at <= :until',
           ExpressionAttributeNames: { '#due': partitionKey, '#at': sortKey },
-          ExpressionAttributeValues: { ':due': partition(shard), ':until': untilMs },
+          ExpressionAttributeValues: { ':due': partition, ':until': untilMs },
           Limit: limit,
         }),
       ),

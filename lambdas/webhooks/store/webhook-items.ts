@@ -3,7 +3,8 @@ import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
-import { type Attempt, DELIVERY_KEPT_SECONDS, type Delivery } from '../domain/webhook-delivery.ts';
+import { shardsAt } from '../../kernel/platform/shards.ts';
+import { type Attempt, DELIVERY_KEPT_SECONDS, type Delivery, eventTimeOf } from '../domain/webhook-delivery.ts';
 import {
   type Disabled,
   type EndpointList,
@@ -16,13 +17,6 @@ import {
 import type { WebhookLane } from '../domain/webhook-lane.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 import type { DueWebhook, MovedWebhook, WebhookTask } from '../use/webhooks.ts';
-
-/**
- * Number of partitions for the deliveries of one endpoint, and number of partitions of the due queue. A delivery costs
- * three write units in its partition (created, claimed, finished) and two in the queue, so an endpoint with a thousand
- * deliveries per second uses less than half of the capacity of its partitions.
- */
-export const WEBHOOK_SHARDS = 8;
 
 const owner = { tenantId: z.string().transform(tenantId), mode: z.enum(['test', 'live']) };
 const wanted = z.array(z.enum([...WEBHOOK_EVENT_TYPES, '*']));
@@ -146,9 +140,14 @@ export function deliveriesPartition(endpointId: string, shard: number): string {
   return `${RegistryRow.webhookDelivery}${endpointId}#${shard}`;
 }
 
+/** Returns the shard of a delivery among the deliveries of its endpoint. */
+function deliveryShard(id: string): number {
+  return shardOf(id, shardsAt(eventTimeOf(id)).deliveries);
+}
+
 export function deliveryKey({ endpointId, id }: Pick<Delivery, 'endpointId' | 'id'>): Item {
   return {
-    [KeyAttribute.partition]: deliveriesPartition(endpointId, shardOf(id) % WEBHOOK_SHARDS),
+    [KeyAttribute.partition]: deliveriesPartition(endpointId, deliveryShard(id)),
     [KeyAttribute.sort]: id,
   };
 }
@@ -218,7 +217,10 @@ interface Due {
  */
 function dueIn({ dueAtMs, apart, endpointId }: Due, id: string): Item {
   if (dueAtMs === undefined) return {};
-  const partition = duePartition(shardOf(id) % WEBHOOK_SHARDS, apart === true ? endpointId : undefined);
+  const partition =
+    apart === true
+      ? lanePartition({ endpointId, deliveryId: id })
+      : duePartition(shardOf(id, shardsAt(dueAtMs).dueWebhooks));
   return { [RegistryTable.dueIndex.partitionKey]: partition };
 }
 
@@ -261,5 +263,5 @@ export function lanePartition({
   readonly endpointId: string;
   readonly deliveryId: string;
 }): string {
-  return duePartition(shardOf(deliveryId) % WEBHOOK_SHARDS, endpointId);
+  return duePartition(deliveryShard(deliveryId), endpointId);
 }

@@ -1,0 +1,66 @@
+/*
+ * Numbers of partitions over which hot rows are spread. A partition accepts 1,000 write units per second (Amazon DynamoDB
+ * developer guide, "Burst and adaptive capacity"). The numbers follow from the setting `peakRates` of the stacks.
+ */
+
+/** Peak rates of a deployment from a day on. */
+export interface PeakRates {
+  /** First UTC day, yyyy-mm-dd. */
+  readonly from: string;
+  /** Payments per second of all tenants together. */
+  readonly payments: number;
+  /** Payments per second of the largest tenant. */
+  readonly tenantPayments: number;
+}
+
+export interface Shards {
+  /** Partitions of the index of open claims. */
+  readonly claims: number;
+  /** Partitions of a day in the index of recent outcomes. Reading a time range costs one query per partition. */
+  readonly outcomes: number;
+  /** Partitions of each queue of unfinished work. Queues are usually short, but grow in an outage. */
+  readonly queues: number;
+  /** Partitions of the queue of due webhooks. */
+  readonly dueWebhooks: number;
+  /** Partitions of the deliveries of one endpoint, and of its lane. */
+  readonly deliveries: number;
+  /** Parts of each partition of a tenant's lists. */
+  readonly listParts: number;
+}
+
+/** The numbers without the setting, for 1,000 payments per second of one tenant. */
+export const DEFAULT_SHARDS: Shards = {
+  claims: 32,
+  outcomes: 8,
+  queues: 8,
+  dueWebhooks: 8,
+  deliveries: 8,
+  listParts: 1,
+};
+
+/** Number of partitions of each list of a tenant, before they are divided into parts. */
+export const LIST_SHARDS = 4;
+
+/** Maximum write units per second of a partition at the peak rates, so that an uneven distribution exceeds no half. */
+const PLANNED_UNITS = 400;
+
+/** Write units of a payment in the partitions (test/bench/peak-partitions.test.ts). */
+const UNITS = { claims: 2, outcomes: 1, queues: 2, dueWebhooks: 2, deliveries: 3, list: 1 } as const;
+
+/** Maximum of `tenantPayments`: a page of a list must not cost more than 60 calls (test/http/list-calls.test.ts). */
+export const MAX_TENANT_PAYMENTS = 6_400;
+/** Maximum of `payments`: a job reads every partition of an index in each run. */
+export const MAX_PAYMENTS = 40_000;
+
+/** Returns the number of partitions for these rates, never less than the number without the setting. */
+export function shardsFor({ payments, tenantPayments }: Omit<PeakRates, 'from'>): Shards {
+  const spread = (standard: number, units: number): number => Math.max(standard, Math.ceil(units / PLANNED_UNITS));
+  return {
+    claims: spread(DEFAULT_SHARDS.claims, payments * UNITS.claims),
+    outcomes: spread(DEFAULT_SHARDS.outcomes, payments * UNITS.outcomes),
+    queues: spread(DEFAULT_SHARDS.queues, payments * UNITS.queues),
+    dueWebhooks: spread(DEFAULT_SHARDS.dueWebhooks, payments * UNITS.dueWebhooks),
+    deliveries: spread(DEFAULT_SHARDS.deliveries, tenantPayments * UNITS.deliveries),
+    listParts: spread(DEFAULT_SHARDS.listParts, (tenantPayments * UNITS.list) / LIST_SHARDS),
+  };
+}

@@ -1,0 +1,73 @@
+import { ViewsRow } from '../../kernel/contract/rows.ts';
+import { mostShards, shardsAt } from '../../kernel/platform/shards.ts';
+import { timeOf, type ViewKey } from '../domain/lists.ts';
+
+/*
+ * At high peak rates, each partition of a list is divided into parts: `EVENT#ten_a#live#2` continues in
+ * `EVENT#ten_a#live#2.1` and so on. Part 0 has no suffix. The sort key of a row selects its part, and the time in the
+ * sort key selects the number of parts, so the row of a list is found under one key for ever.
+ */
+
+/** The lists that receive rows of every payment, order or event. All other partitions are small. */
+const DIVIDED: readonly string[] = [ViewsRow.payment, ViewsRow.order, ViewsRow.event, ViewsRow.book];
+
+const PART = /^(?<partition>.*)\.(?<part>\d+)$/s;
+
+function isDivided(partition: string): boolean {
+  return DIVIDED.some((prefix) => partition.startsWith(prefix));
+}
+
+/** Returns the partition of a row in the table or in the index. A partition that names its part is returned unchanged. */
+export function storedPartition({ partition, sort }: ViewKey): string {
+  if (!isDivided(partition)) return partition;
+  const named = PART.exec(partition)?.groups;
+  return named === undefined
+    ? partName(partition, partOf(sort))
+    : partName(named['partition'] ?? '', Number(named['part']));
+}
+
+/**
+ * Inverts {@link storedPartition}. The partition of a row that is not in the part that its sort key selects keeps the
+ * number of the part, so that a rebuild removes the row.
+ */
+export function listPartition(stored: string, sort: string): string {
+  if (!isDivided(stored)) return stored;
+  const named = PART.exec(stored)?.groups;
+  const partition = named?.['partition'] ?? stored;
+  const part = Number(named?.['part'] ?? 0);
+  return part === partOf(sort) ? partition : `${partition}.${part}`;
+}
+
+/**
+ * Returns all stored parts of a partition.
+ *
+ * @param until end of the range of sort keys (exclusive)
+ */
+export function partsOf(partition: string, until: string): readonly string[] {
+  if (!isDivided(partition)) return [partition];
+  const untilMs = timeOf(until);
+  // The bound after all sort keys contains no time.
+  const { listParts } = mostShards(Number.isNaN(untilMs) ? undefined : untilMs + 1);
+  return Array.from({ length: listParts }, (_, part) => partName(partition, part));
+}
+
+/** Returns the maximum number of parts of a partition. */
+export function mostParts(): number {
+  return mostShards().listParts;
+}
+
+function partName(partition: string, part: number): string {
+  return part === 0 ? partition : `${partition}.${part}`;
+}
+
+function partOf(sort: string): number {
+  const { listParts } = shardsAt(timeOf(sort));
+  return listParts === 1 ? 0 : hashOf(sort) % listParts;
+}
+
+/** FNV-1a (draft-eastlake-fnv), without the lowest bits, which depend on fewer bits of the text. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash >>> 8;
+}
