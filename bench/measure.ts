@@ -8,6 +8,8 @@ import { reconcileTable } from '../test/bench/bench-reconcile.ts';
 import { refundCost } from '../test/bench/bench-refund.ts';
 import { mostListCalls } from '../test/http/listed-pages.ts';
 import { cloneTables } from '../test/support/cloned-tables.ts';
+import { measureEvents } from './events.ts';
+import { needsTable, quotaTable } from './needs.ts';
 import { measureByHand, measureEngine } from './paths.ts';
 import { profilePayments } from './profile.ts';
 import { report } from './report.ts';
@@ -48,16 +50,28 @@ export async function measure(
   const start = await measureStart(size.starts);
   progress('payments of warm processes');
   const warm = await measureWarm({ rounds: size.warmRounds, payments: size.warmPayments });
+  progress('CPU time of events');
+  const settings = deployedSettings();
+  const events = await measureEvents(settings, { rounds: size.eventRounds, events: size.events });
+  const eventCpu = events.cpu;
   progress('profiles of the payments function');
-  const profiles = { import: await profilePayments(0), payments: await profilePayments(size.warmPayments) };
-  const capacity = capacityTable(await paidCapacity(1), await paidCapacity(1_000), await eventUnits());
-  const measured = { ...speed, refund, listCalls, weight, start, warm, profiles };
+  const profiles = {
+    import: await profilePayments({ rounds: size.starts, payments: 0 }),
+    payments: await profilePayments({ rounds: 1, payments: size.warmPayments }),
+    projector: events.projector,
+  };
+  const units = await paidCapacity(1);
+  const needs = { payment: warm.payment, events: eventCpu, settings, units };
+  const capacity = capacityTable(units, await paidCapacity(1_000), await eventUnits());
+  const measured = { ...speed, refund, listCalls, weight, start, warm, profiles, eventCpu };
   const page = report({
     ...measured,
     engine,
     capacity,
     reconciling: await reconcileTable(),
-    events: await eventRateTable(deployedSettings()),
+    events: await eventRateTable(settings, eventCpu),
+    needs: needsTable(needs),
+    quotas: quotaTable(needs),
     byHand,
   });
   return { page, results: resultsOf(measured) };

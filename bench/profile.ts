@@ -3,7 +3,7 @@ import { SourceMap, type SourceMapPayload } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { bundle } from '../lib/lambda-code.ts';
-import { inTurns } from './start.ts';
+import { inTurns, type Turns } from './start.ts';
 
 /** Owners of code, in the order of the page. */
 const PARTS = ['AWS SDK', 'Payonce', 'zod', 'Powertools', 'other packages', 'Node.js', 'compilation', 'V8'] as const;
@@ -34,22 +34,35 @@ export interface CpuProfile {
 type Frame = CpuProfile['nodes'][number]['callFrame'];
 
 /**
- * Profiles the payments function in a new process, from its import on.
+ * Profiles the payments function in new processes, from its import on.
  * @param payments the number of payments that follow the import; 0 for the import alone
  */
-export async function profilePayments(payments: number): Promise<Shares> {
+export async function profilePayments({ rounds, payments }: Turns): Promise<Shares> {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-profile-'));
   const profiles = join(directory, 'profiles');
   try {
-    await inTurns(['payments'], { rounds: 1, payments, profiles });
-    const [file = ''] = readdirSync(profiles);
-    const profile = JSON.parse(readFileSync(join(profiles, file), 'utf8')) as CpuProfile;
+    await inTurns(['payments'], { rounds, payments, profiles });
     // The bundle of the same sources is the same, so its source maps fit the profile.
-    bundle(directory, ['payments']);
-    return sharesOf(profile, sourcesIn(join(directory, 'payments')));
+    const bundles = join(directory, 'bundles');
+    bundle(bundles, ['payments']);
+    return sharesIn(profiles, join(bundles, 'payments'));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/**
+ * Returns the mean shares of the profiles of equal processes.
+ * @param profiles the directory that contains only these profiles
+ * @param folder the bundle that the processes ran
+ */
+export function sharesIn(profiles: string, folder: string): Shares {
+  const sourceOf = sourcesIn(folder);
+  const all = readdirSync(profiles).map((file) =>
+    sharesOf(JSON.parse(readFileSync(join(profiles, file), 'utf8')) as CpuProfile, sourceOf),
+  );
+  const mean = (part: Part): number => all.reduce((sum, shares) => sum + shares[part], 0) / all.length;
+  return Object.fromEntries(PARTS.map((part) => [part, mean(part)])) as Shares;
 }
 
 /** Sums up the CPU time by the owner of the code that was running. @param sourceOf returns a frame's source file */

@@ -1,4 +1,6 @@
+import { cpus } from 'node:os';
 import { regionRows } from '../lib/region-quotas.ts';
+import { eventCpuTable } from '../test/bench/bench-event-rate.ts';
 import type { PathCost } from './paths.ts';
 import { sharesTable } from './profile.ts';
 import { goalsTable, type Measured } from './results.ts';
@@ -10,8 +12,12 @@ export interface Measurements extends Measured {
   readonly capacity: string;
   /** Table of the scheduled comparisons with the processor, in Markdown. */
   readonly reconciling: string;
-  /** Table of the relay and the projector, in Markdown. */
+  /** Table of the relay and the projector with the deployed settings, in Markdown. */
   readonly events: string;
+  /** Table of what 1,000 payments per second need, in Markdown. */
+  readonly needs: string;
+  /** Table of the payments per second that the default quotas admit, in Markdown. */
+  readonly quotas: string;
   readonly byHand: PathCost;
   readonly skeleton: SkeletonTime;
   readonly overhead: readonly SpeedRatio[];
@@ -26,7 +32,10 @@ export function report(measurements: Measurements): string {
     engine,
     capacity,
     reconciling,
+    eventCpu,
     events,
+    needs,
+    quotas,
     byHand,
     skeleton,
     overhead,
@@ -89,12 +98,30 @@ These limits remain:
 
 ## Events in a second
 
-The relay and the projector with the settings of the stacks, for outcomes of payments with references. \`test/bench/event-rate.test.ts\` counts the calls and reads the settings; the rates are computed: 0.75 milliseconds of CPU time for a call through the SDK and 0.5
-for the event, on the CPU share that comes with the memory, and 5 milliseconds of waiting for DynamoDB and 40 for the bus. Executions are written as "concurrent × batch". The relay's are lanes of one shard of the Stream, and a busy table has several. The goal is 2,000.
+CPU time that each function's process needs for the outcome of a payment with a reference and one webhook endpoint: the bundles of a
+deployment, warm, with batches of the deployed size and with a server that answers immediately in the place of AWS and of the receiver. Medians of new
+processes. Unlike the other figures of this page, they depend on the machine: one core of an ${cpus()[0]?.model ?? 'unknown CPU'}.
+
+${eventCpuTable(eventCpu)}
+
+The relay and the projector with the settings of the stacks, at these CPU times on the CPU share that comes with the memory, and with 5 milliseconds of waiting for DynamoDB and 40 for the bus.
+\`test/bench/event-rate.test.ts\` counts the calls, reads the settings and computes the rates. Executions are written as "concurrent × batch". The relay's are lanes of one shard of the Stream, and a busy table has several. The goal is 2,000.
 Before, when a consumer was down for an hour, events were published three more times, into queues that were already behind. Now each event is published and projected once, after an hour without the projector and after three without the bus, and none is dead-lettered
 for waiting; after an hour without the relay, the job and the relay may both publish an event, and it is projected once (\`test/world/simulator/outage.test.ts\`).
 
 ${events}
+
+## What 1,000 payments a second need
+
+Each payment has one event and one webhook. Cores follow from the CPU times that this run measured. Executions at once also wait: 300 milliseconds for the processor, 200 for the receiver of the
+webhook, 5 for DynamoDB, 40 for the bus, and they have the CPU share that comes with the default memory.
+
+${needs}
+
+Each of these default quotas of an account alone would admit this many payments per second. A new account can have a quota of ten concurrent executions. A new
+table takes 4,000 write units per second until it has grown; \`warmWriteUnits\` raises this in advance. Service Quotas raises all of them.
+
+${quotas}
 
 ## Quotas by region
 
@@ -169,9 +196,9 @@ program's in the same round (medians):
 
 The server of this measurement plays DynamoDB, Secrets Manager and the processor, so that only the programs differ.
 
-Where the CPU time of the payments function goes, by the owner of the code that runs (V8's sampling profiler). "Payments" is a process that pays many times, with its import. "Compilation" is of modules, by V8; the rest of V8 is mostly garbage collection. A profile includes the start of Node.js.
+Where the CPU time goes, by the owner of the code that runs (V8's sampling profiler): the import of the payments function, a process that pays many times, and a process of the projector that handles many events, both with their imports. "Compilation" is of modules, by V8; the rest of V8 is mostly garbage collection. A profile includes the start of Node.js.
 
-${sharesTable({ import: profiles.import, payments: profiles.payments })}
+${sharesTable(profiles)}
 
 Schemas of rows are built when a row is first read (220 instead of 542 at the start), and the function reads three files instead of 20. Code that V8 has compiled
 before would save a fifth, but Lambda would not accept what a build can make

@@ -1,3 +1,4 @@
+import type { EventCpu } from '../test/bench/bench-event-rate.ts';
 import type { RefundCost } from '../test/bench/bench-refund.ts';
 import type { Shares } from './profile.ts';
 import type { SpeedRatio } from './speed.ts';
@@ -30,8 +31,9 @@ export interface Measured {
   readonly weight: Weight;
   readonly start: StartRatios;
   readonly warm: WarmRatios;
-  /** CPU profiles of the payments function: its import, and a process that pays many times. */
-  readonly profiles: { readonly import: Shares; readonly payments: Shares };
+  /** CPU profiles of the payments function: its import, and a process that pays many times; and of the projector. */
+  readonly profiles: { readonly import: Shares; readonly payments: Shares; readonly projector: Shares };
+  readonly eventCpu: EventCpu;
 }
 
 const TO_NAIVE = 'of a naive handler';
@@ -59,7 +61,7 @@ function isMet({ value, goal, isHigherBetter }: Goal): boolean {
 }
 
 function goalsOf(measured: Measured): readonly Goal[] {
-  const { throughput, refund, listCalls, weight, start, warm, profiles } = measured;
+  const { throughput, refund, listCalls, weight, start, warm, profiles, eventCpu } = measured;
   const { owners } = weight;
   const [naive, powertools] = throughput;
   if (naive === undefined || powertools === undefined)
@@ -130,6 +132,15 @@ function goalsOf(measured: Measured): readonly Goal[] {
       peer: 21,
       unit: 'at most',
       cause: 'a list reads one partition for each shard.',
+    },
+    {
+      metric: 'events that the projector handles',
+      value: Math.round(1_000 / eventCpu.projector),
+      goal: 300,
+      peer: null,
+      unit: 'per second of a core',
+      isHigherBetter: true,
+      cause: `the SDK takes ${percent(profiles.projector['AWS SDK'])}, Node.js ${percent(profiles.projector['Node.js'])} and Payonce’s own code ${percent(profiles.projector.Payonce)}. The calls to DynamoDB are the cost.`,
     },
     {
       metric: 'files read at the start of the payments function',

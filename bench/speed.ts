@@ -61,6 +61,10 @@ export interface Size {
   readonly refunds: number;
   /** Number of rows of each list whose pages are counted. */
   readonly listRows: number;
+  /** Number of processes of each function in which events are measured after a warm-up. */
+  readonly eventRounds: number;
+  /** Number of events of each of these processes. The first half is the warm-up. */
+  readonly events: number;
 }
 
 export const FULL: Size = {
@@ -72,6 +76,8 @@ export const FULL: Size = {
   warmPayments: 1_200,
   refunds: 400,
   listRows: 1_200,
+  eventRounds: 5,
+  events: 1_200,
 };
 /** The size of a short test run. Its ratios are not meaningful. */
 export const SHORT: Size = {
@@ -83,6 +89,8 @@ export const SHORT: Size = {
   warmPayments: 4,
   refunds: 3,
   listRows: 30,
+  eventRounds: 1,
+  events: 200,
 };
 
 const IN_FLIGHT = 32;

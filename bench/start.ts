@@ -1,12 +1,8 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { buildSync } from 'esbuild';
@@ -14,6 +10,7 @@ import { bundle } from '../lib/lambda-code.ts';
 import { paymentsEnvironment } from '../test/support/payments-environment.ts';
 import { gatewayEvent } from '../test/world/gateway-event.ts';
 import { median } from './median.ts';
+import { type Answer, withStandIn } from './stand-in.ts';
 
 /** CPU time of the payments function, divided by another program's CPU time in the same round. Median of all rounds. */
 export interface StartRatios {
@@ -36,6 +33,8 @@ export interface WarmRatios {
   readonly toPowertools: number;
   /** CPU time of a Powertools handler's payment, relative to a naive handler's. */
   readonly powertoolsToNaive: number;
+  /** CPU time of a payment in a warm process, in milliseconds. */
+  readonly payment: number;
 }
 
 /** CPU times of one process, in milliseconds. */
@@ -79,10 +78,11 @@ export async function measureWarm({ rounds, payments }: Turns): Promise<WarmRati
     toNaive: median(runs.map((run) => run.payments.warm / run.naive.warm)),
     powertoolsToNaive: median(runs.map((run) => run.powertools.warm / run.naive.warm)),
     toPowertools: median(runs.map((run) => run.payments.warm / run.powertools.warm)),
+    payment: median(runs.map((run) => run.payments.warm)),
   };
 }
 
-interface Turns {
+export interface Turns {
   readonly rounds: number;
   /** The number of payments of each process. */
   readonly payments: number;
@@ -91,38 +91,29 @@ interface Turns {
 }
 
 /**
- * Runs each program once in each round, in alternating order. A server in this process plays DynamoDB, Secrets Manager
- * and the processor. It answers immediately, and its CPU time does not count.
+ * Runs each program once in each round, in alternating order. A stand-in plays DynamoDB, Secrets Manager and the
+ * processor.
  */
 export async function inTurns<Name extends Subject>(
   subjects: readonly Name[],
   { rounds, payments, profiles }: Turns,
 ): Promise<readonly Readonly<Record<Name, Times>>[]> {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-start-'));
-  const server = createServer((request, response) => {
-    void answerTo(request).then((answer) => {
-      const status = 'x-amz-target' in request.headers ? 200 : 201;
-      return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-    });
-  });
   try {
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     bundleSubjects(directory);
-    const runs: Readonly<Record<Name, Times>>[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      const run: [Name, Times][] = [];
-      for (const name of round % 2 === 0 ? subjects : subjects.toReversed())
-        run.push([
-          name,
-          await runOnce(join(directory, name, 'index.mjs'), url, name === 'bare-client' ? 0 : payments, profiles),
-        ]);
-      runs.push(Object.fromEntries(run) as Record<Name, Times>);
-    }
-    return runs;
+    return await withStandIn(answerTo, async (url) => {
+      const runs: Readonly<Record<Name, Times>>[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        const run: [Name, Times][] = [];
+        for (const name of round % 2 === 0 ? subjects : subjects.toReversed()) {
+          const file = join(directory, name, 'index.mjs');
+          run.push([name, await runOnce(file, url, name === 'bare-client' ? 0 : payments, profiles)]);
+        }
+        runs.push(Object.fromEntries(run) as Record<Name, Times>);
+      }
+      return runs;
+    });
   } finally {
-    server.close();
-    server.closeAllConnections();
     rmSync(directory, { recursive: true, force: true });
   }
 }
@@ -171,6 +162,11 @@ const PROGRAM = `
   process.exit();
 `;
 
+/** Returns the options of Node for a CPU profile of a process. @param directory the directory of the profile, if any */
+export function profiling(directory: string | undefined): readonly string[] {
+  return directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
+}
+
 /** Starts a process that imports a program and makes payments. */
 async function runOnce(file: string, url: string, payments: number, profiles?: string): Promise<Times> {
   const event = {
@@ -178,8 +174,7 @@ async function runOnce(file: string, url: string, payments: number, profiles?: s
     body: JSON.stringify({ amount: 12_500, currency: 'EUR', source: 'tok_ok' }),
   };
   const asked = JSON.stringify([pathToFileURL(file).href, payments, event]);
-  const profiling = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
-  const options = [...profiling, '--input-type=module', '-e', PROGRAM, asked];
+  const options = [...profiling(profiles), '--input-type=module', '-e', PROGRAM, asked];
   const { stdout } = await promisify(execFile)(process.execPath, options, {
     env: { ...paymentsEnvironment(url), POWERTOOLS_SERVICE_NAME: 'bench' },
     maxBuffer: 64 * 1024 * 1024,
@@ -189,18 +184,14 @@ async function runOnce(file: string, url: string, payments: number, profiles?: s
 }
 
 /** Returns the answer of DynamoDB, Secrets Manager or the processor for a payment that succeeds. */
-async function answerTo(request: IncomingMessage): Promise<object> {
-  const body = JSON.parse(await text(request)) as Record<string, unknown>;
-  const [, operation = 'POST /charges'] = String(request.headers['x-amz-target']).split('.');
-  return ANSWERS[operation]?.(body) ?? {};
-}
+const answerTo: Answer = (operation, body) => ANSWERS[operation]?.(body) ?? {};
 
-const ANSWERS: Readonly<Record<string, (body: Record<string, unknown>) => object>> = {
+const ANSWERS: Readonly<Record<string, (body: Readonly<Record<string, unknown>>) => object>> = {
   GetSecretValue: () => ({ SecretString: 'the-secret-of-the-processor' }),
   GetItem: ({ TableName }) => (TableName === 'registry' ? { Item: API_KEY } : {}),
   UpdateItem: ({ ReturnValues }) =>
     ReturnValues === 'UPDATED_NEW' ? { Attributes: { fullAtUs: { N: '1000000000000000' } } } : {},
-  'POST /charges': ({ amount, currency, metadata }) => ({
+  POST: ({ amount, currency, metadata }) => ({
     id: `ch_${'a'.repeat(26)}`,
     object: 'charge',
     amount,

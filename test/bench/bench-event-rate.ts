@@ -91,10 +91,11 @@ function paid(number: number, nowMs: number): readonly Transition[] {
  * memory").
  */
 const MB_OF_A_PROCESSOR = 1_769;
-/** CPU time of an SDK call, in milliseconds: 0.3 on a desktop CPU, multiplied by 2.5 for Lambda. */
-const CPU_OF_CALL_MS = 0.75;
-/** CPU time of the function's own work for an event, in milliseconds. */
-const CPU_OF_EVENT_MS = 0.5;
+/** Returns the share of a CPU that a function has, at most 1. */
+export function cpuShare(memoryMb: number): number {
+  return Math.min(1, memoryMb / MB_OF_A_PROCESSOR);
+}
+
 /** Latency of a call, in milliseconds. */
 const WAIT_MS = { dynamodb: 5, bus: 40 };
 
@@ -102,48 +103,83 @@ const WAIT_MS = { dynamodb: 5, bus: 40 };
  * Returns the events per second. A batch takes its CPU time plus the latencies of those calls that are made in
  * sequence.
  *
+ * @param cpuMs CPU time of one event, in milliseconds
  * @param rounds number of sequential calls in a batch
  */
-function eventRate({ memoryMb, batch, atOnce }: BatchSettings, calls: EventCalls, rounds: EventCalls): number {
-  const cpuMs = (calls.dynamodb + calls.bus) * CPU_OF_CALL_MS + CPU_OF_EVENT_MS;
-  const share = Math.min(1, memoryMb / MB_OF_A_PROCESSOR);
-  const batchMs = (batch * cpuMs) / share + rounds.dynamodb * WAIT_MS.dynamodb + rounds.bus * WAIT_MS.bus;
+function eventRate({ memoryMb, batch, atOnce }: BatchSettings, cpuMs: number, rounds: EventCalls): number {
+  const batchMs = (batch * cpuMs) / cpuShare(memoryMb) + rounds.dynamodb * WAIT_MS.dynamodb + rounds.bus * WAIT_MS.bus;
   return Math.floor((atOnce * batch * 1_000) / batchMs);
 }
 
-/** The settings of an earlier version, in which the relay made the calls of a batch in sequence. */
-const BEFORE = {
-  relay: { memoryMb: 256, batch: 100, atOnce: 1 },
-  projector: { memoryMb: 256, batch: 10, atOnce: 10 },
-};
+/** The functions that handle the event of a payment. */
+export type EventFunction = 'relay' | 'projector' | 'fanOut' | 'sender';
+export type EventSettings = Readonly<Record<EventFunction, BatchSettings>>;
+/** CPU time of one event in each function, in milliseconds. */
+export type EventCpu = Readonly<Record<EventFunction, number>>;
 
-export async function eventRates(settings: Readonly<Record<'relay' | 'projector', BatchSettings>>) {
+interface Handling {
+  readonly title: string;
+  /**
+   * Number of sequential calls of a batch. The relay reads ten first transitions concurrently and makes five concurrent
+   * calls to the bus.
+   */
+  readonly rounds: EventCalls;
+}
+
+export const EVENT_FUNCTIONS: readonly (readonly [EventFunction, Handling])[] = [
+  ['relay', { title: 'relay', rounds: { dynamodb: 10, bus: 2 } }],
+  ['projector', { title: 'projector', rounds: { dynamodb: 4, bus: 0 } }],
+  ['fanOut', { title: 'webhook fan-out', rounds: { dynamodb: 3, bus: 0 } }],
+  ['sender', { title: 'webhook sender', rounds: { dynamodb: 6, bus: 0 } }],
+];
+
+/**
+ * Returns the calls and the rate of the relay and the projector.
+ *
+ * @param cpu measured by `npm run bench`
+ */
+export async function eventRates(settings: EventSettings, cpu: EventCpu) {
   const calls = await eventCalls();
-  // For a batch, the relay reads first transitions ten at a time and makes five calls to the bus at a time.
-  const rounds = { relay: { dynamodb: 10, bus: 2 }, projector: { dynamodb: calls.projector.dynamodb, bus: 0 } };
-  const roundsBefore = { ...rounds, relay: { dynamodb: 10, bus: 10 } };
-  return (['relay', 'projector'] as const).map((name) => ({
-    name,
-    calls: calls[name].dynamodb + calls[name].bus,
-    settings: settings[name],
-    before: BEFORE[name],
-    rate: eventRate(settings[name], calls[name], rounds[name]),
-    rateBefore: eventRate(BEFORE[name], calls[name], roundsBefore[name]),
-  }));
+  return EVENT_FUNCTIONS.flatMap(([name, { rounds }]) =>
+    name === 'relay' || name === 'projector'
+      ? {
+          name,
+          calls: calls[name].dynamodb + calls[name].bus,
+          settings: settings[name],
+          rate: eventRate(settings[name], cpu[name], rounds),
+        }
+      : [],
+  );
+}
+
+/** Renders the table of measured CPU times of docs/proof/benchmarks.md. */
+export function eventCpuTable(cpu: EventCpu): string {
+  const rows = EVENT_FUNCTIONS.map(([name, { title }]) => {
+    const cpuMs = cpu[name];
+    const goal = name === 'projector' ? '300' : '';
+    return `| ${title} | ${cpuMs.toFixed(2)} | ${Math.round(1_000 / cpuMs)} | ${goal} |`;
+  });
+  return ['| function | CPU ms for an event | events/s of a core | goal |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+/** Reads the CPU times back from the page. @throws Error for a page without a function's row */
+export function eventCpuOf(page: string): EventCpu {
+  const found = EVENT_FUNCTIONS.map(([name, { title }]) => {
+    const cpuMs = new RegExp(`\\| ${title} \\| ([\\d.]+) \\| \\d+ \\|`).exec(page)?.[1];
+    invariant(cpuMs !== undefined, `the page has no CPU time of the ${title}`);
+    return [name, Number(cpuMs)] as const;
+  });
+  return Object.fromEntries(found) as Record<EventFunction, number>;
 }
 
 /** Renders the event-rate table of docs/proof/benchmarks.md. */
-export async function eventRateTable(settings: Parameters<typeof eventRates>[0]): Promise<string> {
+export async function eventRateTable(settings: EventSettings, cpu: EventCpu): Promise<string> {
   const described = ({ memoryMb, batch, atOnce }: BatchSettings) => `${memoryMb} MB, ${atOnce} × ${batch}`;
-  const rows = (await eventRates(settings)).map(
+  const rows = (await eventRates(settings, cpu)).map(
     (row) =>
-      `| ${row.name} | ${row.calls.toFixed(1)} | ${described(row.before)} | ${row.rateBefore} | ${described(row.settings)} | ${row.rate.toLocaleString('en-US')} |`,
+      `| ${row.name} | ${row.calls.toFixed(1)} | ${described(row.settings)} | ${row.rate.toLocaleString('en-US')} |`,
   );
-  return [
-    '| function | calls for an event | before | events/s | now | events/s |',
-    '|---|---|---|---|---|---|',
-    ...rows,
-  ].join('\n');
+  return ['| function | calls for an event | deployed | events/s |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 interface Deployed {
@@ -167,8 +203,13 @@ function settingsOf({ Resources }: StackTemplate, prefix: string): BatchSettings
 }
 
 /** Returns the deployed settings. Synthesizes the templates here, because `npm run bench` runs without jest. */
-export function deployedSettings() {
+export function deployedSettings(): EventSettings {
   const service = synthesizedStacks({}).get(StackName.service);
   invariant(service !== undefined, 'the deployment has no service stack');
-  return { relay: settingsOf(service, 'EventsRelay'), projector: settingsOf(service, 'ViewsProjector') };
+  return {
+    relay: settingsOf(service, 'EventsRelay'),
+    projector: settingsOf(service, 'ViewsProjector'),
+    fanOut: settingsOf(service, 'WebhooksFanOut'),
+    sender: settingsOf(service, 'WebhooksSender'),
+  };
 }

@@ -27,8 +27,9 @@ const measured = (value: number): Measured => ({
     firstToPowertools: value,
     importShare: value,
   },
-  warm: { toNaive: value, toPowertools: value, powertoolsToNaive: value },
-  profiles: { import: SHARES, payments: SHARES },
+  warm: { toNaive: value, toPowertools: value, powertoolsToNaive: value, payment: value },
+  profiles: { import: SHARES, payments: SHARES, projector: SHARES },
+  eventCpu: { relay: value, projector: value, fanOut: value, sender: value },
 });
 
 test('the results have a finite value and a goal for each metric, whose names differ', () => {

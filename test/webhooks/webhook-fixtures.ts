@@ -6,7 +6,7 @@ import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/webhooks/domai
 import { webhookSecrets } from '../../lambdas/webhooks/transport/webhook-secrets.ts';
 
 export const OWNER: WebhookOwner = { tenantId: tenantId('ten_webhooks'), mode: 'test' };
-const ROOT_KEY = 'root-key-of-tests-0123456789abcdef';
+export const ROOT_KEY = 'root-key-of-tests-0123456789abcdef';
 export const SECRETS = webhookSecrets(async () => [ROOT_KEY]);
 export const ROOT = createHash('sha256').update(`webhook root ${ROOT_KEY}`).digest('hex').slice(0, 16);
 

@@ -1,0 +1,88 @@
+import { eventsPerSecond, requestsPerSecond } from '../lib/region-quotas.ts';
+import { cpuShare, EVENT_FUNCTIONS, type EventCpu, type EventSettings } from '../test/bench/bench-event-rate.ts';
+import type { PartitionMeter } from '../test/bench/bench-partition-meter.ts';
+
+/** Payments per second for which the tables are computed. */
+const RATE = 1_000;
+/** Assumed latencies: a call of a processor, a receiver of webhooks, and DynamoDB, in milliseconds. */
+const WAIT_MS = { processor: 300, receiver: 200, dynamodb: 5 };
+/** Calls of a payment to DynamoDB in sequence: the limit, the claim and the commit. */
+const CALLS_OF_PAYMENT = 3;
+/** Memory of the payments function without the setting `memoryMb`. */
+const PAYMENTS_MB = 512;
+/** Quota of concurrent executions of an account and region (AWS Lambda developer guide, "Lambda quotas"). */
+const EXECUTIONS = 1_000;
+/** Quota of a table in request units per second (Amazon DynamoDB developer guide, "Quotas"). */
+const TABLE_UNITS = 40_000;
+
+const TABLES = ['Idempotency', 'Ledger', 'Registry', 'Views'] as const;
+const REGIONS = ['us-east-1', 'eu-central-1', 'ap-northeast-1', ''] as const;
+
+interface Measured {
+  /** CPU time of a payment in the payments function, in milliseconds. */
+  readonly payment: number;
+  readonly events: EventCpu;
+  readonly settings: EventSettings;
+  /** Write units of one payment. */
+  readonly units: PartitionMeter;
+}
+
+/** Executions that each function needs at the same time for one payment per second. */
+function executionsOf({ payment, events, settings }: Measured): ReadonlyMap<string, number> {
+  const ofPayment = payment / cpuShare(PAYMENTS_MB) + CALLS_OF_PAYMENT * WAIT_MS.dynamodb + WAIT_MS.processor;
+  const found = new Map([['payments', ofPayment / 1_000]]);
+  for (const [name, { title, rounds }] of EVENT_FUNCTIONS) {
+    const { batch, memoryMb } = settings[name];
+    const waitMs = rounds.dynamodb * WAIT_MS.dynamodb + rounds.bus * 40 + (name === 'sender' ? WAIT_MS.receiver : 0);
+    found.set(title, (events[name] / cpuShare(memoryMb) + waitMs / batch) / 1_000);
+  }
+  return found;
+}
+
+/** Renders the cores and executions that 1,000 payments per second need. */
+export function needsTable(measured: Measured): string {
+  const { payment, events } = measured;
+  const executions = executionsOf(measured);
+  const cpu: readonly (readonly [string, number])[] = [
+    ['payments', payment],
+    ...EVENT_FUNCTIONS.map(([name, { title }]) => [title, events[name]] as const),
+  ];
+  const rows = cpu.map(([title, cpuMs]): readonly [string, number, number] => [
+    title,
+    (cpuMs * RATE) / 1_000,
+    (executions.get(title) ?? Number.NaN) * RATE,
+  ]);
+  const total = ['all', ...[1, 2].map((at) => rows.reduce((sum, row) => sum + Number(row[at]), 0))] as const;
+  const lines = [...rows, total].map(
+    ([title, cores, atOnce]) => `| ${title} | ${cores.toFixed(1)} | ${Math.ceil(atOnce)} |`,
+  );
+  return ['| function | cores | executions at once |', '|---|---|---|', ...lines].join('\n');
+}
+
+/** Renders the payments per second that the default quotas admit. */
+export function quotaTable(measured: Measured): string {
+  const { units } = measured;
+  const perPayment = [...executionsOf(measured).values()].reduce((sum, each) => sum + each, 0);
+  const rows: (readonly [string, string, number])[] = [
+    ['concurrent executions of Lambda', EXECUTIONS.toLocaleString('en-US'), EXECUTIONS / perPayment],
+    ...TABLES.map((table): readonly [string, string, number] => [
+      `write units of the ${table} table, ${units.of(table)} a payment`,
+      `${TABLE_UNITS.toLocaleString('en-US')}/s`,
+      TABLE_UNITS / units.of(table),
+    ]),
+    ...REGIONS.map((region): readonly [string, string, number] => [
+      `deliveries of EventBridge in ${region === '' ? 'other regions' : `\`${region}\``}, 2 a payment`,
+      `${(2 * eventsPerSecond(region)).toLocaleString('en-US')}/s`,
+      eventsPerSecond(region),
+    ]),
+    [
+      'requests of API Gateway, 1 a payment',
+      `${requestsPerSecond('').toLocaleString('en-US')}/s`,
+      requestsPerSecond(''),
+    ],
+  ];
+  const lines = rows.map(
+    ([quota, value, payments]) => `| ${quota} | ${value} | ${Math.floor(payments).toLocaleString('en-US')} |`,
+  );
+  return ['| quota | default | payments/s |', '|---|---|---|', ...lines].join('\n');
+}
