@@ -233,22 +233,29 @@ export function transitionRow(transition: Transition): Item {
 }
 
 /**
+ * Returns the trace id of this execution if tracing is enabled and the execution is sampled. The relay publishes the
+ * event in that trace.
+ */
+export function sampledTrace(): { readonly trace?: string } {
+  if (!process.env[TRACING]) return {};
+  return defined({ trace: /^Root=.+Sampled=1/.exec(process.env['_X_AMZN_TRACE_ID'] ?? '')?.[0] });
+}
+
+/**
  * Returns the attributes that put the row into the index of recent outcomes. The function that reads the Stream also
- * selects rows by them. If tracing is enabled and the execution is sampled, they include the trace id, and the relay
- * publishes the event in that trace.
+ * selects rows by them.
  */
 export function outcomeAttributes(
   id: ChainId,
   { sequence, occurredAtMs }: Pick<Transition, 'sequence' | 'occurredAtMs'>,
 ): Item {
-  const trace = process.env[TRACING] && /^Root=.+Sampled=1/.exec(process.env['_X_AMZN_TRACE_ID'] ?? '')?.[0];
   return {
     [LedgerTable.recentOutcomesIndex.partitionKey]: outcomesPartition(
       shardOf(id, shardsAt(occurredAtMs).outcomes),
       occurredAtMs,
     ),
     [LedgerTable.recentOutcomesIndex.sortKey]: `${occurredAtMs}#${id}#${sequence}`,
-    ...(trace && { trace }),
+    ...sampledTrace(),
   };
 }
 
@@ -277,7 +284,7 @@ const notesItem = z.lazy(() =>
 const reasonItem = z.lazy(() => z.object({ reason: z.string() }));
 
 /** The personal data of a new transition, with the salt of its commitment. */
-interface NewDetails {
+export interface NewDetails {
   /** The id of a refund, a correction or a decision. @default the payment itself */
   readonly part?: string;
   readonly salt: Uint8Array;
@@ -300,11 +307,16 @@ export function newDetails({ first, subject }: Transition): readonly NewDetails[
 
 /** Builds the puts of the details rows of a new transition. */
 export function detailsPuts(tables: StoreTables, transition: Transition): TransactItem[] {
-  const { id, createdAtMs } = transition.payment;
-  return newDetails(transition).map(({ part, salt, details, emailHash: hash }) => {
-    const found = hash === undefined ? {} : emailAttributes(id, { kind: EmailRow.payment, hash, createdAtMs });
-    return detailsItem(tables, id, salt, details, { found, ...defined({ part }) });
-  });
+  return newDetails(transition).map((details) => detailsPut(tables, transition.payment, details));
+}
+
+export function detailsPut(
+  tables: Pick<StoreTables, 'registry'>,
+  { id, createdAtMs }: Pick<Payment, 'id' | 'createdAtMs'>,
+  { part, salt, details, emailHash: hash }: NewDetails,
+): TransactItem {
+  const found = hash === undefined ? {} : emailAttributes(id, { kind: EmailRow.payment, hash, createdAtMs });
+  return detailsItem(tables, id, salt, details, { found, ...defined({ part }) });
 }
 
 /** Adds the personal data from the details rows to a transition. @throws InvariantViolation as `readDetails` */

@@ -18,7 +18,7 @@ import {
   orderSchedule,
   returnSchedule,
 } from '../use/payment-store.ts';
-import { newDetails, parseTransition, storedTransition } from './items.ts';
+import { type NewDetails, newDetails, parseTransition, sampledTrace, storedTransition } from './items.ts';
 import { HOLDS, parseChargeToReturn, parseInquiry, parseOrphan } from './queue-items.ts';
 
 /** The rows of payments in PostgreSQL, as values for the statements' JSON. */
@@ -47,6 +47,7 @@ export function rowOfTransition(transition: Transition): Columns {
     prev_hash: byteText(prevHash),
     hash: byteText(hash),
     shard: shardOf(payment.id, OUTBOX_SHARDS),
+    ...sampledTrace(),
   };
 }
 
@@ -78,13 +79,22 @@ function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): string {
   });
 }
 
-/** Parses a transition. @param row has `body` as text, because the JSON of the driver has no bytes */
-export function parseTransitionRow(row: Row): Transition {
+/**
+ * Returns the attributes of a transition as `storedTransition` made them.
+ *
+ * @param row has `body` as text, because the JSON of the driver has no bytes
+ */
+export function storedOfRow(row: Row): Item {
   const { body, prev_hash: prevHash, hash } = valuesOf(row);
   const stored = JSON.parse(String(body), (name: string, value: unknown) =>
     BYTES.has(name) && typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'hex')) : value,
   ) as Item;
-  return parseTransition({ ...stored, prevHash, hash });
+  return { ...stored, prevHash, hash };
+}
+
+/** Parses a transition. @param row as for {@link storedOfRow} */
+export function parseTransitionRow(row: Row): Transition {
+  return parseTransition(storedOfRow(row));
 }
 
 export function rowsOfDetails(transition: Transition): readonly Columns[] {
@@ -93,8 +103,14 @@ export function rowsOfDetails(transition: Transition): readonly Columns[] {
     part,
     salt: byteText(salt),
     details: JSON.stringify(details),
+    sequence: transition.sequence,
     ...defined({ email_hash: emailHash }),
   }));
+}
+
+/** Returns the personal data of a row, with the salt of its commitment. @param row without NULL */
+export function newDetailsOf({ part, salt, details, email_hash: emailHash }: Row): NewDetails {
+  return { part, salt, details, ...defined({ emailHash }) } as NewDetails;
 }
 
 export function detailsRowsOf(rows: readonly Row[]): DetailsRows {

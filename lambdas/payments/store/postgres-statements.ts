@@ -23,7 +23,7 @@ const IF_RECORDED = 'WHERE EXISTS (SELECT 1 FROM record)';
 
 const TRANSITIONS = `json_to_recordset($2::json) AS given (chain_id text, sequence integer, type text,
   occurred_at timestamptz, tenant_id text, mode text, status text, amount_minor bigint, currency text, reference text,
-  body text, prev_hash bytea, hash bytea, shard integer)`;
+  body text, prev_hash bytea, hash bytea, shard integer, trace text)`;
 
 const POSTING_COLUMNS =
   'chain_id, sequence, leg, tenant_id, mode, account, direction, amount_minor, currency, occurred_at';
@@ -65,20 +65,21 @@ posting_rows AS (
 ), posted AS (
   INSERT INTO posting (${POSTING_COLUMNS}) SELECT ${POSTING_COLUMNS} FROM posting_rows
 ), noted AS (
-  INSERT INTO details (chain_id, part, salt, details, email_hash)
-  SELECT chain_id, part, salt, details::json, email_hash
-  FROM json_to_recordset($4::json) AS given (chain_id text, part text, salt bytea, details text, email_hash text)
+  INSERT INTO details (chain_id, part, salt, details, email_hash, sequence)
+  SELECT chain_id, part, salt, details::json, email_hash, sequence
+  FROM json_to_recordset($4::json) AS given (chain_id text, part text, salt bytea, details text, email_hash text,
+    sequence integer)
   ${IF_RECORDED}
-  ON CONFLICT (chain_id, part)
-  DO UPDATE SET salt = EXCLUDED.salt, details = EXCLUDED.details, email_hash = EXCLUDED.email_hash
+  ON CONFLICT (chain_id, part) DO UPDATE SET salt = EXCLUDED.salt, details = EXCLUDED.details,
+    email_hash = EXCLUDED.email_hash, sequence = EXCLUDED.sequence
 ), queued AS (
   INSERT INTO work (${WORK_COLUMNS}) SELECT ${WORK_COLUMNS} FROM ${workRows('$5')} ${IF_RECORDED}
   ON CONFLICT (kind, chain_id, subject) DO UPDATE SET concerns = EXCLUDED.concerns, queue = EXCLUDED.queue,
     due_at = EXCLUDED.due_at, since = EXCLUDED.since, reason = EXCLUDED.reason, version = EXCLUDED.version,
     undecidable = EXCLUDED.undecidable
 ), announced AS (
-  INSERT INTO outbox (chain_id, sequence, shard, created_at)
-  SELECT chain_id, sequence, shard, $6::timestamptz FROM ${TRANSITIONS} ${IF_RECORDED}
+  INSERT INTO outbox (chain_id, kind, sequence, shard, created_at, trace)
+  SELECT chain_id, 'transition', sequence, shard, $6::timestamptz, trace FROM ${TRANSITIONS} ${IF_RECORDED}
 )`;
 
 interface Written extends Queued {

@@ -136,6 +136,8 @@ CREATE TABLE IF NOT EXISTS details (
   details json NOT NULL,
   -- Keyed hash of the e-mail address by which the payment or order is found.
   email_hash text,
+  -- Position of the transition that holds the commitment to the data.
+  sequence integer NOT NULL,
   CONSTRAINT details_pkey PRIMARY KEY (chain_id, part)
 );
 
@@ -206,17 +208,26 @@ CREATE TABLE IF NOT EXISTS activity (
   CONSTRAINT activity_pkey PRIMARY KEY (chain, sequence)
 );
 
--- Transitions that are not copied to the Ledger yet. A row is deleted after its copy.
+-- Rows that wait for their copy in the DynamoDB tables: transitions, and erasures of personal data. A row is deleted
+-- after its copy.
 CREATE TABLE IF NOT EXISTS outbox (
   -- Id of the payment or order.
   chain_id text NOT NULL,
-  -- Position of the transition in its chain.
+  -- transition, or erasure of the personal data of the payment or order.
+  kind text NOT NULL,
+  -- Position of the transition in its chain, or of the erasure's entry in the activity log.
   sequence integer NOT NULL,
   -- Shard, 0 to 31, derived from the chain's id. One worker reads a shard.
   shard integer NOT NULL,
   -- Time at which the transaction was written.
   created_at timestamptz NOT NULL,
-  CONSTRAINT outbox_pkey PRIMARY KEY (chain_id, sequence)
+  -- X-Ray trace of the execution that wrote the transition; NULL when it is not sampled.
+  trace text,
+  -- Time at which the Ledger was found to have another row; NULL otherwise. Nothing of the chain is copied until an
+  -- operator sets it to NULL.
+  stopped_at timestamptz,
+  CONSTRAINT outbox_pkey PRIMARY KEY (chain_id, kind, sequence),
+  CONSTRAINT outbox_kind CHECK (kind IN ('transition', 'erasure'))
 );
 
 -- Lists the rows of a shard, oldest first.

@@ -1,0 +1,74 @@
+import { RetryableError } from '../../kernel/faults.ts';
+import { shardOf } from '../../kernel/platform/items.ts';
+import { rounds } from '../../once/use/rounds.ts';
+import { type PostgresTools, readRows, writeRows } from '../../postgres/attempts.ts';
+import type { Carrier } from '../../postgres/carry.ts';
+import { UniqueViolation } from '../../postgres/database.ts';
+import { timestamp } from '../../postgres/values.ts';
+import type { ActivityDraft } from '../domain/activity.ts';
+import { activityRowFor } from './postgres-activity.ts';
+
+/** Deletes the personal data, and writes the log entry and the outbox row only if there was any. */
+const ERASE = `WITH erased AS (
+  DELETE FROM details WHERE chain_id = $1 RETURNING part
+), logged AS (
+  INSERT INTO activity (chain, sequence, occurred_at, action, body, prev_hash, hash)
+  SELECT chain, sequence, occurred_at, action, body::json, prev_hash, hash
+  FROM json_to_recordset($2::json) AS given (chain text, sequence integer, occurred_at timestamptz, action text,
+    body text, prev_hash bytea, hash bytea)
+  WHERE EXISTS (SELECT 1 FROM erased)
+  RETURNING sequence
+), announced AS (
+  INSERT INTO outbox (chain_id, kind, sequence, shard, created_at)
+  SELECT $1::text, 'erasure', sequence, $3::integer, $4::timestamptz FROM logged
+)
+SELECT part FROM erased`;
+
+/**
+ * Erases all personal data of a payment or an order: in PostgreSQL together with the log entry, then the copies in
+ * DynamoDB. The commitments stay in the chain.
+ *
+ * @param draft the log entry; its first id is the id of the payment or the order
+ * @returns false when there is no personal data, or it was already erased; then nothing is recorded
+ * @throws RetryableError `erasure_unfinished` while copies may exist; a repeated erasure continues
+ */
+export async function erasePostgresDetails(
+  tools: PostgresTools,
+  carrier: Carrier,
+  draft: ActivityDraft,
+): Promise<boolean> {
+  const [id = ''] = draft.about;
+  const isErased = await eraseRows(tools, id, draft);
+  if (!isErased && !(await hasErasure(tools, id))) return false;
+  await carrier.carry(id);
+  if (await hasErasure(tools, id)) {
+    throw new RetryableError('erasure_unfinished', `the copies of the details of ${id} are not erased yet`, {
+      retryAfterSeconds: 60,
+    });
+  }
+  return true;
+}
+
+async function eraseRows(tools: PostgresTools, id: string, draft: ActivityDraft): Promise<boolean> {
+  const createdAt = timestamp(tools.pacing.clock.nowMs());
+  return rounds<boolean>('the activity log', async () => {
+    const entry = await activityRowFor(tools, draft);
+    const values = [id, JSON.stringify([entry]), shardOf(id), createdAt];
+    try {
+      return (await writeRows(tools, { name: 'details-erase', text: ERASE, values })).length > 0;
+    } catch (error) {
+      if (error instanceof UniqueViolation) return 'again';
+      throw error;
+    }
+  });
+}
+
+/** Reports whether the outbox has an erasure of the payment or the order. */
+async function hasErasure(tools: PostgresTools, id: string): Promise<boolean> {
+  const rows = await readRows(tools, {
+    name: 'outbox-erasure',
+    text: `SELECT 1 AS found FROM outbox WHERE chain_id = $1 AND kind = 'erasure' LIMIT 1`,
+    values: [id],
+  });
+  return rows.length > 0;
+}

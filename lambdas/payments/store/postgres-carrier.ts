@@ -1,0 +1,216 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
+import { sameBytes } from '../../kernel/digest.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { Item } from '../../kernel/platform/items.ts';
+import { detailsKey, readDetailsRows } from '../../once/store/details-rows.ts';
+import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
+import { itemOf, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
+import { type PostgresTools, readRows } from '../../postgres/attempts.ts';
+import type { Carrier, CarryObserver } from '../../postgres/carry.ts';
+import type { Row } from '../../postgres/database.ts';
+import { Outbox, type OutboxRow } from '../../postgres/outbox.ts';
+import { valuesOf } from '../../postgres/values.ts';
+import { isOutcome } from '../domain/payment.ts';
+import type { Transition } from '../domain/transition.ts';
+import { detailsPut, parseTransition, paymentPartition, transitionRow, transitionSort } from './items.ts';
+import { newDetailsOf, storedOfRow } from './postgres-rows.ts';
+
+export interface LedgerCarrierTools extends PostgresTools {
+  readonly client: DynamoDBDocumentClient;
+  readonly tables: Pick<StoreTables, 'ledger' | 'registry'>;
+  readonly observer: Pick<CarryObserver, 'stopped'>;
+}
+
+/**
+ * Maximum number of transitions in one transaction. Ten items of 400 KB and their details are below the limit of 4 MB
+ * (Amazon DynamoDB developer guide, "Quotas": item size, transaction size).
+ */
+const ROWS_AT_ONCE = 10;
+/** Maximum number of items in one transaction (Amazon DynamoDB API reference, "TransactWriteItems"). */
+const ITEMS_AT_ONCE = 100;
+
+const WAITING = `WITH waiting AS (
+  SELECT chain_id, kind, sequence, trace, stopped_at FROM outbox WHERE chain_id = $1
+  ORDER BY kind = 'erasure', sequence LIMIT $2
+)
+SELECT waiting.kind, waiting.sequence, waiting.trace, waiting.stopped_at,
+  transition.body::text, transition.prev_hash, transition.hash,
+  details.part, details.salt, details.details, details.email_hash
+FROM waiting
+LEFT JOIN transition ON waiting.kind = 'transition'
+  AND transition.chain_id = waiting.chain_id AND transition.sequence = waiting.sequence
+LEFT JOIN details ON details.chain_id = transition.chain_id AND details.sequence = transition.sequence
+ORDER BY waiting.kind = 'erasure', waiting.sequence`;
+
+/** A transition with its row in the Ledger and the puts of its personal data. */
+interface Copy {
+  readonly transition: Transition;
+  readonly item: Item;
+  readonly details: readonly TransactItem[];
+}
+
+interface WaitingRow extends OutboxRow {
+  readonly isStopped: boolean;
+  /** Absent for an erasure. */
+  readonly copy?: Copy;
+}
+
+/** Copies the transitions and the personal data of payments, as the DynamoDB store would have written them. */
+export class LedgerCarrier implements Carrier {
+  readonly #tools: LedgerCarrierTools;
+  readonly #outbox: Outbox;
+
+  constructor(tools: LedgerCarrierTools) {
+    this.#tools = tools;
+    this.#outbox = new Outbox(tools);
+  }
+
+  /**
+   * Copies transitions in ascending order, each only after its predecessor. An owner also copies the rows of a dead
+   * owner:
+   *
+   *   A ── T1 ✓ ── crash
+   *   B ──────────── takes over ── T2 ✓ ── carry: T1, T2
+   *
+   * An erasure is carried only after all transitions that were written before it. A carrier that has read personal data
+   * before the erasure then finds its transition in the Ledger, and its whole transaction is refused:
+   *
+   *   carrier A ── read T1 with details ──────────────────────────────────────── T1 ✗ details ✗
+   *   erasure   ─────────────────────────── delete details ✓
+   *   carrier B ──────────────────────────────────────────── T1 ✓ ── delete copies ✓
+   */
+  async carry(chainId: string): Promise<'carried' | 'stopped'> {
+    for (;;) {
+      const rows = await this.#waiting(chainId);
+      if (rows.some(({ isStopped }) => isStopped)) return 'stopped';
+      const copies = rows.flatMap(({ copy }) => copy ?? []);
+      const stoppedAt = await this.#copy(copies);
+      if (stoppedAt !== undefined) {
+        // Before the row is marked: a crash may raise the alarm twice, but does not lose it.
+        this.#tools.observer.stopped(chainId, stoppedAt);
+        await this.#outbox.stop(chainId, stoppedAt);
+        return 'stopped';
+      }
+      if (copies.length < rows.length) await this.#eraseCopies(chainId);
+      await this.#outbox.remove(chainId, rows);
+      if (rows.length < ROWS_AT_ONCE) return 'carried';
+    }
+  }
+
+  /** Reads the first rows of a chain that wait, with their transitions and personal data, as of one moment. */
+  async #waiting(chainId: string): Promise<readonly WaitingRow[]> {
+    const found = await readRows(this.#tools, {
+      name: 'outbox-waiting',
+      text: WAITING,
+      values: [chainId, ROWS_AT_ONCE],
+    });
+    // A transition with personal data has one row for each part of it.
+    const parts = Map.groupBy(found.map(valuesOf), ({ kind, sequence }) => `${String(kind)} ${String(sequence)}`);
+    return [...parts.values()].map((rows) => {
+      const [row] = rows;
+      invariant(row !== undefined, 'a group of rows is empty');
+      const { kind, sequence } = row as unknown as OutboxRow;
+      const isStopped = row['stopped_at'] !== undefined;
+      return { kind, sequence, isStopped, ...(kind === 'transition' ? { copy: this.#copyOf(row, rows) } : {}) };
+    });
+  }
+
+  #copyOf(row: Row, parts: readonly Row[]): Copy {
+    const stored = storedOfRow(row);
+    const transition = parseTransition(stored);
+    // The trace of this execution is not the trace of the execution that wrote the transition.
+    const { trace: _trace, ...item } = transitionRow(transition);
+    const traced = isOutcome(transition.type) ? defined({ trace: row['trace'] }) : {};
+    return {
+      transition,
+      // A parsed transition lacks what only a later version knows.
+      item: { ...item, ...stored, ...traced },
+      details: parts
+        .filter((part) => part['part'] !== undefined)
+        .map((part) => detailsPut(this.#tools.tables, transition.payment, newDetailsOf(part))),
+    };
+  }
+
+  /**
+   * Writes copies of successive transitions. A refused put returns the row that exists: the same hash means that the
+   * transition was already copied.
+   *
+   * @returns undefined when all are in the Ledger; otherwise the sequence of the first that can never be copied
+   */
+  async #copy(copies: readonly Copy[]): Promise<number | undefined> {
+    const [first] = copies;
+    if (first === undefined) return undefined;
+    const items = [
+      ...copies.map(({ item }) => this.#put(item)),
+      ...copies.flatMap(({ details }) => details),
+      ...this.#checkBefore(first.transition),
+    ];
+    const written = await transactOnce(this.#tools.client, this.#tools.pacing, items);
+    if (written.kind !== 'refused') return undefined;
+    const found = written.reasons.map(itemOf);
+    const missing = copies.filter(({ transition }, index) => !isSame(transition, found[index]));
+    const isTaken = missing.some((copy) => found[copies.indexOf(copy)] !== undefined);
+    // If no put was refused, the predecessor is missing, or is another row.
+    if (isTaken || missing.length === copies.length) return missing[0]?.transition.sequence;
+    return this.#copy(missing);
+  }
+
+  #put(item: Item): TransactItem {
+    return {
+      Put: {
+        TableName: this.#tools.tables.ledger,
+        Item: item,
+        ConditionExpression: ROW_IS_NEW,
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      },
+    };
+  }
+
+  /** Builds the condition that the Ledger has the predecessor of a transition. */
+  #checkBefore({ sequence, payment, prevHash }: Transition): TransactItem[] {
+    if (sequence === 1) return [];
+    return [
+      {
+        ConditionCheck: {
+          TableName: this.#tools.tables.ledger,
+          Key: {
+            [KeyAttribute.partition]: paymentPartition(payment.id),
+            [KeyAttribute.sort]: transitionSort(sequence - 1),
+          },
+          ConditionExpression: '#hash = :hash',
+          ExpressionAttributeNames: { '#hash': 'hash' },
+          ExpressionAttributeValues: { ':hash': prevHash },
+        },
+      },
+    ];
+  }
+
+  /**
+   * Deletes the copies of erased personal data. The copies are listed first: a copy that is listed and has no row in
+   * PostgreSQL afterwards was erased, because a row is copied only after its commit.
+   */
+  async #eraseCopies(chainId: string): Promise<void> {
+    const { client, pacing, tables } = this.#tools;
+    const copied = await readDetailsRows({ client, pacing, registry: tables.registry }, chainId);
+    const rows = await readRows(this.#tools, {
+      name: 'details-parts',
+      text: 'SELECT part FROM details WHERE chain_id = $1',
+      values: [chainId],
+    });
+    const kept = new Set(rows.map(({ part }) => part));
+    const deletions = [...copied.keys()]
+      .filter((part) => !kept.has(part))
+      .map((part) => ({ Delete: { TableName: tables.registry, Key: detailsKey(chainId, String(part)) } }));
+    for (let from = 0; from < deletions.length; from += ITEMS_AT_ONCE) {
+      await transactOnce(client, pacing, deletions.slice(from, from + ITEMS_AT_ONCE));
+    }
+  }
+}
+
+/** Reports whether a row of the Ledger is the copy of a transition. */
+function isSame({ hash }: Transition, found: Item | undefined): boolean {
+  const existing = found?.['hash'];
+  return existing instanceof Uint8Array && sameBytes(existing, hash);
+}

@@ -1,0 +1,30 @@
+/**
+ * Longest time from the creation time of a row to its commit, in milliseconds: the longest life of a function (AWS
+ * Lambda developer guide, "Lambda quotas": 900 seconds), and a minute for a statement that the server still executes.
+ */
+export const LONGEST_TRANSACTION_MS = 16 * 60_000;
+
+/** Largest difference between the clocks of two functions, in milliseconds. Each may be wrong by five minutes. */
+export const CLOCK_DIFFERENCE_MS = 10 * 60_000;
+
+export interface OutboxReading {
+  /** Creation time of the oldest row of the outbox, in Unix milliseconds; undefined when the outbox is empty. */
+  readonly oldestMs: number | undefined;
+  /** Time before the outbox was read, in Unix milliseconds. A later time would exclude rows that were written since. */
+  readonly beforeReadMs: number;
+}
+
+/**
+ * Returns the time before which the copies are complete: every transition that was created before it is in the Ledger.
+ * Jobs that compare the Ledger with other books stop there.
+ *
+ * A row that the reading did not see was committed after it, so it was created at most the longest transaction before
+ * it. The creation time of the newest copied row shows nothing, because rows can commit late:
+ *
+ *   row A  ── created 12:00 ─────────────────────── commit ── copy
+ *   row B  ───────── created 12:01 ── commit ── copy
+ *   reading                                           ↑ the outbox is empty, and A is not copied
+ */
+export function carriedUntilMs({ oldestMs = Number.POSITIVE_INFINITY, beforeReadMs }: OutboxReading): number {
+  return Math.min(oldestMs, beforeReadMs) - LONGEST_TRANSACTION_MS - CLOCK_DIFFERENCE_MS;
+}

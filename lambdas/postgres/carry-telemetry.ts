@@ -1,0 +1,22 @@
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import { codeOf } from '../kernel/faults.ts';
+import type { Instruments } from '../kernel/platform/instruments.ts';
+import type { CarryObserver } from './carry.ts';
+import { CARRY_SERVICE, CarryMetric, COPIES_LATE_MS } from './contract.ts';
+
+/** Creates the publisher of the metrics. Zeros are published too, so missing data means that no pass has run. */
+export function carryTelemetry(instruments: Instruments): CarryObserver {
+  const logger = instruments.logger(CARRY_SERVICE);
+  const metrics = instruments.metrics(CARRY_SERVICE);
+  return {
+    stopped: (chain, sequence) => logger.error('copy_stopped', { chain, sequence }),
+    failed: (chain, error) => logger.warn('copy_failed', { chain, error: codeOf(error) }),
+    observed: ({ oldestWaitingMs, stopped }, nowMs) => {
+      const ageMs = oldestWaitingMs === undefined ? 0 : Math.max(0, nowMs - oldestWaitingMs);
+      if (ageMs > COPIES_LATE_MS) logger.error('copies_late', { ageMs });
+      metrics.addMetric(CarryMetric.oldest, MetricUnit.Milliseconds, ageMs);
+      metrics.addMetric(CarryMetric.stopped, MetricUnit.Count, stopped);
+      metrics.publishStoredMetrics();
+    },
+  };
+}

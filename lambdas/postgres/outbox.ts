@@ -1,0 +1,89 @@
+import { type PostgresTools, readRows, writeRows } from './attempts.ts';
+import { timestamp } from './values.ts';
+
+/** A row of the outbox, within its chain. */
+export interface OutboxRow {
+  readonly kind: 'transition' | 'erasure';
+  /** Position of the transition in its chain, or of the erasure's entry in the activity log. */
+  readonly sequence: number;
+}
+
+/** A payment or an order with rows that wait. */
+export interface WaitingChain {
+  readonly chainId: string;
+  /** Creation time of its oldest row, in Unix milliseconds. */
+  readonly sinceMs: number;
+}
+
+export interface OutboxState {
+  /** Creation time of the oldest row, in Unix milliseconds; undefined when there is none. */
+  readonly oldestMs: number | undefined;
+  /** Creation time of the oldest row whose chain is not stopped; undefined when there is none. */
+  readonly oldestWaitingMs: number | undefined;
+  /** Number of stopped chains. */
+  readonly stopped: number;
+}
+
+/** Reads and deletes the rows that wait for their copy in the DynamoDB tables. */
+export class Outbox {
+  readonly #tools: PostgresTools;
+
+  constructor(tools: PostgresTools) {
+    this.#tools = tools;
+  }
+
+  /**
+   * Lists the chains of a shard with rows that wait, oldest first.
+   *
+   * @param after the last chain of the previous page
+   */
+  async waitingChains(
+    shard: number,
+    { after, limit }: { readonly after?: WaitingChain | undefined; readonly limit: number },
+  ): Promise<readonly WaitingChain[]> {
+    const rows = await readRows(this.#tools, {
+      name: 'outbox-chains',
+      text: `SELECT chain_id, min(created_at) AS since FROM outbox WHERE shard = $1 GROUP BY chain_id
+        HAVING (min(created_at), chain_id) > ($2::timestamptz, $3::text)
+        ORDER BY since, chain_id LIMIT $4`,
+      values: [shard, timestamp(after?.sinceMs ?? 0), after?.chainId ?? '', limit],
+    });
+    return rows.map(({ chain_id, since }) => ({ chainId: String(chain_id), sinceMs: (since as Date).getTime() }));
+  }
+
+  /** Deletes rows after their copy. */
+  async remove(chainId: string, rows: readonly OutboxRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    await writeRows(this.#tools, {
+      name: 'outbox-remove',
+      text: `DELETE FROM outbox USING json_to_recordset($2::json) AS copied (kind text, sequence integer)
+        WHERE outbox.chain_id = $1 AND outbox.kind = copied.kind AND outbox.sequence = copied.sequence`,
+      values: [chainId, JSON.stringify(rows.map(({ kind, sequence }) => ({ kind, sequence })))],
+    });
+  }
+
+  /** Stops the copying of a chain at a transition. */
+  async stop(chainId: string, sequence: number): Promise<void> {
+    await writeRows(this.#tools, {
+      name: 'outbox-stop',
+      text: `UPDATE outbox SET stopped_at = $3 WHERE chain_id = $1 AND kind = 'transition' AND sequence = $2`,
+      values: [chainId, sequence, timestamp(this.#tools.pacing.clock.nowMs())],
+    });
+  }
+
+  async state(): Promise<OutboxState> {
+    const [row] = await readRows(this.#tools, {
+      name: 'outbox-state',
+      text: `SELECT min(oldest) AS oldest, min(CASE WHEN stopped = 0 THEN oldest END) AS oldest_waiting,
+          count(CASE WHEN stopped > 0 THEN 1 END) AS stopped
+        FROM (SELECT min(created_at) AS oldest, count(stopped_at) AS stopped FROM outbox GROUP BY chain_id) AS chains`,
+      values: [],
+    });
+    const atMs = (value: unknown): number | undefined => (value instanceof Date ? value.getTime() : undefined);
+    return {
+      oldestMs: atMs(row?.['oldest']),
+      oldestWaitingMs: atMs(row?.['oldest_waiting']),
+      stopped: Number(row?.['stopped']),
+    };
+  }
+}

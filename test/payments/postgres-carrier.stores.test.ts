@@ -1,0 +1,330 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { TRACING } from '../../lambdas/kernel/contract/environment.ts';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { TRANSITION_TYPES } from '../../lambdas/payments/domain/payment.ts';
+import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import { paymentPartition, transitionSort } from '../../lambdas/payments/store/items.ts';
+import { CarriedPostgresEffects, CarriedPostgresStore } from '../../lambdas/payments/store/postgres-carried-stores.ts';
+import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
+import { carriedUntilMs } from '../../lambdas/postgres/carried-until.ts';
+import type { Carrier } from '../../lambdas/postgres/carry.ts';
+import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
+import type { Database, Statement } from '../../lambdas/postgres/database.ts';
+import { Outbox } from '../../lambdas/postgres/outbox.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
+import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { timedOut } from '../support/faulty-client.ts';
+import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+import { chainOfAllKinds, firstWithNotes, refundAfter } from './carried-chain.ts';
+import { Copies, effectOf } from './copies.ts';
+import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
+
+let database: OpenDatabase;
+let copies: Copies;
+beforeAll(async () => {
+  database = openTestDatabase(await createDatabase());
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  copies = new Copies(database);
+  await database.run(sql('DELETE FROM outbox'));
+});
+
+let made = 0;
+function newPayment(): { readonly id: PaymentId; readonly pending: Transition; readonly paid: Transition } {
+  made += 1;
+  const id = paymentIdFor(`carried-${made}`);
+  const pending = pendingTransition(id);
+  return { id, pending, paid: outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' }) };
+}
+
+/** Returns the database as a process sees it that another process holds before its commit. */
+function holding(beforeCommit: () => Promise<void>): Database {
+  return {
+    run: (statement: Statement) =>
+      database.transaction(async (transaction) => {
+        await transaction.run(sql('SET LOCAL idle_in_transaction_session_timeout = 0'));
+        const rows = await transaction.run(statement);
+        await beforeCommit();
+        return rows;
+      }),
+    transaction: (work) => database.transaction(work),
+  };
+}
+
+describe('a copy', () => {
+  const TRACE = 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1';
+  const TRACE_ID = '_X_AMZN_TRACE_ID';
+  const traced = (trace: string): unknown => Object.assign(process.env, { [TRACING]: 'true', [TRACE_ID]: trace });
+  afterEach(() => {
+    delete process.env[TRACING];
+    delete process.env[TRACE_ID];
+  });
+
+  test('equals the rows that the DynamoDB store writes, for each type of transition and kind of subject', async () => {
+    const { id } = newPayment();
+    const chain = chainOfAllKinds(id);
+    expect(new Set(chain.map(({ type }) => type))).toEqual(new Set(TRANSITION_TYPES));
+    const expected = new Stores(copies.clock);
+    for (const part of [chain.slice(0, 11), chain.slice(11)]) {
+      await expected.recordEffect(effectOf(part));
+      await copies.write(...part);
+      // The second part is in a sampled trace, and the poller in another one.
+      traced(TRACE);
+    }
+    traced(TRACE.replace('5759', '1111'));
+    await copies.poll();
+    expect(copies.ledger(id)).toStrictEqual(expected.database.items(TABLES.ledger, paymentPartition(id)));
+    expect(copies.details(id)).toStrictEqual(expected.database.items(TABLES.registry, `DETAILS#${id}`));
+    expect(copies.details(id).length).toBeGreaterThan(6);
+    expect(copies.ledger(id).filter(({ trace }) => trace === TRACE).length).toBeGreaterThan(6);
+    expect(await copies.outbox(id)).toEqual([]);
+  });
+
+  test('keeps sums whose form only a later version knows', async () => {
+    const { id, pending } = newPayment();
+    await copies.write(pending);
+    const later = `replace(body::text, '"sums":""', '"sums":"01020304050607"')::json`;
+    await database.run(sql(`UPDATE transition SET body = ${later} WHERE chain_id = $1`, id));
+    await copies.carrier().carry(id);
+    expect(copies.ledger(id)).toMatchObject([{ sums: Uint8Array.from([1, 2, 3, 4, 5, 6, 7]) }]);
+  });
+
+  test('is written by the owner after its commit, in one transaction, and not between claim and call', async () => {
+    const { id, pending, paid } = newPayment();
+    const calls: string[] = [];
+    const client = copies.tables.clientWith((command, apply) => {
+      calls.push(command);
+      return apply();
+    });
+    const store = new CarriedPostgresStore(copies.tools(), { carrier: copies.carrier(client), observer: copies });
+    await store.claim({ record: openRecord(id), pending });
+    expect(calls).toEqual([]);
+    await store.commit({ record: completedRecord(id), expects: 'open', transition: paid });
+    expect(calls).toEqual(['TransactWriteCommand']);
+    expect(copies.copied(id)).toEqual([1, 2]);
+    expect(await copies.outbox(id)).toEqual([]);
+  });
+
+  test('includes the claim of a dead owner, when the owner that took over commits', async () => {
+    const { id, pending, paid } = newPayment();
+    const stale = openRecord(id);
+    await new PostgresStore(copies.tools()).claim({ record: stale, pending });
+    const store = new CarriedPostgresStore(copies.tools(), { carrier: copies.carrier(), observer: copies });
+    const owner = ownerToken('owner-b');
+    expect(await store.takeOver({ stale, owner, leaseExpiresAtMs: 99 })).toEqual({ kind: 'taken' });
+    const record = completedRecord(id, { owner });
+    expect(await store.commit({ record, expects: 'open', transition: paid })).toEqual({ kind: 'committed' });
+    expect(copies.copied(id)).toEqual([1, 2]);
+  });
+
+  test('of more transitions than fit in one transaction is in order', async () => {
+    const chain = chainOfAllKinds(newPayment().id);
+    const [first] = chain;
+    invariant(first !== undefined, 'the chain is empty');
+    await copies.write(...chain);
+    const written: unknown[] = [];
+    copies.tables.listen((changes) => written.push(...changes.flatMap(({ after }) => after?.['sequence'] ?? [])));
+    await copies.carrier().carry(first.payment.id);
+    expect(written).toEqual(chain.map(({ sequence }) => sequence));
+  });
+
+  test('that fails does not fail the commit, and the poller writes it', async () => {
+    const { id, pending, paid } = newPayment();
+    const down = copies.tables.clientWith(() => Promise.reject(timedOut()));
+    const carrying = { carrier: copies.carrier(down), observer: copies };
+    const store = new CarriedPostgresStore(copies.tools(), carrying);
+    await store.claim({ record: openRecord(id), pending });
+    const commit = { record: completedRecord(id), expects: 'open', transition: paid } as const;
+    expect(await store.commit(commit)).toEqual({ kind: 'committed' });
+    expect(copies.failures).toMatchObject([{ code: 'store_ambiguous' }]);
+    const effects = new CarriedPostgresEffects(copies.tools(), store, carrying);
+    const other = newPayment();
+    expect(await effects.recordEffect(effectOf([other.pending, other.paid]))).toEqual({ kind: 'recorded' });
+    await copies.poll(carrying.carrier);
+    expect(copies.states).toMatchObject([{ oldestWaitingMs: expect.any(Number) }]);
+    await copies.poll();
+    expect([copies.copied(id), copies.copied(other.id)]).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+    expect(copies.states.at(-1)).toEqual({ oldestMs: undefined, oldestWaitingMs: undefined, stopped: 0 });
+  });
+});
+
+test('a row that commits late is copied, and did not count as complete before', async () => {
+  const [late, early] = [newPayment(), newPayment()];
+  const createdAtMs = copies.clock.nowMs();
+  const written = Promise.withResolvers<undefined>();
+  const released = Promise.withResolvers<undefined>();
+  const slow = holding(async () => {
+    written.resolve(undefined);
+    await released.promise;
+  });
+  const claim = new PostgresStore(copies.tools(slow)).claim({ record: openRecord(late.id), pending: late.pending });
+  await written.promise;
+  copies.clock.advance(60_000);
+  await copies.write(early.pending);
+  await copies.poll();
+  expect([copies.copied(late.id), copies.copied(early.id)]).toEqual([[], [1]]);
+  const beforeReadMs = copies.clock.nowMs();
+  const { oldestMs } = await new Outbox(copies.tools()).state();
+  expect(oldestMs).toBeUndefined();
+  expect(carriedUntilMs({ oldestMs, beforeReadMs })).toBeLessThan(createdAtMs);
+  released.resolve(undefined);
+  expect(await claim).toEqual({ kind: 'claimed' });
+  expect(await new Outbox(copies.tools()).state()).toMatchObject({ oldestMs: createdAtMs });
+  await copies.poll();
+  expect(copies.copied(late.id)).toEqual([1]);
+});
+
+describe('a chain whose position has another row in the Ledger', () => {
+  /** Writes another outcome to the Ledger than to PostgreSQL. */
+  async function forked() {
+    const { id, pending, paid } = newPayment();
+    const rival = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_2' });
+    await copies.write(pending);
+    await copies.carrier().carry(id);
+    const dynamodb = new Stores(copies.clock, copies.tables);
+    await dynamodb.recordEffect(effectOf([rival]));
+    await copies.write(paid, refundAfter(paid));
+    return { id, rival };
+  }
+  const outcomeOf = (id: PaymentId) => copies.ledger(id)[1]?.['hash'];
+
+  test('stops with one alarm and changes nothing, while other chains are copied', async () => {
+    const { id, rival } = await forked();
+    const other = newPayment();
+    copies.clock.advance(1);
+    await copies.write(other.pending);
+    for (let pass = 0; pass < 3; pass += 1) await copies.poll();
+    expect(copies.stops).toEqual([[id, 2]]);
+    expect(outcomeOf(id)).toEqual(rival.hash);
+    expect(copies.copied(id)).toEqual([1, 2]);
+    expect(copies.copied(other.id)).toEqual([1]);
+    // The chain still bounds what is complete, but no longer counts as late.
+    expect(copies.states.at(-1)).toEqual({
+      oldestMs: copies.clock.nowMs() - 1,
+      oldestWaitingMs: undefined,
+      stopped: 1,
+    });
+    expect(await copies.carrier().carry(id)).toBe('stopped');
+  });
+
+  test('is copied again after an operator has removed the cause', async () => {
+    const { id } = await forked();
+    await copies.poll();
+    // An operator restores the Ledger to a point before the other row.
+    const Key = { [KeyAttribute.partition]: paymentPartition(id), [KeyAttribute.sort]: transitionSort(2) };
+    await copies.tables.client.send(new DeleteCommand({ TableName: TABLES.ledger, Key }));
+    await database.run(sql('UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1', id));
+    await copies.poll();
+    expect(copies.copied(id)).toEqual([1, 2, 3]);
+    expect(await copies.outbox(id)).toEqual([]);
+  });
+
+  test('stops if the Ledger lacks the predecessor, or has another one', async () => {
+    const { id, pending, paid } = newPayment();
+    await copies.write(pending);
+    await database.run(sql('DELETE FROM outbox WHERE chain_id = $1', id));
+    await copies.write(paid);
+    expect(await copies.carrier().carry(id)).toBe('stopped');
+    expect(copies.stops).toEqual([[id, 2]]);
+    expect(copies.ledger(id)).toEqual([]);
+  });
+});
+
+describe('the poller', () => {
+  test('begins no chain after its deadline, oldest chains first', async () => {
+    const payments = [newPayment(), newPayment()].toReversed();
+    const carried: string[] = [];
+    const carrier: Carrier = {
+      carry: async (id) => {
+        carried.push(id);
+        copies.clock.advance(30_000);
+        return 'carried';
+      },
+    };
+    for (const { pending } of payments) {
+      await copies.write(pending);
+      copies.clock.advance(1);
+    }
+    await database.run(sql('UPDATE outbox SET shard = 7'));
+    await copies.poll(carrier, copies.clock.nowMs() + 1);
+    expect(carried).toEqual([payments[0]?.id]);
+  });
+
+  test('reaches a chain behind a page of chains that fail', async () => {
+    const { id, pending } = newPayment();
+    await database.run(
+      sql(`INSERT INTO outbox (chain_id, kind, sequence, shard, created_at)
+        SELECT 'pay_broken' || number, 'transition', 1, 3, '1970-01-01Z' FROM generate_series(1, 100) AS number`),
+    );
+    await copies.write(pending);
+    await database.run(sql('UPDATE outbox SET shard = 3'));
+    await copies.poll();
+    expect(copies.failures).toHaveLength(100);
+    expect(copies.copied(id)).toEqual([1]);
+  });
+});
+
+describe('an erasure', () => {
+  test('deletes the details in PostgreSQL and their copies, once, with one entry in the activity log', async () => {
+    const { id } = newPayment();
+    const first = firstWithNotes(id);
+    await copies.write(first, refundAfter(first));
+    await copies.carrier().carry(id);
+    expect(copies.details(id)).toHaveLength(3);
+    expect(await copies.erase(id)).toBe(true);
+    expect(copies.details(id)).toEqual([]);
+    expect(await database.run(sql('SELECT part FROM details WHERE chain_id = $1', id))).toEqual([]);
+    expect(await copies.erase(id)).toBe(false);
+    const entries = await database.run(sql(`SELECT action FROM activity WHERE body::text LIKE '%' || $1 || '%'`, id));
+    expect(entries).toEqual([{ action: 'payment.erased' }]);
+    expect(await copies.outbox(id)).toEqual([]);
+  });
+
+  test('is finished only after the copies are deleted', async () => {
+    const { id } = newPayment();
+    await copies.write(firstWithNotes(id));
+    await copies.carrier().carry(id);
+    const down = copies.tables.clientWith(() => Promise.reject(timedOut()));
+    await expect(copies.erase(id, copies.carrier(down))).rejects.toMatchObject({ name: 'RetryableError' });
+    expect(copies.details(id)).toHaveLength(1);
+    expect(await copies.outbox(id)).toEqual([{ kind: 'erasure', sequence: expect.any(Number) }]);
+    expect(await copies.erase(id)).toBe(true);
+    expect(copies.details(id)).toEqual([]);
+  });
+
+  test('before the copy leaves nothing to copy, and later data is copied', async () => {
+    const { id } = newPayment();
+    const first = firstWithNotes(id);
+    await copies.write(first);
+    expect(await copies.erase(id)).toBe(true);
+    const refund = refundAfter(first);
+    await copies.write(refund);
+    await copies.poll();
+    expect(copies.copied(id)).toEqual([1, 2]);
+    expect(copies.details(id).map((row) => row[KeyAttribute.sort])).toEqual(['dec_1', 'ref_1']);
+  });
+
+  test('takes effect before its copies, twice for two erasures, and keeps what was written since', async () => {
+    const { id } = newPayment();
+    const first = firstWithNotes(id);
+    await copies.write(first);
+    await copies.carrier().carry(id);
+    const later: Carrier = { carry: async () => 'stopped' };
+    await expect(copies.erase(id, later)).rejects.toMatchObject({ code: 'erasure_unfinished' });
+    const refund = refundAfter(first);
+    await copies.write(refund);
+    await expect(copies.erase(id, later)).rejects.toMatchObject({ code: 'erasure_unfinished' });
+    expect((await copies.outbox(id)).map(({ kind }) => kind)).toEqual(['erasure', 'erasure', 'transition']);
+    await copies.write(refundAfter(refund));
+    await copies.poll();
+    expect(copies.details(id).map((row) => row[KeyAttribute.sort])).toEqual(['dec_2', 'ref_2']);
+  });
+});
