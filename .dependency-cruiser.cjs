@@ -26,6 +26,7 @@ const ROOMS = [
   'follow-ups',
   'archive',
   'services',
+  'authority',
   'api-docs',
   'functions',
 ];
@@ -142,7 +143,7 @@ module.exports = {
     {
       name: 'stores-and-compositions-see-postgres',
       severity: 'error',
-      from: { path: '^lambdas/', pathNot: '^lambdas/(postgres|functions|[^/]+/store)/' },
+      from: { path: '^lambdas/', pathNot: '^lambdas/(postgres|authority|functions|[^/]+/store)/' },
       to: { path: '^lambdas/postgres/' },
     },
     {

@@ -34,10 +34,11 @@ const FILES: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * The functions that call processors. The code of each processor is in separate chunks, which are loaded when the
- * processor is called. Most deployments therefore never load Stripe's package, which is a third of the bundle.
+ * The functions that read or write payments. The code of each processor is in separate chunks, which are loaded when the
+ * processor is called. Most deployments therefore never load Stripe's package, which is a third of the bundle. The
+ * stores of PostgreSQL are a chunk, too.
  */
-const CALL_PROCESSORS: readonly string[] = [
+const LOAD_PARTS: readonly string[] = [
   'payments',
   'reads',
   'payment-requests',
@@ -46,6 +47,8 @@ const CALL_PROCESSORS: readonly string[] = [
   'orders',
   'payment-jobs',
   'upkeep-jobs',
+  'dead-letters',
+  'receipt-consumer',
 ];
 
 /** The function that generates JSON schemas. */
@@ -119,7 +122,7 @@ export function lambdaCode(node: Node, name: string): Code {
  */
 export function bundle(directory: string, names: readonly unknown[] = [...sourcesOfFunctions().keys()]): void {
   rmSync(directory, { recursive: true, force: true });
-  const alone = [...sourcesOfFunctions()].filter(([name]) => names.includes(name) && !CALL_PROCESSORS.includes(name));
+  const alone = [...sourcesOfFunctions()].filter(([name]) => names.includes(name) && !LOAD_PARTS.includes(name));
   build([
     ...[true, false].map((makesJsonSchemas) => ({
       ...inFolders(
@@ -128,7 +131,7 @@ export function bundle(directory: string, names: readonly unknown[] = [...source
       ),
       makesJsonSchemas,
     })),
-    ...CALL_PROCESSORS.filter((name) => names.includes(name)).map((name) => ({
+    ...LOAD_PARTS.filter((name) => names.includes(name)).map((name) => ({
       entryPoints: [{ in: join(FUNCTIONS, `${name}.ts`), out: 'index' }],
       outdir: join(directory, name),
       splitting: true,

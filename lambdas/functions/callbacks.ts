@@ -1,3 +1,4 @@
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { callbacksApi } from '../callbacks/callbacks-api.ts';
 import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
@@ -26,11 +27,14 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const config = readCallbacksConfig(platform.variables, processors);
   const { tables } = config;
   const pacing = { clock, entropy, retention };
+  const postgres = await configuredAuthority(platform, tables);
   const { books } = await configuredProcessors(config, platform);
   return callbacksApi({
     sources: await configuredSources(config.sources, books, processors),
     secrets: new ActiveSecrets(await platform.secretsManager(), clock),
-    effects: new DynamoDbEffects(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
+    effects:
+      postgres?.effects() ??
+      new DynamoDbEffects(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
     runner,
     telemetry: standardTelemetry('callbacks', platform.instruments),
     digest,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { REDRIVE_SECONDS } from '../kernel/contract/timing.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
@@ -45,7 +46,8 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   if (config === undefined) throw new Error('this deployment has no parties, so there are no dead letters');
   const telemetry = standardTelemetry('dead-letters', platform.instruments);
   const { tables } = readPaymentsConfig(platform.variables, []);
-  const store = new DynamoDbStore(platform.documents, tables, platform);
+  const postgres = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(platform.documents, tables, platform);
   const orders = new DynamoDbOrders(platform.documents, tables, platform, store);
   const redrive = await configuredRedrive(config, { ...platform, store, orders });
   const unreadable = configuredParking(platform, config.deadLettersQueueUrl);

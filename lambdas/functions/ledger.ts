@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DynamoDbActivity } from '../activity/store/dynamodb-activity.ts';
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { byPath, operatorApi } from '../http/operator-api.ts';
 import type { OperatorCause } from '../kernel/cause.ts';
@@ -63,7 +64,8 @@ export async function wire(
   const { tables } = payments;
   const pacing = { clock, entropy, retention };
   const views = new DynamoDbViews(documents, config[Environment.viewsTable], pacing);
-  const store = new DynamoDbStore(documents, tables, pacing);
+  const postgres = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
   const effects = new DynamoDbApprovals(documents, tables, pacing, store);
   const activity = new DynamoDbActivity(documents, tables, pacing);
   const operators = operatorsForTenants(platform, tables.registry);

@@ -1,3 +1,4 @@
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
@@ -42,10 +43,11 @@ export async function wire(
   const pacing = { clock, entropy, retention };
   const { tables } = config;
   const telemetry = standardTelemetry('orders', platform.instruments);
-  const store = new DynamoDbStore(documents, tables, pacing);
+  const postgres = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
   return authenticatedApi<OrderRouteTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], {
     store,
-    effects: new DynamoDbEffects(documents, tables, pacing, store),
+    effects: postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store),
     orders: new DynamoDbOrders(documents, tables, pacing, store),
     views: new DynamoDbViews(documents, readViewsTable(platform.variables), pacing),
     emailHashes: keyedEmailHashes(platform.variables, platform),

@@ -1,3 +1,4 @@
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import type { JobOf } from '../jobs/contract/jobs.ts';
 import { jobTelemetry } from '../jobs/http/job-telemetry.ts';
@@ -86,8 +87,9 @@ async function paymentJobs(
     telemetry.run('resolve unreadable', {}, { unreadable: 1 });
     telemetry.run(ALARM_RUN, { undecidable: 1 }, {});
   };
-  const store = new DynamoDbStore(documents, tables, pacing);
-  const effects = new DynamoDbEffects(documents, tables, pacing, store, unreadable);
+  const postgres = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
+  const effects = postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store, unreadable);
   const processors = await configuredProcessors(config, platform);
   const payments = {
     store,
@@ -106,7 +108,7 @@ async function paymentJobs(
     resolve: resolveJob({
       ...payments,
       work: observedWork(
-        new DynamoDbUnfinishedWork(documents, tables, pacing, unreadable),
+        postgres?.work(unreadable) ?? new DynamoDbUnfinishedWork(documents, tables, pacing, unreadable),
         clock,
         backlogTelemetry(instruments),
       ),
@@ -120,7 +122,9 @@ async function paymentJobs(
     ),
     'expire-authorizations': expireAuthorizationsJob({
       ...payments,
-      holds: new DynamoDbDueQueue({ client: documents, table: tables.registry, pacing, unreadable }, HOLDS),
+      holds:
+        postgres?.holds() ??
+        new DynamoDbDueQueue({ client: documents, table: tables.registry, pacing, unreadable }, HOLDS),
     }),
   } satisfies Readonly<Record<JobOf<'payments'>, Job>>;
 }

@@ -1,3 +1,4 @@
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { consumerTelemetry } from '../events/http/event-telemetry.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { paymentRequests } from '../intake/http/transports.ts';
@@ -34,6 +35,7 @@ export async function wire(
   const { senders, oldestMs, queues: ofSenders, ...urls } = readIntakeConfig(variables);
   const pacing = { clock, entropy, retention };
   const parking = configuredParking(platform, urls.parkingQueueUrl);
+  const postgres = await configuredAuthority(platform, config.tables);
   const emailHashes = loadedOnce(async () => keyedEmailHashes(variables, platform));
   return paymentRequests({
     senders,
@@ -42,7 +44,7 @@ export async function wire(
     queues: ofSenders,
     requests: configuredRequestQueue(platform, urls),
     acknowledge: async (message) => parking.acknowledge(message),
-    store: new DynamoDbStore(documents, config.tables, pacing),
+    store: postgres?.store ?? new DynamoDbStore(documents, config.tables, pacing),
     emailHashes: { of: async (...asked) => (await emailHashes()).of(...asked) },
     limits: tenantLimits(platform, config.tables.registry),
     ...(await configuredProcessors(config, platform)),

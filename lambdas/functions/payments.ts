@@ -1,3 +1,4 @@
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
 import { lazySecrets, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
@@ -26,10 +27,11 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const config = readPaymentsConfig(platform.variables, processors);
   const { tables } = config;
   const pacing = { clock, entropy, retention };
-  const store = new DynamoDbStore(documents, tables, pacing);
+  const postgres = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
   const tools = {
     store,
-    effects: new DynamoDbEffects(documents, tables, pacing, store),
+    effects: postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store),
     emailHashes: keyedEmailHashes(platform.variables, platform),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),

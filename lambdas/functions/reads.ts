@@ -1,3 +1,4 @@
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
 import { lazySecrets, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
@@ -25,9 +26,10 @@ export async function wire(platform: Platform & ProcessorsPlatform, processors =
   const config = readPaymentsConfig(platform.variables, processors);
   const { tables } = config;
   const pacing = { clock, entropy, retention };
+  const postgres = await configuredAuthority(platform, tables);
   const views = new DynamoDbViews(documents, readViewsTable(platform.variables), pacing);
   const tools = {
-    store: new DynamoDbStore(documents, tables, pacing),
+    store: postgres?.store ?? new DynamoDbStore(documents, tables, pacing),
     transitions: new LedgerChains(documents, tables, pacing),
     views,
     ledger: new ViewLedgerReader(views),

@@ -1,3 +1,4 @@
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry, reportUnsentReceipt } from '../events/http/event-telemetry.ts';
 import { readReceiptConfig } from '../events/settings.ts';
@@ -26,10 +27,11 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   const parties = readPartiesConfig(platform.variables);
   if (parties === undefined) throw new Error('receipts need the settings of a mailer: the environment has none');
   const pacing = { clock, entropy, retention };
+  const postgres = await configuredAuthority(platform, tables);
   const tools = {
     ...(await configuredParties(parties, platform)),
     records: new DynamoDbConsumerRecords(documents, tables, pacing),
-    payments: new DynamoDbStore(documents, tables, pacing),
+    payments: postgres?.store ?? new DynamoDbStore(documents, tables, pacing),
     runner,
     digest,
     unsent: reportUnsentReceipt('receipt-consumer', instruments),

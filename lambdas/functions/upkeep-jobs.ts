@@ -1,3 +1,4 @@
+import { configuredAuthority } from '../authority/configured-authority.ts';
 import { lateEvents, RELAY } from '../events/http/event-telemetry.ts';
 import { readLostEventsConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
@@ -25,6 +26,7 @@ import { EventMetric } from '../kernel/contract/events.ts';
 import { ALARM_RUN } from '../kernel/contract/metrics.ts';
 import { lambdaClient } from '../kernel/platform/lambda.ts';
 import { countWaiting } from '../kernel/platform/long-waits.ts';
+import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { queues } from '../kernel/platform/sqs.ts';
 import {
   type Bus,
@@ -93,7 +95,7 @@ export async function wire(
   const { queueUrl, parkingQueueUrl } = readJobWorkerConfig(platform.variables, 'upkeep');
   const payments = readPaymentsConfig(platform.variables, processors);
   const { books } = await configuredProcessors(payments, platform);
-  const stores = openStores(platform, payments);
+  const stores = await openStores(platform, payments);
   const jobs = jobTelemetry(NAME, instruments);
   const runs = new DynamoDbJobRuns(platform.documents, payments.tables, stores.pacing);
   const sweeping = sweepingJobs(platform, stores, runner);
@@ -127,12 +129,15 @@ export async function wire(
   });
 }
 
-function openStores({ documents, clock, entropy, retention, variables }: Platform, { tables }: PaymentsConfig) {
+async function openStores(platform: Platform & Secrets, { tables }: PaymentsConfig) {
+  const { documents, clock, entropy, retention, variables } = platform;
   const pacing = { clock, entropy, retention };
+  const postgres = await configuredAuthority(platform, tables);
   return {
     tables,
     pacing,
-    store: new DynamoDbStore(documents, tables, pacing),
+    postgres,
+    store: postgres?.store ?? new DynamoDbStore(documents, tables, pacing),
     transitions: new LedgerChains(documents, tables, pacing),
     views: new DynamoDbViews(documents, readViewsTable(variables), pacing),
   };
@@ -142,7 +147,7 @@ const MINUTE_MS = 60_000;
 
 function sweepingJobs(
   platform: Platform & Queues & Bus & Functions,
-  { tables, pacing, store, transitions, views }: ReturnType<typeof openStores>,
+  { tables, pacing, store, transitions, views }: Awaited<ReturnType<typeof openStores>>,
   runner: OperationRunner,
 ) {
   const { documents, clock, digest } = platform;
@@ -213,14 +218,14 @@ function sweepingJobs(
 
 function bookkeepingJobs(
   { documents, clock, digest, instruments }: Platform,
-  { tables, pacing, store, transitions, views }: ReturnType<typeof openStores>,
+  { tables, pacing, postgres, store, transitions, views }: Awaited<ReturnType<typeof openStores>>,
   books: readonly ProcessorBooks[],
 ) {
   const telemetry = standardTelemetry(NAME, instruments);
   const reconciled = {
     books,
     outcomes: transitions,
-    effects: new DynamoDbEffects(documents, tables, pacing, store),
+    effects: postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store),
     views,
     marks: new DynamoDbJobMarks(documents, tables.registry, pacing),
     digest,

@@ -53,7 +53,10 @@ export function serverSecret(settings: ServerDefaults): (secretId: string, text:
 }
 
 /** Credentials in a secret that is read again when the server refuses them, so that a rotation needs no deployment. */
-export function secretCredentials(secrets: SecretReader<Server>, secretId: string): Credentials {
+export function secretCredentials(
+  secrets: Pick<SecretReader<Server>, 'active' | 'renewed'>,
+  secretId: string,
+): Credentials {
   return { current: () => secrets.active(secretId), renewed: () => secrets.renewed(secretId) };
 }
 

@@ -1,7 +1,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 
-// Export the class here, because every function that loads the client also loads this class.
-export { ActiveSecrets } from './active-secrets.ts';
+// Export the classes here, because every function that loads the client also loads these classes.
+export { ActiveSecrets, SecretReader } from './active-secrets.ts';
 
 export interface Secrets {
   readonly secretsManager: () => Promise<SecretsManagerClient>;

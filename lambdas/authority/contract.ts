@@ -1,0 +1,11 @@
+/** Where the functions find the PostgreSQL database. What is absent is in the secret. */
+export interface PostgresSettings {
+  /** A secret of Secrets Manager with username and password, and possibly host, port and dbname. */
+  readonly secretId: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly database?: string;
+}
+
+/** JSON, `PostgresSettings`: the database that decides about money. Absent when DynamoDB decides. */
+export const POSTGRES_AUTHORITY = 'POSTGRES_AUTHORITY';

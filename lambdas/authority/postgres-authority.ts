@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import * as z from 'zod';
+import { loadedOnce } from '../kernel/loaded-once.ts';
+import type { Unreadable } from '../kernel/platform/queue-rows.ts';
+import type { Secrets } from '../kernel/platform/secrets-manager.ts';
+import type { Platform } from '../kernel/platform/system-platform.ts';
+import { jsonOf, readVariable, secretId } from '../kernel/platform/variables.ts';
+import type { StoreTables } from '../once/store/transact-items.ts';
+import { CarriedPostgresEffects, CarriedPostgresStore } from '../payments/store/postgres-carried-stores.ts';
+import { LedgerCarrier } from '../payments/store/postgres-carrier.ts';
+import { carryTelemetry } from '../postgres/carry-telemetry.ts';
+import { openDatabase } from '../postgres/connection.ts';
+import type { Database } from '../postgres/database.ts';
+import { isLoopback, type Server, secretCredentials, serverSecret } from '../postgres/server.ts';
+import { PostgresHolds } from '../resolving/store/postgres-holds.ts';
+import { PostgresUnfinishedWork } from '../resolving/store/postgres-unfinished.ts';
+import { POSTGRES_AUTHORITY, type PostgresSettings } from './contract.ts';
+
+export interface AuthorityPlatform extends Platform, Secrets {
+  /** Opens the database. @default connects to the server of the settings */
+  readonly openDatabase?: (settings: PostgresSettings) => Database;
+}
+
+const settingsText = jsonOf(
+  z.strictObject({
+    secretId,
+    host: z.string().min(1).exactOptional(),
+    port: z.int().min(1).max(65_535).exactOptional(),
+    database: z.string().min(1).exactOptional(),
+  }) satisfies z.ZodType<PostgresSettings>,
+);
+
+/**
+ * The CA certificates of RDS in the Lambda runtime (AWS Lambda developer guide, "Building Lambda functions with
+ * Node.js", CA certificate loading).
+ */
+const RDS_CERTIFICATES = '/var/runtime/ca-cert.pem';
+
+export type PostgresAuthority = ReturnType<typeof openPostgresAuthority>;
+
+/** Creates the stores on PostgreSQL. They share one connection, which opens at its first use. */
+export function openPostgresAuthority(platform: AuthorityPlatform, tables: StoreTables) {
+  const { documents, clock, entropy, retention, instruments, variables } = platform;
+  const settings = readVariable(POSTGRES_AUTHORITY, settingsText, variables);
+  const tools = {
+    database: platform.openDatabase?.(settings) ?? connect(platform, settings),
+    pacing: { clock, entropy, retention },
+  };
+  const observer = carryTelemetry(instruments);
+  const carrying = { carrier: new LedgerCarrier({ ...tools, client: documents, tables, observer }), observer };
+  const store = new CarriedPostgresStore(tools, carrying);
+  return {
+    store,
+    effects: () => new CarriedPostgresEffects(tools, store, carrying),
+    work: (unreadable: Unreadable) => new PostgresUnfinishedWork(tools, unreadable),
+    holds: () => new PostgresHolds(tools),
+  };
+}
+
+function connect({ clock, secretsManager }: AuthorityPlatform, { secretId: id, ...inSettings }: PostgresSettings) {
+  const secrets = loadedOnce(async () => {
+    const { SecretReader } = await import('../kernel/platform/secrets-manager.ts');
+    return new SecretReader<Server>(await secretsManager(), clock, serverSecret(inSettings));
+  });
+  const isLocal = inSettings.host !== undefined && isLoopback(inSettings.host);
+  return openDatabase({
+    clock,
+    tls: isLocal ? undefined : { caFile: existsSync(RDS_CERTIFICATES) ? RDS_CERTIFICATES : undefined },
+    credentials: secretCredentials(
+      {
+        active: async (asked) => (await secrets()).active(asked),
+        renewed: async (asked) => (await secrets()).renewed(asked),
+      },
+      id,
+    ),
+  });
+}

@@ -1,0 +1,54 @@
+/** The authority that a deployment selects, and the stores that it gives to a function. */
+import { describe, expect, test } from '@jest/globals';
+import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
+import { POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
+import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authority.ts';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Statement } from '../../lambdas/postgres/database.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { emptyTables } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+
+function platformWith(settings: string | undefined, statements: Statement[] = []): AuthorityPlatform {
+  return {
+    variables: { [POSTGRES_AUTHORITY]: settings },
+    clock: new SimulatedClock(),
+    entropy: countingEntropy(),
+    digest: systemDigest,
+    documents: emptyTables().client,
+    instruments: systemInstruments,
+    secretsManager: () => Promise.reject(new Error('no secret is read before the first statement')),
+    openDatabase: () => ({
+      run: async (statement) => {
+        statements.push(statement);
+        return [];
+      },
+      transaction: () => Promise.reject(new Error('no transaction is expected')),
+    }),
+  };
+}
+
+describe('configuredAuthority', () => {
+  test('returns no stores of PostgreSQL without the setting', async () => {
+    expect(await configuredAuthority(platformWith(undefined), TABLES)).toBeUndefined();
+  });
+
+  test('returns stores that read from the database of the setting', async () => {
+    const statements: Statement[] = [];
+    const postgres = await configuredAuthority(platformWith('{"secretId":"database"}', statements), TABLES);
+
+    expect(await postgres?.store.readRecord('pay_1' as never)).toBeUndefined();
+    expect(statements.map(({ values }) => values)).toEqual([['pay_1']]);
+  });
+
+  test.each([
+    ['', 'POSTGRES_AUTHORITY must be JSON'],
+    ['{}', 'POSTGRES_AUTHORITY.secretId is not set'],
+    ['{"secretId":"s","port":0}', 'POSTGRES_AUTHORITY.port'],
+    ['{"secretId":"s","hosts":"h"}', 'POSTGRES_AUTHORITY'],
+  ])('refuses the setting %s and names what is wrong', async (settings, message) => {
+    await expect(configuredAuthority(platformWith(settings), TABLES)).rejects.toThrow(message);
+  });
+});
