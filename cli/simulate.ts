@@ -20,6 +20,7 @@ export function addSimulate(program: Command): void {
       '--profile <name>',
       'the profile, or with --mutants several, separated by commas; without it, all profiles in turn',
     )
+    .option('--authority <name>', 'the database that decides about money: dynamodb or postgres', 'dynamodb')
     .option('--whole', 'report findings without shrinking them, which is faster')
     .option('--reached', 'report the coverage: cells of the state tables, faults, acts, pairs')
     .option('--mutants', 'plant each known fault, and report how many histories find it')
@@ -32,8 +33,9 @@ export function addSimulate(program: Command): void {
     )
     .option('--processes <count>', 'with --mutants: number of concurrent faults; by default the number of cores', whole)
     .option('--write', 'write the result to docs/proof')
-    .action(async ({ mutants, ...options }: Readonly<Record<string, string | true>>) => {
+    .action(async ({ mutants, authority = '', ...chosen }: Readonly<Record<string, string | true>>) => {
       const file = mutants === undefined ? SIMULATOR : MUTANTS;
+      const options = mutants === undefined ? { ...chosen, authority } : chosen;
       const given = Object.entries(options).flatMap(([name, value]) =>
         value === true ? [`--${name}`] : [`--${name}`, value],
       );

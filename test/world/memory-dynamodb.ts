@@ -140,6 +140,16 @@ export class MemoryDynamoDb {
     this.#isCut = false;
   }
 
+  /** Writes the changes of another store in one step, without conditions and without reading the rows. */
+  replicate(changes: readonly RowChange[]): void {
+    for (const { table: name, after, before } of changes) {
+      const table = this.#table(name);
+      const { partition, sort } = table.rowOf((after ?? before) as Item);
+      table.replace(table.get(partition, sort), after === undefined ? undefined : table.rowOf(after));
+    }
+    this.#notify(changes);
+  }
+
   /** Returns true if every partition that the query can address is empty. */
   isVoid({ TableName, IndexName, ExpressionAttributeValues = {} }: QueryCommandInput): boolean {
     const table = this.#table(TableName);

@@ -1,3 +1,4 @@
+import { POSTGRES_AUTHORITY } from '../../../lambdas/authority/contract.ts';
 import { ALL_EVENTS, type EventName, PUBLIC_EVENTS } from '../../../lambdas/events/contract.ts';
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../../../lambdas/follow-ups/contract.ts';
 import type { GatewayEvent, GatewayResult } from '../../../lambdas/http/gateway-request.ts';
@@ -15,6 +16,7 @@ import {
 import { countLongWaits } from '../../../lambdas/kernel/platform/long-waits.ts';
 import type { Variables } from '../../../lambdas/kernel/platform/variables.ts';
 import { idempotentRunner } from '../../../lambdas/once/idempotent-runner.ts';
+import type { Database } from '../../../lambdas/postgres/database.ts';
 import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
 import { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import { TABLE_SHAPES } from '../tables.ts';
@@ -23,6 +25,7 @@ import type { ClientAnswer, Published } from './contract.ts';
 import { ExportsBucket } from './exports-bucket.ts';
 import { type ConsumerName, FUNCTIONS, type FunctionName } from './functions.ts';
 import { platformOf, type Surroundings } from './platform.ts';
+import { AuthorityBooks } from './postgres.ts';
 import { type QueueShape, Queues, queueUrl } from './queues.ts';
 import type { Ended, Process, Simulation } from './simulation.ts';
 import { Stream } from './stream.ts';
@@ -154,13 +157,15 @@ interface Container {
 
 export type AccountSurroundings = Omit<
   Surroundings,
-  'simulation' | 'database' | 'queues' | 'archive' | 'exports' | 'start' | 'publish'
+  'simulation' | 'database' | 'books' | 'queues' | 'archive' | 'exports' | 'start' | 'publish'
 >;
 
 /** In-memory AWS account with one deployment of the stacks. */
 export class Account {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
+  /** Set when PostgreSQL is the authority. */
+  readonly books: AuthorityBooks | undefined;
   readonly queues: Queues;
   readonly archive = new ArchiveBucket();
   readonly exports = new ExportsBucket();
@@ -179,10 +184,16 @@ export class Account {
   readonly #idle = new Map<FunctionName, Container[]>();
   readonly stream: Stream;
 
-  constructor(simulation: Simulation, deployment: Deployment, surroundings: AccountSurroundings) {
+  constructor(
+    simulation: Simulation,
+    deployment: Deployment,
+    surroundings: AccountSurroundings,
+    postgres: Database | undefined,
+  ) {
     this.simulation = simulation;
     this.deployment = deployment;
     this.database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => simulation.nowMs });
+    this.books = postgres === undefined ? undefined : new AuthorityBooks(simulation, postgres, this.database);
     this.queues = new Queues(simulation, QUEUES, {
       invoke: (name, message, event) => this.invoke(name as FunctionName, message, event),
       onParked: () => this.onParked(),
@@ -193,6 +204,7 @@ export class Account {
       ...surroundings,
       simulation,
       database: this.database,
+      books: this.books,
       queues: this.queues,
       archive: this.archive,
       exports: this.exports,
@@ -342,7 +354,9 @@ export class Account {
     const { wire, parking } = FUNCTIONS[name];
     const { variables, processors } = container.deployment;
     const own = parking === undefined ? {} : { [Environment.parkingQueueUrl]: queueUrl(parking) };
-    const named = { ...variables, ...own, AWS_LAMBDA_FUNCTION_NAME: name };
+    const authority =
+      this.books === undefined ? {} : { [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'database' }) };
+    const named = { ...variables, ...own, ...authority, AWS_LAMBDA_FUNCTION_NAME: name };
     const platform = platformOf(this.#surroundings, named, () => container.process, name);
     const handle = (await wire(platform, idempotentRunner, processors)) as (event: unknown) => Promise<unknown>;
     // Behaves like `idempotently` in production code.

@@ -1,4 +1,5 @@
 import { ARCHIVER_WAITS_SECONDS } from '../../../lambdas/archive/contract.ts';
+import type { AuthorityPlatform } from '../../../lambdas/authority/postgres-authority.ts';
 import { RELAY_MAX_WAIT_SECONDS, REPUBLISH_TIMEOUT_SECONDS } from '../../../lambdas/events/contract.ts';
 import { EXPORT_WRITER_TIMEOUT_SECONDS, ExportsEnvironment } from '../../../lambdas/exports/contract.ts';
 import {
@@ -40,7 +41,13 @@ import { BOOKS } from './processors.ts';
 import { queueArn, queueUrl } from './queues.ts';
 
 /** All services that the functions call. */
-export interface WholePlatform extends Platform, PartiesTools, Bus, Buckets, Functions {
+export interface WholePlatform
+  extends Platform,
+    PartiesTools,
+    Bus,
+    Buckets,
+    Functions,
+    Pick<AuthorityPlatform, 'openDatabase'> {
   readonly resolve: Resolve;
   readonly webhookTransport: (rules: AddressRulesOptions) => WebhookTransport;
 }

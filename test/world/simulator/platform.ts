@@ -19,6 +19,7 @@ import type { ArchiveBucket } from './archive-bucket.ts';
 import type { Alarm, Published } from './contract.ts';
 import type { ExportsBucket } from './exports-bucket.ts';
 import { Secret, type WholePlatform } from './functions.ts';
+import type { AuthorityBooks } from './postgres.ts';
 import type { Queues } from './queues.ts';
 import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 
@@ -26,6 +27,8 @@ import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 export interface Surroundings {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
+  /** Set when PostgreSQL is the authority. */
+  readonly books?: AuthorityBooks | undefined;
   readonly queues: Queues;
   readonly archive: ArchiveBucket;
   readonly exports: ExportsBucket;
@@ -78,7 +81,7 @@ export function platformOf(
   process: () => Process,
   functionName: string,
 ): WholePlatform {
-  const { database, queues } = around;
+  const { database, queues, books } = around;
   return {
     variables,
     digest: systemDigest,
@@ -90,6 +93,7 @@ export function platformOf(
     },
     documents: documentsOf(database, process),
     instruments: instrumentsOf(around, functionName),
+    ...(books === undefined ? {} : { openDatabase: () => books.databaseOf(process) }),
     sqs: () => queues.client(process),
     s3: () => around.archive.client(process, around.exports),
     lambda: () => lambdaClient(around, process),

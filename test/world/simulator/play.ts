@@ -1,6 +1,7 @@
 import type { History, Violation } from './contract.ts';
 import { Watch } from './oracles/watch.ts';
 import { lengthOf, perform, type StepEnd } from './perform.ts';
+import type { SimulatedPostgres } from './postgres.ts';
 import { SimulatedSystem } from './system.ts';
 
 /** Number of days without faults, within which all unfinished work must be completed. */
@@ -14,10 +15,14 @@ export interface Played {
   readonly violations: readonly Violation[];
 }
 
-/** Plays a history until an oracle is violated, or to its end. */
-export async function play(history: History): Promise<Played> {
+/**
+ * Plays a history until an oracle is violated, or to its end.
+ *
+ * @param postgres the authority @default DynamoDB
+ */
+export async function play(history: History, postgres?: SimulatedPostgres): Promise<Played> {
   globalThis.spendCases?.(1);
-  const system = await SimulatedSystem.begin(history.seed, history.muted);
+  const system = await SimulatedSystem.begin(history.seed, history.muted, await postgres?.empty());
   const watch = new Watch(system);
   const startMs = system.nowMs;
   const ends = perform(system, history);

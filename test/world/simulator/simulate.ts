@@ -5,9 +5,12 @@
  *
  * `payonce simulate` runs this file.
  */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { POSTGRES_URL } from '../../support/postgres.ts';
 import type { History } from './contract.ts';
 import {
   addReached,
@@ -20,12 +23,14 @@ import {
 import { describeHistory } from './describe-history.ts';
 import { generate } from './generate.ts';
 import { play } from './play.ts';
+import { SimulatedPostgres } from './postgres.ts';
 import { PROFILES } from './profiles.ts';
 import { type Shown, shrink } from './shrink.ts';
 
 /** Maximum number of times that a history is played while it is shrunk. */
 const MAX_SHRINKING_RUNS = 150;
 const PROGRESS_MS = 10_000;
+const SERVER = new URL('../../support/postgres-server.ts', import.meta.url);
 const REACHED = new URL('../../../docs/proof/reached.json', import.meta.url);
 /** Keep stack traces short, because injected faults create many Error objects. */
 Error.stackTraceLimit = 8;
@@ -36,6 +41,8 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '100' },
     minutes: { type: 'string' },
     profile: { type: 'string' },
+    /** The database that decides about money: dynamodb or postgres. */
+    authority: { type: 'string', default: 'dynamodb' },
     /** Reports whole histories, without shrinking them. */
     whole: { type: 'boolean', default: false },
     /** Reports the coverage, including items that were never reached. */
@@ -48,6 +55,11 @@ if (values.profile !== undefined && !Object.hasOwn(PROFILES, values.profile)) {
   process.stderr.write(`Unknown profile ${values.profile}. Known profiles: ${Object.keys(PROFILES).join(', ')}.\n`);
   process.exit(2);
 }
+if (!['dynamodb', 'postgres'].includes(values.authority)) {
+  process.stderr.write(`Unknown authority ${values.authority}. Known: dynamodb, postgres.\n`);
+  process.exit(2);
+}
+const postgres = values.authority === 'postgres' ? await startServer() : undefined;
 const profiles = values.profile === undefined ? Object.keys(PROFILES) : [values.profile];
 const firstSeed = Number(values.seed);
 const most = values.minutes === undefined ? Number(values.histories) : Number.POSITIVE_INFINITY;
@@ -73,7 +85,7 @@ async function violated(
   history: History,
 ): Promise<{ readonly oracles: readonly string[]; readonly faults: readonly string[] }> {
   try {
-    const { system, violations, ends } = await play(history);
+    const { system, violations, ends } = await play(history, postgres);
     gates += system.simulation.gates;
     const now = reachedBy(system, history, { cells, ends });
     addReached(reached, now);
@@ -93,12 +105,22 @@ async function printShortest(oracle: string, history: History): Promise<void> {
   };
   const shortest = values.whole ? history : (await shrink(history, run, MAX_SHRINKING_RUNS)).history;
   say(`\n${oracle}\n${describeHistory(shortest)}`);
-  const shown = await play(shortest).catch(() => undefined);
+  const shown = await play(shortest, postgres).catch(() => undefined);
   for (const { what, about } of shown?.violations.filter((each) => each.oracle === oracle).slice(0, 3) ?? [])
     say(`  → ${what}${about === undefined ? '' : ` (${about})`}`);
   for (const { name, kind, label, of } of shown?.system.faults.slice(0, 10) ?? [])
     say(`  fault ${kind} at ${label} of ${of} (${name})`);
   say(`  ${JSON.stringify(shortest)}`);
+}
+
+/** Starts a PostgreSQL server that ends with this program. */
+async function startServer(): Promise<SimulatedPostgres> {
+  const server = fork(SERVER, { execArgv: [] });
+  const [port] = (await once(server, 'message')) as [number];
+  process.env[POSTGRES_URL] = `http://127.0.0.1:${port}`;
+  server.unref();
+  server.channel?.unref();
+  return SimulatedPostgres.create();
 }
 
 while (histories < most && performance.now() < untilMs) {
@@ -130,4 +152,5 @@ for (const [oracle, { history, times }] of found) {
   say(`\n${times} of ${histories} histories violate this oracle:`);
   await printShortest(oracle, history);
 }
+await postgres?.close();
 if (found.size > 0) process.exitCode = 1;

@@ -1,0 +1,188 @@
+/**
+ * Rows of PostgreSQL as the items that DynamoDB would have if it were the authority, so that the oracles read the same
+ * rows with both.
+ */
+import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { IdempotencyTable, KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
+import { invariant } from '../../../lambdas/kernel/invariant.ts';
+import { parseEffectRow, parseRecordRow } from '../../../lambdas/once/store/postgres-record-rows.ts';
+import { effectRecordItem, openRecordItem, rowOf } from '../../../lambdas/once/store/record-items.ts';
+import { approvalPlace } from '../../../lambdas/operators/domain/approval.ts';
+import { orderTransitionRow, parseOrderTransition } from '../../../lambdas/orders/store/order-items.ts';
+import { isOrderId } from '../../../lambdas/payments/ids.ts';
+import { referenceRowKey, transitionRow } from '../../../lambdas/payments/store/items.ts';
+import {
+  parseHoldRow,
+  parseInquiryRow,
+  parseOrphanRow,
+  parseReturnRow,
+  parseTransitionRow,
+  storedOfRow,
+} from '../../../lambdas/payments/store/postgres-rows.ts';
+import {
+  chargeToReturnKey,
+  HOLDS,
+  inquiryKey,
+  inquiryQueueAttributes,
+  keptOrphanKey,
+  openOrderKey,
+  openOrderQueued,
+  orphanQueued,
+  returnQueued,
+  waitingOrphanKey,
+} from '../../../lambdas/payments/store/queue-items.ts';
+import type { OpenOrder, ReferenceName } from '../../../lambdas/payments/use/payment-store.ts';
+import type { Item } from '../dynamodb-values.ts';
+import type { RowChange } from '../memory-dynamodb.ts';
+import { TABLES } from '../tables.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+interface Placed {
+  readonly table: string;
+  readonly item: Item;
+}
+
+/** Change of a row of PostgreSQL, as `row_to_json` wrote it. */
+export interface PostgresChange {
+  readonly of: string;
+  readonly before: Row | null;
+  readonly after: Row | null;
+}
+
+const registry = (item: object): Placed => ({ table: TABLES.registry, item: item as Item });
+
+/** Returns the item of a row; undefined if DynamoDB has none. */
+const ITEMS: Readonly<Record<string, (row: Row) => Placed | undefined>> = {
+  idempotency: (row) => ({ table: TABLES.idempotency, item: recordItemOf(row) }),
+  transition: (row) => {
+    const text = { ...row, body: JSON.stringify(row['body']) };
+    const item = isOrderId(String(row['chain_id']))
+      ? orderTransitionRow(parseOrderTransition(storedOfRow(text)))
+      : transitionRow(parseTransitionRow(text));
+    return { table: TABLES.ledger, item: item as Item };
+  },
+  reference: ({ tenant_id: tenantId, mode, reference, payment_id: paymentId }) =>
+    registry({ ...referenceRowKey({ tenantId, mode, reference } as ReferenceName), paymentId }),
+  work: (row) => workItemOf(row),
+  orphan: (row) => {
+    const orphan = parseOrphanRow(row);
+    const dueAt = row['due_at'] as Date | null;
+    return dueAt === null
+      ? registry({ ...keptOrphanKey(orphan), ...orphan })
+      : registry({ ...waitingOrphanKey(orphan), ...orphan, ...orphanQueued(orphan, dueAt.getTime()) });
+  },
+  approval: ({ approval_id: id, body }) =>
+    registry({
+      [KeyAttribute.partition]: RegistryRow.approvals,
+      [KeyAttribute.sort]: approvalPlace(String(id)),
+      ...(JSON.parse(JSON.stringify(body), (name, value: unknown) =>
+        name === 'commitment' ? new Uint8Array(Buffer.from(String(value), 'hex')) : value,
+      ) as object),
+    }),
+};
+
+function recordItemOf(row: Row): Item {
+  if (row['recorded_at'] !== null) return effectRecordItem(parseEffectRow(row)) as Item;
+  const record = parseRecordRow(row);
+  if (record.status === 'COMPLETED') return rowOf(record) as Item;
+  const dueAt = row['due_at'] as Date;
+  return { ...openRecordItem(record), [IdempotencyTable.openClaimsIndex.sortKey]: dueAt.getTime() } as Item;
+}
+
+function workItemOf(row: Row): Placed {
+  const dueAtMs = (row['due_at'] as Date).getTime();
+  switch (row['kind']) {
+    case 'inquiry': {
+      const inquiry = parseInquiryRow(row);
+      return registry({ ...inquiryKey(inquiry), ...inquiry, ...inquiryQueueAttributes(inquiry, dueAtMs) });
+    }
+    case 'return': {
+      const charge = parseReturnRow(row);
+      return registry({ ...chargeToReturnKey(charge), ...charge, ...returnQueued(charge, dueAtMs) });
+    }
+    case 'hold': {
+      const hold = parseHoldRow(row);
+      return registry({ ...HOLDS.keyOf(hold), ...hold });
+    }
+    default: {
+      const { chain_id: orderId, since, version: sequence } = row;
+      const open = { orderId, createdAtMs: (since as Date).getTime(), sequence } as OpenOrder;
+      return registry({ ...openOrderKey(open), ...open, ...openOrderQueued(open, dueAtMs) });
+    }
+  }
+}
+
+/** Columns whose JSON is a time. */
+const TIME = /^(?:.+_at|since|response_until)$/;
+/** Columns whose JSON is bytes in hexadecimal. */
+const BYTES: ReadonlySet<string> = new Set(['fingerprint', 'prev_hash', 'hash', 'salt']);
+
+/** Returns the values of a row as the driver reads them. */
+function valuesOfJson(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([column, value]) => {
+      if (value === null) return [column, value];
+      if (TIME.test(column)) return [column, new Date(String(value))];
+      return [column, BYTES.has(column) ? Buffer.from(String(value).slice(2), 'hex') : value];
+    }),
+  );
+}
+
+/** Returns the changes of items that a change of a row is in DynamoDB. */
+export class AuthorityItems {
+  /** Approvals, by id: their ends are rows of another table. */
+  readonly #approvals = new Map<string, Placed>();
+
+  changesOf({ of, before, after }: PostgresChange): readonly RowChange[] {
+    if (of === 'approval_end') return this.#ended(after);
+    const itemOf = ITEMS[of];
+    if (itemOf === undefined) return [];
+    const [left, right] = [before, after].map((row) => (row === null ? undefined : itemOf(valuesOfJson(row))));
+    if (of === 'approval' && right !== undefined) this.#approvals.set(String(after?.['approval_id']), right);
+    const isMoved = left !== undefined && right !== undefined && keyOf(left) !== keyOf(right);
+    if (isMoved) return [...changeOf(left, undefined), ...changeOf(undefined, right)];
+    return changeOf(left, right);
+  }
+
+  #ended(row: Row | null): readonly RowChange[] {
+    const approval = this.#approvals.get(String(row?.['approval_id']));
+    invariant(approval !== undefined, 'the end of an approval was written without the approval');
+    return changeOf(approval, { ...approval, item: { ...approval.item, end: row?.['body'] } as Item });
+  }
+}
+
+function keyOf({ table, item }: Placed): string {
+  const { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: sort } = item;
+  return JSON.stringify([table, partition, sort]);
+}
+
+function changeOf(before: Placed | undefined, after: Placed | undefined): readonly RowChange[] {
+  const table = (after ?? before)?.table;
+  if (table === undefined) return [];
+  return [
+    {
+      table,
+      ...(before === undefined ? {} : { before: before.item }),
+      ...(after === undefined ? {} : { after: after.item }),
+    },
+  ];
+}
+
+/** Prefixes of the Registry's rows that are in PostgreSQL if it is the authority. */
+const OWN_REGISTRY: readonly string[] = [
+  RegistryRow.reference,
+  RegistryRow.approvals,
+  RegistryRow.return,
+  RegistryRow.inquiry,
+  RegistryRow.openOrder,
+  RegistryRow.hold,
+  RegistryRow.orphan,
+  RegistryRow.keptOrphan,
+];
+
+/** Reports whether an item of DynamoDB must not exist if PostgreSQL is the authority. */
+export function isOfAuthority({ table, before, after }: RowChange): boolean {
+  const partition = String((after ?? before)?.[KeyAttribute.partition]);
+  return table === TABLES.registry && OWN_REGISTRY.some((prefix) => partition.startsWith(prefix));
+}

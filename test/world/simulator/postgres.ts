@@ -1,0 +1,151 @@
+import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
+import { AmbiguousError, RetryableError } from '../../../lambdas/kernel/faults.ts';
+import { type OpenDatabase, openDatabase } from '../../../lambdas/postgres/connection.ts';
+import type { Database, Row, Statement } from '../../../lambdas/postgres/database.ts';
+import { DatabaseFault } from '../../../lambdas/postgres/faults.ts';
+import { migrate } from '../../../lambdas/postgres/migrate.ts';
+import { readMigrations } from '../../../lambdas/postgres/migrations.ts';
+import { parseServerUrl } from '../../../lambdas/postgres/server.ts';
+import { startPostgres } from '../../support/postgres.ts';
+import { SimulatedClock } from '../../support/simulated-clock.ts';
+import { MemoryDynamoDb, type RowChange } from '../memory-dynamodb.ts';
+import { TABLE_SHAPES, TABLES } from '../tables.ts';
+import { AuthorityItems, isOfAuthority, type PostgresChange } from './authority-items.ts';
+import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
+
+const retryable = (code: string) => (): Error => new RetryableError(code, 'injected');
+const SERVER: ServiceBehavior = {
+  throttle: retryable(DatabaseFault.unavailable),
+  conflict: retryable(DatabaseFault.conflict),
+  ambiguous: () => new AmbiguousError(DatabaseFault.ambiguous, 'injected loss of the response to COMMIT'),
+  lasts: [2, 20],
+  timeoutMs: 10_000,
+};
+
+const statement = (text: string): Statement => ({ name: '', text, values: [] });
+
+/** Triggers that list the changes of all rows, so that the simulator sees what a statement has changed. */
+const NOTE = [
+  'CREATE SCHEMA simulator',
+  'CREATE TABLE simulator.change (id bigserial, of text, before json, after json)',
+  `CREATE FUNCTION simulator.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO simulator.change (of, before, after) VALUES (TG_TABLE_NAME,
+      CASE WHEN TG_OP = 'INSERT' THEN NULL ELSE row_to_json(OLD) END,
+      CASE WHEN TG_OP = 'DELETE' THEN NULL ELSE row_to_json(NEW) END);
+    RETURN NULL; END $$`,
+];
+const CHANGES: Statement = {
+  name: 'simulator-changes',
+  text: 'DELETE FROM simulator.change RETURNING id, of, before, after',
+  values: [],
+};
+
+/** PostgreSQL database for one history at a time. */
+export class SimulatedPostgres {
+  readonly #database: OpenDatabase;
+  readonly #reset: Statement;
+
+  private constructor(database: OpenDatabase, tables: readonly string[]) {
+    this.#database = database;
+    this.#reset = statement(`TRUNCATE ${[...tables, 'simulator.change'].join(', ')}`);
+  }
+
+  /** Creates a database on the server of the run. */
+  static async create(): Promise<SimulatedPostgres> {
+    const { url } = await startPostgres();
+    const server = parseServerUrl(url);
+    const database = openDatabase({
+      credentials: { current: async () => server, renewed: async () => undefined },
+      clock: { nowMs: () => Date.now() },
+    });
+    await migrate({ database, clock: new SimulatedClock(), migrations: readMigrations() });
+    for (const text of NOTE) await database.run(statement(text));
+    const found = await database.run(
+      statement(`SELECT tablename FROM pg_tables WHERE schemaname = 'payonce' AND tablename <> 'schema_version'`),
+    );
+    const tables = found.map(({ tablename }) => String(tablename));
+    for (const table of tables) {
+      await database.run(
+        statement(`CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON ${table}
+          FOR EACH ROW EXECUTE FUNCTION simulator.note()`),
+      );
+    }
+    return new SimulatedPostgres(database, tables);
+  }
+
+  /** Deletes all rows, and returns the database for a new history. */
+  async empty(): Promise<OpenDatabase> {
+    await this.#database.run(this.#reset);
+    return this.#database;
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}
+
+/**
+ * Tables of a history whose authority is PostgreSQL, as the oracles see them: the rows of PostgreSQL as items, and the
+ * rows of DynamoDB without the copies of the Ledger. A copy that differs from its row, or is missing, therefore differs
+ * from the archive, which is written from the copies.
+ */
+export class AuthorityBooks {
+  /** Items of both databases. */
+  readonly seen: MemoryDynamoDb;
+  /** Rows that wait for their copy. */
+  waiting = 0;
+  readonly #database: Database;
+  readonly #simulation: Simulation;
+  readonly #items = new AuthorityItems();
+
+  constructor(simulation: Simulation, database: Database, copies: MemoryDynamoDb) {
+    this.#simulation = simulation;
+    this.#database = database;
+    this.seen = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => simulation.nowMs });
+    copies.listen((changes) => {
+      const wrong = changes.find(isOfAuthority);
+      if (wrong !== undefined) simulation.fail(new Error(`a row belongs in PostgreSQL: ${JSON.stringify(wrong)}`));
+      this.seen.replicate(changes.filter((change) => !isCopy(change)));
+    });
+  }
+
+  /** Returns the database of a function. */
+  databaseOf(process: () => Process): Database {
+    const call = <Result>(name: string, apply: () => Promise<Result>): Promise<Result> =>
+      process().call(`postgres ${name}`, SERVER, apply);
+    return {
+      run: (given) => call(given.name, () => this.#run(given)),
+      transaction: (work) =>
+        call('transaction', async () => {
+          const result = await this.#database.transaction(work);
+          await this.#note();
+          return result;
+        }),
+    };
+  }
+
+  async #run(given: Statement): Promise<readonly Row[]> {
+    const rows = await this.#database.run(given);
+    if (!given.text.trimStart().startsWith('SELECT')) await this.#note();
+    return rows;
+  }
+
+  /** Shows the changes of a statement to the oracles and to the clock of the jobs. */
+  async #note(): Promise<void> {
+    const found = (await this.#database.run(CHANGES)) as unknown as readonly (PostgresChange & {
+      readonly id: number;
+    })[];
+    const changes = found.toSorted((left, right) => left.id - right.id);
+    for (const { of, before, after } of changes) {
+      if (of === 'outbox') this.waiting += Number(before === null) - Number(after === null);
+    }
+    this.seen.replicate(changes.flatMap((change) => this.#items.changesOf(change)));
+  }
+}
+
+/** Reports whether a change of DynamoDB is the copy of a payment's or an order's transition. */
+function isCopy({ table, before, after }: RowChange): boolean {
+  const partition = String((after ?? before)?.[KeyAttribute.partition]);
+  return table === TABLES.ledger && (partition.startsWith(LedgerRow.payment) || partition.startsWith(LedgerRow.order));
+}
