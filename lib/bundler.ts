@@ -14,12 +14,26 @@ export interface Bundled extends BuildOptions {
    * @default false
    */
   readonly makesJsonSchemas?: boolean;
+  /**
+   * Whether the bundled function contains the stores of PostgreSQL.
+   * @default false
+   */
+  readonly usesPostgres?: boolean;
 }
 
 /** The modules that generate JSON schemas. Zod schemas reference them, but most functions do not use them. */
 const JSON_SCHEMAS = /[\\/]zod[\\/]v4[\\/]core[\\/](?:json-schema-processors|to-json-schema)\.js$/;
 const TYPESCRIPT = /\.ts$/;
 const LAMBDAS = join(import.meta.dirname, '..', 'lambdas', sep);
+/**
+ * Selects the authority. A function without the stores of PostgreSQL has this content instead: a chunk of the stores
+ * would make the function larger, because the chunk shares code with its start.
+ */
+const AUTHORITY = join(LAMBDAS, 'authority', 'configured-authority.ts');
+const ONLY_DYNAMODB = `import { POSTGRES_AUTHORITY } from './contract.ts';
+export async function configuredAuthority({ variables }) {
+  if (variables[POSTGRES_AUTHORITY] !== undefined) throw new Error('this function is bundled without PostgreSQL');
+}`;
 /** The package files from which AWS SDK clients read their version. */
 const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
 
@@ -30,7 +44,10 @@ const SHARED = 'shared.mjs';
  */
 const SMALL_BYTES = 8_000;
 
-function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): Plugin {
+function slim({
+  makesJsonSchemas,
+  usesPostgres,
+}: Required<Pick<Bundled, 'makesJsonSchemas' | 'usesPostgres'>>): Plugin {
   return {
     name: 'slim',
     setup: (bundle) => {
@@ -38,6 +55,7 @@ function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): 
         bundle.onLoad({ filter: JSON_SCHEMAS }, ({ path }) => ({ contents: stubModule(path), loader: 'js' }));
       bundle.onLoad({ filter: TYPESCRIPT }, ({ path }) => {
         if (!path.startsWith(LAMBDAS)) return undefined;
+        if (path === AUTHORITY && !usesPostgres) return { contents: ONLY_DYNAMODB, loader: 'ts' };
         const contents = withoutPart(readFileSync(path, 'utf8'), makesJsonSchemas ? 'handle' : 'docs');
         return { contents, loader: 'ts' };
       });
@@ -126,12 +144,12 @@ function sizeOf(output: Metafile['outputs'][string] | undefined): number {
 
 const asked = JSON.parse(await text(process.stdin)) as readonly Bundled[];
 try {
-  for (const { makesJsonSchemas = false, ...options } of asked)
+  for (const { makesJsonSchemas = false, usesPostgres = false, ...options } of asked)
     await (options.splitting === true ? buildWithSharedFile : build)({
       ...options,
       // This setting also removes imports that only the removed code used.
       tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: false } },
-      plugins: [slim({ makesJsonSchemas })],
+      plugins: [slim({ makesJsonSchemas, usesPostgres })],
     });
 } catch (error) {
   // esbuild has already printed the errors.

@@ -4,11 +4,16 @@ import { basename, join, resolve } from 'node:path';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Node } from 'constructs';
 import type { BuildOptions } from 'esbuild';
+import { AUTHORITY_FUNCTIONS } from '../lambdas/authority/contract.ts';
 import type { Bundled } from './bundler.ts';
+import { AUTHORITY_RULES } from './settings/authority.ts';
+import { read } from './settings/rules.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** The folder of each function's code in the published package, which contains no sources. */
 const PACKAGED = join(ROOT, 'functions');
+/** Suffix of the folders of functions that are bundled with the stores of PostgreSQL. */
+const WITH_POSTGRES = '-postgres';
 /**
  * Temporary directory of this process. Each process has its own, because two processes may synthesize at the same time.
  * The stacks copy the directory's content.
@@ -34,11 +39,10 @@ const FILES: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * The functions that read or write payments. The code of each processor is in separate chunks, which are loaded when the
- * processor is called. Most deployments therefore never load Stripe's package, which is a third of the bundle. The
- * stores of PostgreSQL are a chunk, too.
+ * The functions that call processors. The code of each processor is in separate chunks, which are loaded when the
+ * processor is called. Most deployments therefore never load Stripe's package, which is a third of the bundle.
  */
-const LOAD_PARTS: readonly string[] = [
+const CALL_PROCESSORS: readonly string[] = [
   'payments',
   'reads',
   'payment-requests',
@@ -47,8 +51,6 @@ const LOAD_PARTS: readonly string[] = [
   'orders',
   'payment-jobs',
   'upkeep-jobs',
-  'dead-letters',
-  'receipt-consumer',
 ];
 
 /** The function that generates JSON schemas. */
@@ -87,7 +89,8 @@ const OPTIONS = {
  */
 export const BUNDLED_CONTEXT = 'payonce-bundle:functions';
 
-let bundled = false;
+/** The output folders whose functions are bundled. */
+const bundled = new Set<string>();
 
 /**
  * Returns the code of a function. In a clone of the repository, all functions are bundled once per synthesis. One
@@ -104,25 +107,35 @@ export function lambdaCode(node: Node, name: string): Code {
   // `cdk list` and template tests do not need the code, so nothing is bundled for them.
   const stacks: unknown = node.tryGetContext('aws:cdk:bundling-stacks');
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
-  if (isPackaged) return Code.fromAsset(join(PACKAGED, name));
-  if (!bundled) {
+  const usesPostgres =
+    AUTHORITY_FUNCTIONS.includes(name) && read(node, 'authority', AUTHORITY_RULES.authority) === 'postgres';
+  const suffix = usesPostgres ? WITH_POSTGRES : '';
+  if (isPackaged) return Code.fromAsset(join(PACKAGED + suffix, name));
+  const output = OUTPUT + suffix;
+  if (!bundled.has(output)) {
     const some: unknown = node.tryGetContext(BUNDLED_CONTEXT);
-    bundle(OUTPUT, Array.isArray(some) ? some : names);
-    process.once('exit', () => rmSync(OUTPUT, { recursive: true, force: true }));
+    const asked: readonly unknown[] = Array.isArray(some) ? some : names;
+    if (usesPostgres) bundleWithPostgres(output, asked);
+    else bundle(output, asked);
+    process.once('exit', () => rmSync(output, { recursive: true, force: true }));
   }
-  bundled = true;
-  return Code.fromAsset(join(OUTPUT, name));
+  bundled.add(output);
+  return Code.fromAsset(join(output, name));
 }
 
 /**
  * Bundles each function into its own folder of `directory`.
  *
- * @param names the names of the functions
- * @default all functions
+ * @param names the names of the functions; by default all
+ * @param usesPostgres whether the functions contain the stores of PostgreSQL
  */
-export function bundle(directory: string, names: readonly unknown[] = [...sourcesOfFunctions().keys()]): void {
+export function bundle(
+  directory: string,
+  names: readonly unknown[] = [...sourcesOfFunctions().keys()],
+  usesPostgres = false,
+): void {
   rmSync(directory, { recursive: true, force: true });
-  const alone = [...sourcesOfFunctions()].filter(([name]) => names.includes(name) && !LOAD_PARTS.includes(name));
+  const alone = [...sourcesOfFunctions()].filter(([name]) => names.includes(name) && !CALL_PROCESSORS.includes(name));
   build([
     ...[true, false].map((makesJsonSchemas) => ({
       ...inFolders(
@@ -130,12 +143,14 @@ export function bundle(directory: string, names: readonly unknown[] = [...source
         directory,
       ),
       makesJsonSchemas,
+      usesPostgres,
     })),
-    ...LOAD_PARTS.filter((name) => names.includes(name)).map((name) => ({
+    ...CALL_PROCESSORS.filter((name) => names.includes(name)).map((name) => ({
       entryPoints: [{ in: join(FUNCTIONS, `${name}.ts`), out: 'index' }],
       outdir: join(directory, name),
       splitting: true,
       chunkNames: '[name]-[hash]',
+      usesPostgres,
     })),
   ]);
   for (const [name, files] of FILES) {
@@ -143,6 +158,12 @@ export function bundle(directory: string, names: readonly unknown[] = [...source
     for (const file of files) copyFileSync(file, join(directory, name, basename(file)));
   }
   if (names.includes(DOCUMENTS)) buildConsole(join(directory, DOCUMENTS, 'console'));
+}
+
+/** Bundles the functions that use the authority with the stores of PostgreSQL. @param names as for {@link bundle} */
+export function bundleWithPostgres(directory: string, names: readonly unknown[] = AUTHORITY_FUNCTIONS): void {
+  const using = AUTHORITY_FUNCTIONS.filter((name) => names.includes(name));
+  bundle(directory, using, true);
 }
 
 /**

@@ -9,6 +9,7 @@ import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { ApiDocs } from './api-docs.ts';
 import { Archive } from './archive.ts';
+import { usePostgres } from './authority.ts';
 import { Callbacks } from './callbacks.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { AuditApi } from './constructs/audit-api.ts';
@@ -109,6 +110,7 @@ export class ServiceStack extends Stack {
     if (settings.sandbox) setCallbackAddress(this, http, settings);
     new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });
     new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
+    usePostgres(this, settings);
     keep(this, settings);
 
     const functions = {

@@ -13,6 +13,7 @@ import {
   KEY_ARN,
   refuseArchiveConflicts,
 } from './settings/archive.ts';
+import { AUTHORITY_RULES, type AuthoritySettings, refuseAuthorityConflicts } from './settings/authority.ts';
 import { DOMAIN_RULES, type DomainSettings, refuseDomainConflicts } from './settings/domain.ts';
 import { JOB_TARGET_RULES, type JobTargetSettings, refuseBadTargets } from './settings/job-targets.ts';
 import {
@@ -31,6 +32,7 @@ import { email, flag, matching, PREFIX, type Rule, read, readAll, whole } from '
 /** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings
   extends ArchiveSettings,
+    AuthoritySettings,
     JobTargetSettings,
     DomainSettings,
     OperatorSettings,
@@ -232,6 +234,7 @@ const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
 /** The rule of each setting, except those of processors and routes, which depend on the registry of processors. */
 export const SETTING_RULES = {
   ...ARCHIVE_RULES,
+  ...AUTHORITY_RULES,
   ...DOMAIN_RULES,
   ...JOB_TARGET_RULES,
   ...OPERATOR_RULES,
@@ -328,6 +331,7 @@ export function peakRatesOf(node: Node): readonly PeakRates[] | undefined {
 /** Refuses settings that are valid separately but contradict each other. */
 function refuseConflicts(settings: Settings): void {
   refuseArchiveConflicts(settings);
+  refuseAuthorityConflicts(settings);
   refusePartyConflicts(settings);
   refuseDomainConflicts(settings);
   refuseOperatorConflicts(settings);

@@ -38,6 +38,7 @@ const GROUPS: readonly {
   { title: 'Operators', names: [], file: 'operators' },
   { title: 'Address of the API', names: ['firewall'], file: 'domain' },
   { title: 'Data and recovery', names: ['retainData', 'dataKeyArn', 'restoredTables', 'claimsLost', 'retention'] },
+  { title: 'Authority', names: [], file: 'authority' },
   { title: 'Audit archive', names: [], file: 'archive' },
   { title: 'Monitoring', names: ['alarmTopicArn', 'logRetentionDays', 'tracing', 'accountLogRole'] },
 ];

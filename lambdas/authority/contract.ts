@@ -7,5 +7,19 @@ export interface PostgresSettings {
   readonly database?: string;
 }
 
+/** The functions that read or write the authority: those that call `configuredAuthority`. */
+export const AUTHORITY_FUNCTIONS: readonly string[] = [
+  'callbacks',
+  'dead-letters',
+  'ledger',
+  'orders',
+  'payment-jobs',
+  'payment-requests',
+  'payments',
+  'reads',
+  'receipt-consumer',
+  'upkeep-jobs',
+];
+
 /** JSON, `PostgresSettings`: the database that decides about money. Absent when DynamoDB decides. */
 export const POSTGRES_AUTHORITY = 'POSTGRES_AUTHORITY';

@@ -44,12 +44,15 @@ export interface PayonceFunctionProps {
  * which may only write this log.
  */
 export class PayonceFunction extends Construct implements IGrantable {
+  /** The file of `lambdas/functions` that exports the handler, without `.ts`. */
+  readonly folder: string;
   readonly function: Function;
   readonly role: Role;
   readonly grantPrincipal: IPrincipal;
 
   constructor(scope: Construct, id: string, props: PayonceFunctionProps) {
     super(scope, id);
+    this.folder = props.folder;
     const logGroup = new RetainedLogGroup(this, 'Logs', {
       retentionDays: props.logRetentionDays,
       retain: props.retainLogs,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { FileSystem } from 'aws-cdk-lib';
 import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
-import { bundle } from '../../lib/lambda-code.ts';
+import { bundle, bundleWithPostgres } from '../../lib/lambda-code.ts';
 import { paymentsEnvironment } from '../support/payments-environment.ts';
 import { whole } from '../support/slice.ts';
 import { startFiles, startOf, startSize } from '../support/start-size.ts';
@@ -120,6 +120,21 @@ describe('the bundles', () => {
     }
   });
 
+  test('contain the driver of PostgreSQL only with the setting, and load it after the start', () => {
+    const texts = (folder: string, files = readdirSync(folder)) =>
+      files.filter((file) => file.endsWith('.mjs')).map((file) => readFileSync(join(folder, file), 'utf8'));
+    const hasDriver = (text: string) => text.includes('SCRAM-SERVER-FINAL-MESSAGE');
+    expect(FUNCTIONS.filter((name) => texts(join(first, name)).some(hasDriver))).toEqual([]);
+
+    const directory = mkdtempSync(join(tmpdir(), 'payonce-bundle-'));
+    directories.push(directory);
+    bundleWithPostgres(directory, ['payments', 'receipt-consumer', 'webhooks']);
+    expect(readdirSync(directory)).toEqual(['payments', 'receipt-consumer']);
+    for (const name of readdirSync(directory)) expect(texts(join(directory, name)).some(hasDriver)).toBe(true);
+    const payments = join(directory, 'payments');
+    expect(texts(payments, [...startFiles(payments)]).some(hasDriver)).toBe(false);
+  });
+
   test('contain only one credential provider, which reads the environment', () => {
     const maps = readdirSync(join(first, 'payments')).filter((file) => file.endsWith('.map'));
     const sources = maps.map((file) => readFileSync(join(first, 'payments', file), 'utf8')).join('');
@@ -200,6 +215,7 @@ describe('the bundles', () => {
     const rooms = new Set(own.map((source) => source.split('/')[1] ?? ''));
     expect([...rooms].toSorted((left, right) => left.localeCompare(right))).toEqual([
       'activity',
+      'authority',
       'functions',
       'http',
       'kernel',

@@ -1,0 +1,105 @@
+/** The setting `authority`, and the functions that use PostgreSQL. */
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { AUTHORITY_FUNCTIONS } from '../../lambdas/authority/contract.ts';
+import { readSettings } from '../../lib/settings.ts';
+import { synthesize } from '../support/synth.ts';
+import { EVERYTHING } from './templates.ts';
+import { testApp } from './test-app.ts';
+
+const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(context).node);
+
+const SECRET = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:payonce-AbCdEf';
+const POSTGRES = { 'payonce:authority': 'postgres', 'payonce:postgresSecretArn': SECRET };
+const NETWORK = {
+  'payonce:postgresSubnets': '["subnet-0123456789abcdef0","subnet-0123456789abcdef1"]',
+  'payonce:postgresSecurityGroups': ['sg-0123456789abcdef0'],
+};
+
+describe('the authority', () => {
+  test('is read with the address and the network of the database', () => {
+    const given = { ...POSTGRES, ...NETWORK, 'payonce:postgresHost': 'db.example', 'payonce:postgresPort': '6432' };
+    expect(settingsOf(given)).toMatchObject({
+      authority: 'postgres',
+      postgresSecretArn: SECRET,
+      postgresHost: 'db.example',
+      postgresPort: 6432,
+      postgresSubnets: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],
+      postgresSecurityGroups: ['sg-0123456789abcdef0'],
+    });
+  });
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ 'payonce:authority': 'mysql' }, 'payonce:authority is "mysql", but must be dynamodb or postgres'],
+    [
+      { 'payonce:authority': 'postgres' },
+      'payonce:authority is postgres, so payonce:postgresSecretArn must be the ARN of a secret',
+    ],
+    [
+      { 'payonce:postgresHost': 'db.example' },
+      'payonce:postgresHost is set, but payonce:authority is not postgres: set it to postgres',
+    ],
+    [{ ...POSTGRES, 'payonce:postgresSecretArn': 'payonce' }, 'must be the ARN of a secret of Secrets Manager'],
+    [{ ...POSTGRES, 'payonce:postgresHost': 'https://db' }, 'must be a host name or an IP address'],
+    [{ ...POSTGRES, 'payonce:postgresPort': 0 }, 'must be a whole number from 1 to 65535'],
+    [
+      { ...POSTGRES, ...NETWORK, 'payonce:postgresSubnets': '["vpc-0123456789abcdef0"]' },
+      'must be a JSON list of 1 to 16 different ids subnet-…',
+    ],
+    [{ ...POSTGRES, ...NETWORK, 'payonce:postgresSecurityGroups': [] }, 'different ids sg-…'],
+    [
+      { ...POSTGRES, 'payonce:postgresSubnets': NETWORK['payonce:postgresSubnets'] },
+      'payonce:postgresSubnets and payonce:postgresSecurityGroups must be given together or not at all',
+    ],
+  ])('refuses %j and says why', (context, message) => {
+    expect(() => settingsOf(context)).toThrow(message);
+  });
+
+  test('is used by exactly the functions that ask for their stores', () => {
+    const asking = globSync('lambdas/functions/*.ts').filter((file) =>
+      readFileSync(file, 'utf8').includes('configuredAuthority('),
+    );
+    expect(asking.map((file) => basename(file, '.ts')).toSorted()).toEqual(AUTHORITY_FUNCTIONS);
+  });
+});
+
+describe('the functions of a deployment', () => {
+  interface Made {
+    readonly Properties: {
+      readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
+      readonly VpcConfig?: unknown;
+    };
+  }
+  const functionsOf = async (context: Record<string, unknown>) => {
+    const { service } = await synthesize({ ...EVERYTHING, ...context });
+    return Object.values(service.findResources('AWS::Lambda::Function') as Record<string, Made>);
+  };
+
+  test('use PostgreSQL in the given network, and only those that ask for it', async () => {
+    const made = await functionsOf({ ...POSTGRES, ...NETWORK, 'payonce:postgresHost': 'db.example' });
+
+    const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);
+    expect(using).toHaveLength(AUTHORITY_FUNCTIONS.length);
+    for (const { Properties } of using) {
+      expect(Properties.Environment.Variables['POSTGRES_AUTHORITY']).toBe(
+        JSON.stringify({ secretId: SECRET, host: 'db.example' }),
+      );
+      expect(Properties.VpcConfig).toEqual({
+        SubnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],
+        SecurityGroupIds: ['sg-0123456789abcdef0'],
+      });
+    }
+    expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toHaveLength(using.length);
+  });
+
+  test('join no VPC without subnets', async () => {
+    const made = await functionsOf(POSTGRES);
+    expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toEqual([]);
+  });
+
+  test('are those of today without the setting', async () => {
+    const text = JSON.stringify(await functionsOf({}));
+    expect(text).not.toMatch(/POSTGRES|VpcConfig|authority/i);
+  });
+});
