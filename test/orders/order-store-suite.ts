@@ -184,7 +184,8 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
   });
 }
 
-function firstOf(orderId: OrderId): OrderTransition {
+/** Returns the first transition of an order with a referrer. */
+export function firstOf(orderId: OrderId): OrderTransition {
   const { tenantId, mode, amountMinor, currency, source, items, email, referrer } = orderRequest('any');
   const createdAtMs = openRecord(paymentOfOrder(systemDigest, orderId)).claimedAtMs;
   const paymentId = paymentOfOrder(systemDigest, orderId);
@@ -196,7 +197,7 @@ function firstOf(orderId: OrderId): OrderTransition {
 }
 
 /** Returns two drafts that together have every field of an order. */
-function draftsOf({ order }: OrderTransition): readonly OrderDraft[] {
+export function draftsOf({ order }: OrderTransition): readonly OrderDraft[] {
   const sinceMs = order.createdAtMs;
   const reserved = { ...order, reservation: { status: 'reserved' as const, sinceMs, reservationId: 'rsv_1' } };
   const failure = { code: 'stock_unavailable', message: 'The outcome is unknown.' };

@@ -10,6 +10,7 @@ import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { paymentPartition } from '../../lambdas/payments/store/items.ts';
 import { LedgerCarrier } from '../../lambdas/payments/store/postgres-carrier.ts';
 import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.ts';
+import { PAYMENT_COPIES } from '../../lambdas/payments/store/postgres-payment-copies.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { PostgresTools } from '../../lambdas/postgres/attempts.ts';
@@ -72,7 +73,13 @@ export class Copies implements CarryObserver {
 
   /** Returns the carrier of one process. */
   carrier(client = this.tables.client, database = this.#database): LedgerCarrier {
-    return new LedgerCarrier({ ...this.tools(database), client, tables: TABLES, observer: this });
+    return new LedgerCarrier({
+      ...this.tools(database),
+      client,
+      tables: TABLES,
+      chains: [PAYMENT_COPIES],
+      observer: this,
+    });
   }
 
   /** Returns the carrier of a process in which each statement and each call to DynamoDB can have a fault. */

@@ -1,7 +1,8 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
 import { sameBytes } from '../../kernel/digest.ts';
+import type { Link } from '../../kernel/hash-chain.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { detailsKey, readDetailsRows } from '../../once/store/details-rows.ts';
@@ -12,14 +13,23 @@ import type { Carrier, CarryObserver } from '../../postgres/carry.ts';
 import type { Row } from '../../postgres/database.ts';
 import { Outbox, type OutboxRow } from '../../postgres/outbox.ts';
 import { valuesOf } from '../../postgres/values.ts';
-import { isOutcome } from '../domain/payment.ts';
-import type { Transition } from '../domain/transition.ts';
-import { detailsPut, parseTransition, paymentPartition, transitionRow, transitionSort } from './items.ts';
+import { type NewDetails, transitionSort } from './items.ts';
 import { newDetailsOf, storedOfRow } from './postgres-rows.ts';
+
+/** How the rows of one kind of chain are written to the DynamoDB tables. */
+export interface CopiedChain {
+  /** Reports whether an id belongs to a chain of this kind. */
+  readonly owns: (chainId: string) => boolean;
+  /** Returns the row in the Ledger of a stored transition, as the DynamoDB store writes it. */
+  readonly rowOf: (stored: Item) => Item;
+  /** Builds the put of personal data that a stored transition was written with. */
+  readonly detailsOf: (tables: Pick<StoreTables, 'registry'>, stored: Item, details: NewDetails) => TransactItem;
+}
 
 export interface LedgerCarrierTools extends PostgresTools {
   readonly client: DynamoDBDocumentClient;
   readonly tables: Pick<StoreTables, 'ledger' | 'registry'>;
+  readonly chains: readonly CopiedChain[];
   readonly observer: Pick<CarryObserver, 'stopped'>;
 }
 
@@ -46,7 +56,7 @@ ORDER BY waiting.kind = 'erasure', waiting.sequence`;
 
 /** A transition with its row in the Ledger and the puts of its personal data. */
 interface Copy {
-  readonly transition: Transition;
+  readonly link: Link;
   readonly item: Item;
   readonly details: readonly TransactItem[];
 }
@@ -57,7 +67,7 @@ interface WaitingRow extends OutboxRow {
   readonly copy?: Copy;
 }
 
-/** Copies the transitions and the personal data of payments, as the DynamoDB store would have written them. */
+/** Copies transitions and personal data, as the DynamoDB stores would have written them. */
 export class LedgerCarrier implements Carrier {
   readonly #tools: LedgerCarrierTools;
   readonly #outbox: Outbox;
@@ -113,23 +123,30 @@ export class LedgerCarrier implements Carrier {
       invariant(row !== undefined, 'a group of rows is empty');
       const { kind, sequence } = row as unknown as OutboxRow;
       const isStopped = row['stopped_at'] !== undefined;
-      return { kind, sequence, isStopped, ...(kind === 'transition' ? { copy: this.#copyOf(row, rows) } : {}) };
+      return {
+        kind,
+        sequence,
+        isStopped,
+        ...(kind === 'transition' ? { copy: this.#copyOf(chainId, row, rows) } : {}),
+      };
     });
   }
 
-  #copyOf(row: Row, parts: readonly Row[]): Copy {
+  #copyOf(chainId: string, row: Row, parts: readonly Row[]): Copy {
+    const { chains, tables } = this.#tools;
+    const chain = chains.find(({ owns }) => owns(chainId));
+    invariant(chain !== undefined, `no chain has the id ${chainId}`);
     const stored = storedOfRow(row);
-    const transition = parseTransition(stored);
     // The trace of this execution is not the trace of the execution that wrote the transition.
-    const { trace: _trace, ...item } = transitionRow(transition);
-    const traced = isOutcome(transition.type) ? defined({ trace: row['trace'] }) : {};
+    const { trace: _trace, ...item } = chain.rowOf(stored);
+    const isOutcome = LedgerTable.recentOutcomesIndex.partitionKey in item;
     return {
-      transition,
+      link: stored as unknown as Link,
       // A parsed transition lacks what only a later version knows.
-      item: { ...item, ...stored, ...traced },
+      item: { ...item, ...stored, ...(isOutcome ? defined({ trace: row['trace'] }) : {}) },
       details: parts
         .filter((part) => part['part'] !== undefined)
-        .map((part) => detailsPut(this.#tools.tables, transition.payment, newDetailsOf(part))),
+        .map((part) => chain.detailsOf(tables, stored, newDetailsOf(part))),
     };
   }
 
@@ -145,15 +162,15 @@ export class LedgerCarrier implements Carrier {
     const items = [
       ...copies.map(({ item }) => this.#put(item)),
       ...copies.flatMap(({ details }) => details),
-      ...this.#checkBefore(first.transition),
+      ...this.#checkBefore(first),
     ];
     const written = await transactOnce(this.#tools.client, this.#tools.pacing, items);
     if (written.kind !== 'refused') return undefined;
     const found = written.reasons.map(itemOf);
-    const missing = copies.filter(({ transition }, index) => !isSame(transition, found[index]));
+    const missing = copies.filter(({ link }, index) => !isSame(link, found[index]));
     const isTaken = missing.some((copy) => found[copies.indexOf(copy)] !== undefined);
     // If no put was refused, the predecessor is missing, or is another row.
-    if (isTaken || missing.length === copies.length) return missing[0]?.transition.sequence;
+    if (isTaken || missing.length === copies.length) return missing[0]?.link.sequence;
     return this.#copy(missing);
   }
 
@@ -169,14 +186,14 @@ export class LedgerCarrier implements Carrier {
   }
 
   /** Builds the condition that the Ledger has the predecessor of a transition. */
-  #checkBefore({ sequence, payment, prevHash }: Transition): TransactItem[] {
+  #checkBefore({ link: { sequence, prevHash }, item }: Copy): TransactItem[] {
     if (sequence === 1) return [];
     return [
       {
         ConditionCheck: {
           TableName: this.#tools.tables.ledger,
           Key: {
-            [KeyAttribute.partition]: paymentPartition(payment.id),
+            [KeyAttribute.partition]: item[KeyAttribute.partition],
             [KeyAttribute.sort]: transitionSort(sequence - 1),
           },
           ConditionExpression: '#hash = :hash',
@@ -210,7 +227,7 @@ export class LedgerCarrier implements Carrier {
 }
 
 /** Reports whether a row of the Ledger is the copy of a transition. */
-function isSame({ hash }: Transition, found: Item | undefined): boolean {
+function isSame({ hash }: Link, found: Item | undefined): boolean {
   const existing = found?.['hash'];
   return existing instanceof Uint8Array && sameBytes(existing, hash);
 }
