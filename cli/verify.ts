@@ -17,6 +17,8 @@ import { boundsOfChain } from '../lambdas/archive/use/ledger-rows.ts';
 import { rowsBetween } from '../lambdas/archive/use/rows-between.ts';
 import { type ManifestFinding, verifyManifests } from '../lambdas/archive/use/verify-manifests.ts';
 import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lambdas/archive/use/verify-rows.ts';
+import { DynamoDbJobMarks } from '../lambdas/jobs/store/dynamodb-job-marks.ts';
+import { readCarriedUntil } from '../lambdas/jobs/use/carried-until.ts';
 import { LedgerRow } from '../lambdas/kernel/contract/rows.ts';
 import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { s3Client } from '../lambdas/kernel/platform/s3.ts';
@@ -86,6 +88,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
     ledgerTable: ledger?.table,
     bucket,
   });
+  const settledMs = await settledUntil(target, chosen);
   const parts = new RowFiles(`${progress.file}.rows`);
   const begin = progress.read();
   const { counts, findings, changes, further } = await session.during('Verifying', (report) => {
@@ -96,7 +99,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
       report(progressLine(state, clock.nowMs()));
     };
     const sources = { archive, ledger: ledger?.rows };
-    const archivedUntilMs = clock.nowMs() - ARCHIVED_WITHIN_MS;
+    const archivedUntilMs = Math.min(clock.nowMs() - ARCHIVED_WITHIN_MS, settledMs);
     return verifyRows({ ...sources, parts, save }, { bounds, chain, archivedUntilMs }, begin);
   });
   parts.close();
@@ -181,6 +184,17 @@ async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, c
   const owners = await allOwners(new DynamoDbOwners(client, tables.registry, pacing));
   const activity = [...DEPLOYMENT_CHAINS, ...owners].map((each) => `${LedgerRow.activity}${nameOfChain(each)}`);
   return { table, rows: rowsBetween(all, outcomes, bounds, activity) };
+}
+
+/**
+ * Returns the time before which every transition has been in the Ledger for long enough to be archived. Later rows may
+ * have been copied from PostgreSQL only now.
+ */
+async function settledUntil(target: AwsTarget, { archiveOnly }: Chosen): Promise<number> {
+  if (archiveOnly) return Number.POSITIVE_INFINITY;
+  const { client, tables, pacing } = await openTables(target);
+  const carried = await readCarriedUntil(new DynamoDbJobMarks(client, tables.registry, pacing));
+  return carried?.settledMs ?? Number.POSITIVE_INFINITY;
 }
 
 function chainNamed(text: string): string {

@@ -3,7 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { listedJobs } from '../lambdas/jobs/contract/job-targets.ts';
-import { JOBS, type JobWorkerName } from '../lambdas/jobs/contract/jobs.ts';
+import { type Authority, type JobWorkerName, jobsOf } from '../lambdas/jobs/contract/jobs.ts';
 import {
   EXECUTOR_TIMEOUT_SECONDS,
   JOB_WORKER_TIMEOUT_SECONDS,
@@ -33,6 +33,8 @@ export interface JobsProps {
    * @default no other services
    */
   readonly calls?: Pick<Settings, 'jobTargets' | 'allowLoopbackWebhooks'>;
+  /** The database that decides about money. @default dynamodb */
+  readonly authority?: Authority;
   /** Settings of the deployment, which are recorded in the activity log. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -55,7 +57,7 @@ export class Jobs extends Construct {
   constructor(scope: Construct, id: string, props: JobsProps) {
     super(scope, id);
     this.#props = props;
-    const { data, processors, http, logs, memoryMb } = props;
+    const { data, processors, http, logs, memoryMb, authority = 'dynamodb' } = props;
     const own = { ...logs, timeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS), memoryMb };
     this.workers = {
       // Runs the jobs that move money.
@@ -76,11 +78,15 @@ export class Jobs extends Construct {
     } satisfies Record<JobWorkerName, IQueue>;
     const api = this.#api(Object.entries(queues) as [JobWorkerName, IQueue][]);
     http.route(['/v1/admin/jobs', '/v1/admin/jobs/{proxy+}'], api.function);
-    this.schedules = new ScheduledJobs(this, 'Default', { jobs: JOBS, executor: this.#executor().function });
+    this.schedules = new ScheduledJobs(this, 'Default', {
+      jobs: jobsOf(authority),
+      executor: this.#executor().function,
+    });
     const { jobTargets: targets, allowLoopbackWebhooks: allowLoopback = false } = props.calls ?? {};
     const { missed } = this.schedules;
     const listed = JSON.stringify(listedJobs(targets ?? {}));
-    for (const each of [api, this.workers.upkeep]) each.setEnvironment({ [Environment.listedJobs]: listed });
+    const named = authority === 'dynamodb' ? {} : { [Environment.authority]: authority };
+    for (const each of [api, this.workers.upkeep]) each.setEnvironment({ [Environment.listedJobs]: listed, ...named });
     if (targets !== undefined) new TargetJobs(this, 'Targets', { targets, data, logs, missed, allowLoopback });
   }
 

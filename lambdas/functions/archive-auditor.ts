@@ -20,6 +20,9 @@ import { StoredVerifications } from '../archive/store/stored-verifications.ts';
 import { type AuditTools, auditAndRecord, firstHourMs, isStopped } from '../archive/use/audit-archive.ts';
 import { rowsBetween } from '../archive/use/rows-between.ts';
 import { writeManifests } from '../archive/use/write-manifests.ts';
+import { readAuthority } from '../jobs/settings.ts';
+import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
+import { readCarriedUntil } from '../jobs/use/carried-until.ts';
 import { LedgerRow } from '../kernel/contract/rows.ts';
 import { s3Client } from '../kernel/platform/s3.ts';
 import { type Buckets, type Keys, type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
@@ -54,12 +57,16 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
   });
   const sign = signingKey === undefined ? undefined : kmsSigner(platform.kms(), signingKey);
   const outcomes = new LedgerChains(platform.documents, tables, platform);
+  const marks = new DynamoDbJobMarks(platform.documents, tables.registry, platform);
   const tools: AuditTools = {
     manifests,
     digest,
     archive: archivedLines(reader),
     ledger: ledgerOf(platform, tables, outcomes),
     parts: () => new RowFiles(mkdtempSync(join(tmpdir(), 'audit-'))),
+    ...(readAuthority(variables) === 'postgres'
+      ? { settledMs: async () => (await readCarriedUntil(marks))?.settledMs ?? 0 }
+      : {}),
     bucket: async (bounds) => [
       ...judgeBucket(bucket, await readBucket(s3, bucket)),
       ...(await doubledObjects(s3, bucket, bounds)),

@@ -28,6 +28,7 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
     credentialSecretId: secretId,
     queueUrls,
     deploymentSettings,
+    own,
     listed,
   } = readJobsApiConfig(platform.variables);
   const pacing = { clock, entropy, retention };
@@ -42,6 +43,7 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
     tasks: configuredJobTasks(platform, queueUrls),
     identify: configuredOperators(platform, tables.registry),
     verify: (token, path) => verifyJobCredential(credentials, token, path),
+    own,
     listed,
     runner,
     digest,

@@ -14,11 +14,13 @@ import { DynamoDbCommissions } from '../follow-ups/store/dynamodb-commissions.ts
 import type { JobOf } from '../jobs/contract/jobs.ts';
 import { jobTelemetry } from '../jobs/http/job-telemetry.ts';
 import { jobWorker } from '../jobs/http/job-worker.ts';
-import { readJobWorkerConfig, readListedJobs } from '../jobs/settings.ts';
+import { readAuthority, readJobWorkerConfig, readListedJobs, readOwnJobs } from '../jobs/settings.ts';
 import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
+import { readCarriedUntil } from '../jobs/use/carried-until.ts';
 import type { Job } from '../jobs/use/job.ts';
+import type { JobMarks } from '../jobs/use/job-marks.ts';
 import { watchingJobs } from '../jobs/use/overdue-jobs.ts';
 import { sweepsJob } from '../jobs/use/pieces-job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
@@ -37,6 +39,7 @@ import {
   systemPlatform,
 } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import type { Variables } from '../kernel/platform/variables.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessRecords } from '../once/process-records.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
@@ -106,8 +109,8 @@ export async function wire(
       ...sweeping,
       'sweep-webhooks': watchingJobs(sweeping['sweep-webhooks'], {
         runs,
-        marks: new DynamoDbJobMarks(platform.documents, payments.tables.registry, stores.pacing),
-        listed: readListedJobs(platform.variables),
+        marks: stores.marked.marks,
+        watched: [...readOwnJobs(platform.variables), ...readListedJobs(platform.variables)],
         clock,
         reportOverdue: jobs.overdue,
         report: (error) => jobs.fault(NAME, error),
@@ -140,14 +143,21 @@ async function openStores(platform: Platform & Secrets, { tables }: PaymentsConf
     store: postgres?.store ?? new DynamoDbStore(documents, tables, pacing),
     transitions: new LedgerChains(documents, tables, pacing),
     views: new DynamoDbViews(documents, readViewsTable(variables), pacing),
+    marked: markedJobs(variables, new DynamoDbJobMarks(documents, tables.registry, pacing)),
   };
+}
+
+/** Returns the marks of the jobs. With PostgreSQL, the Ledger is a copy, so marks do not pass rows that are copied late. */
+function markedJobs(variables: Variables, marks: JobMarks) {
+  if (readAuthority(variables) === 'dynamodb') return { marks };
+  return { marks, completeUntilMs: async () => (await readCarriedUntil(marks))?.untilMs ?? 0 };
 }
 
 const MINUTE_MS = 60_000;
 
 function sweepingJobs(
   platform: Platform & Queues & Bus & Functions,
-  { tables, pacing, store, transitions, views }: Awaited<ReturnType<typeof openStores>>,
+  { tables, pacing, store, transitions, views, marked }: Awaited<ReturnType<typeof openStores>>,
   runner: OperationRunner,
 ) {
   const { documents, clock, digest } = platform;
@@ -189,7 +199,7 @@ function sweepingJobs(
       processed: new ProjectedEvents(views),
       queued: () => sqsQueues.count('projector'),
       publisher: new EventBridgePublisher(platform.eventBridge(), lostEvents.eventBus),
-      marks: new DynamoDbJobMarks(documents, tables.registry, pacing),
+      ...marked,
       runner,
       digest,
       report,
@@ -218,7 +228,7 @@ function sweepingJobs(
 
 function bookkeepingJobs(
   { documents, clock, digest, instruments }: Platform,
-  { tables, pacing, postgres, store, transitions, views }: Awaited<ReturnType<typeof openStores>>,
+  { tables, pacing, postgres, store, transitions, views, marked }: Awaited<ReturnType<typeof openStores>>,
   books: readonly ProcessorBooks[],
 ) {
   const telemetry = standardTelemetry(NAME, instruments);
@@ -227,7 +237,7 @@ function bookkeepingJobs(
     outcomes: transitions,
     effects: postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store),
     views,
-    marks: new DynamoDbJobMarks(documents, tables.registry, pacing),
+    ...marked,
     digest,
     clock,
     observer: booksTelemetry(instruments),

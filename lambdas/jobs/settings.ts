@@ -11,7 +11,7 @@ import {
   type Variables,
 } from '../kernel/platform/variables.ts';
 import type { ListedJob } from './contract/job-targets.ts';
-import type { JobWorkerName } from './contract/jobs.ts';
+import { type Authority, type JobEntry, type JobWorkerName, jobsOf } from './contract/jobs.ts';
 
 const executor = z.object({
   [Environment.idempotencyTable]: tableName,
@@ -27,6 +27,7 @@ const api = z.object({
   [Environment.ledgerTable]: tableName,
   [Environment.deploymentSettings]: jsonOf(z.record(z.string(), z.string(), 'must be an object with string values')),
 });
+const authority = z.literal('postgres', 'must be postgres, or be absent').optional();
 const listedJobs = jsonOf(
   z.array(
     z.object({
@@ -66,7 +67,18 @@ export interface JobsApiConfig {
   readonly credentialSecretId: string;
   readonly queueUrls: Readonly<Record<JobWorkerName, string>>;
   readonly deploymentSettings: Readonly<Record<string, string>>;
+  readonly own: readonly JobEntry[];
   readonly listed: readonly ListedJob[];
+}
+
+/** Reads which database decides about money. @throws Error as {@link readExecutorConfig} */
+export function readAuthority(environment: Variables): Authority {
+  return readVariable(Environment.authority, authority, environment) ?? 'dynamodb';
+}
+
+/** Returns the jobs of this deployment. @throws Error as {@link readExecutorConfig} */
+export function readOwnJobs(environment: Variables): readonly JobEntry[] {
+  return jobsOf(readAuthority(environment));
 }
 
 /** Reads the jobs that other services run. @throws Error as {@link readExecutorConfig} */
@@ -90,6 +102,7 @@ export function readJobsApiConfig(environment: Variables): JobsApiConfig {
     credentialSecretId: data[Environment.jobCredentialSecretId],
     queueUrls: { payments: data[Environment.paymentJobsQueueUrl], upkeep: data[Environment.upkeepJobsQueueUrl] },
     deploymentSettings: data[Environment.deploymentSettings],
+    own: readOwnJobs(environment),
     listed: readListedJobs(environment),
   };
 }

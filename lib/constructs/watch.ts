@@ -2,7 +2,7 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct, type IConstruct } from 'constructs';
-import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
+import { type Authority, jobsOf } from '../../lambdas/jobs/contract/jobs.ts';
 import { LIMITS_SERVICE, TENANT_LIMITED } from '../../lambdas/kernel/contract/metrics.ts';
 import { VENDORS } from '../../lambdas/orders/contract.ts';
 import type { DataStack } from '../data-stack.ts';
@@ -27,6 +27,8 @@ export interface WatchProps {
   readonly api: RestApi;
   /** The names of the processors that are called. */
   readonly processors: readonly string[];
+  /** The database that decides about money. @default dynamodb */
+  readonly authority?: Authority;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface WatchProps {
  * further alarms, for example for their dead letters; operators are notified of these alarms, too.
  */
 export class Watch extends Construct {
-  constructor(scope: Construct, id: string, { settings, data, api, processors }: WatchProps) {
+  constructor(scope: Construct, id: string, { settings, data, api, processors, authority = 'dynamodb' }: WatchProps) {
     super(scope, id);
     const { alarmEmail, alarmTopicArn } = settings;
     const stack = Stack.of(this);
@@ -60,7 +62,7 @@ export class Watch extends Construct {
         Registry: data.registry.tableName,
         Views: data.views.tableName,
       },
-      jobs: JOBS,
+      jobs: jobsOf(authority),
       orders: data.deadLetters !== undefined,
       vendors: data.deadLetters === undefined ? [] : VENDORS,
       processors,

@@ -1,5 +1,5 @@
 import type { JobTarget, JobTargets } from '../../lambdas/jobs/contract/job-targets.ts';
-import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
+import { jobsOf } from '../../lambdas/jobs/contract/jobs.ts';
 import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
 import { checkTiming, JOB_ID, JOB_ID_ALLOWED } from '../job-registry.ts';
 import { objectOf, PREFIX } from './rules.ts';
@@ -49,7 +49,7 @@ const MAX_CHARACTERS = 2_000;
  * Each fault contains the target, the job, the field, the given value and the allowed values
  */
 export function refuseBadTargets({ jobTargets = {} }: JobTargetSettings, allowLoopback: boolean): void {
-  const ids = new Set<string>(JOBS.map(({ id }) => id));
+  const ids = new Set<string>(jobsOf('postgres').map(({ id }) => id));
   const faults = Object.entries(jobTargets).flatMap(([name, target]) => faultsOf(name, target, ids, allowLoopback));
   if (JSON.stringify(jobTargets).length > MAX_CHARACTERS)
     faults.push(`all targets together must have at most ${MAX_CHARACTERS} characters of JSON`);

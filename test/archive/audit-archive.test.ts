@@ -3,7 +3,7 @@ import { slicesOf } from '../../lambdas/archive/domain/audit-slices.ts';
 import { manifestName } from '../../lambdas/archive/domain/manifest.ts';
 import { archivedLines } from '../../lambdas/archive/store/archived-lines.ts';
 import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
-import { auditBetween, firstHourMs, isStopped } from '../../lambdas/archive/use/audit-archive.ts';
+import { type AuditTools, auditBetween, firstHourMs, isStopped } from '../../lambdas/archive/use/audit-archive.ts';
 import { writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { positionAt, type RecentOutcomes } from '../../lambdas/payments/use/transition-reader.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   lastMs = Math.max(...rows.map(({ occurredAtMs }) => Number(occurredAtMs ?? 0)));
 });
 
-async function audit(archive: MemoryArchive, ledger = rows, ageMs = HOUR_MS) {
+async function audit(archive: MemoryArchive, ledger = rows, ageMs = HOUR_MS, more: Partial<AuditTools> = {}) {
   const manifests = new StoredManifests(archive);
   const clock = new SimulatedClock(lastMs + ageMs);
   await writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs());
@@ -33,6 +33,7 @@ async function audit(archive: MemoryArchive, ledger = rows, ageMs = HOUR_MS) {
     ledger: async () => ledgerOf(ledger),
     parts: () => rowFiles(),
     bucket: async () => [],
+    ...more,
   };
   const { findings } = await auditBetween(tools, { fromMs: 0, untilMs: lastMs + 1 }, clock.nowMs());
   return findings.map(({ kind }) => kind);
@@ -58,6 +59,14 @@ describe('the auditor', () => {
   test('does not report a row that may still be on its way to the archive', async () => {
     expect(await audit(await archiveOfRows(rows.slice(0, -1), 4), rows, 60_000)).toEqual([]);
   });
+
+  test('does not report a row that was copied to the Ledger late', async () => {
+    const archive = await archiveOfRows(rows.slice(0, -1), 4);
+    const copiedAt = Number(rows.at(-1)?.['occurredAtMs'] ?? lastMs);
+    const settled = (untilMs: number) => ({ settledMs: async () => untilMs });
+    expect(await audit(archive, rows, HOUR_MS, settled(copiedAt))).toEqual([]);
+    expect(await audit(archive, rows, HOUR_MS, settled(lastMs + 1))).toEqual(['not_archived']);
+  });
 });
 
 describe('a stopped archiver', () => {
@@ -73,11 +82,15 @@ describe('a stopped archiver', () => {
     const archive = await archiveOfRows(rows, 4);
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs + 1_000);
-    const stopped = (outcomeMs: number) => isStopped({ manifests }, outcomeAt(outcomeMs), clock.nowMs());
+    const stopped = (outcomeMs: number, more: Partial<AuditTools> = {}) =>
+      isStopped({ manifests, ...more }, outcomeAt(outcomeMs), clock.nowMs());
     await writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs());
     clock.advance(2 * HOUR_MS);
     expect(await stopped(lastMs + 30 * 60_000)).toBe(true);
     expect(await stopped(lastMs + 90 * 60_000)).toBe(false);
+    // The outcome was copied to the Ledger only now.
+    for (const ago of [0, HOUR_MS])
+      expect(await stopped(lastMs + 30 * 60_000, { settledMs: async () => lastMs + 1_000 - ago })).toBe(false);
     clock.advance(-HOUR_MS / 2);
     expect(await stopped(lastMs)).toBe(false);
     archive.objects.delete(manifestName(1));

@@ -37,6 +37,7 @@ class LostEventsApiHarness {
   queries = 0;
   readonly #stores = new Stores(this.clock);
   readonly marks = this.#stores.jobMarks;
+  completeMs = Number.POSITIVE_INFINITY;
   readonly beyondReach: (readonly [number, number])[] = [];
   readonly reported: unknown[] = [];
   readonly late: number[] = [];
@@ -114,6 +115,7 @@ class LostEventsApiHarness {
       queued: async () => this.queued,
       publisher: this.bus,
       marks: this.marks,
+      completeUntilMs: async () => this.completeMs,
       runner: idempotentRunner,
       digest: systemDigest,
       clock: this.clock,
@@ -351,6 +353,20 @@ describe('the job that republishes lost events', () => {
     harness.clock.advance(-10 * MINUTE_MS);
     harness.complete();
     harness.clock.advance(10 * MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 1 });
+  });
+
+  test('does not move its mark past times whose rows the Ledger may still get', async () => {
+    const harness = new LostEventsApiHarness();
+    harness.completeMs = harness.clock.nowMs();
+    harness.clock.advance(3 * HOUR_MS);
+    await harness.run();
+    await harness.run();
+    expect(await harness.mark()).toBe(harness.completeMs);
+    // The row is copied two hours after its time.
+    harness.clock.advance(-2 * HOUR_MS);
+    harness.complete();
+    harness.clock.advance(2 * HOUR_MS);
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { readExecutorConfig, readJobsApiConfig } from '../../lambdas/jobs/settings.ts';
+import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
+import { readExecutorConfig, readJobsApiConfig, readOwnJobs } from '../../lambdas/jobs/settings.ts';
 
 const executor = {
   IDEMPOTENCY_TABLE: 'Idempotency',
@@ -36,8 +37,14 @@ describe('the job functions', () => {
       credentialSecretId: 'job-credential',
       queueUrls: { payments: 'https://sqs.example/1/payments', upkeep: 'https://sqs.example/1/upkeep' },
       deploymentSettings: { sandbox: 'true' },
+      own: JOBS,
       listed: [LISTED],
     });
+  });
+
+  test('include the job that copies rows if PostgreSQL is the authority, and reject another authority', () => {
+    expect(readOwnJobs({ AUTHORITY: 'postgres' }).map(({ id }) => id)).toEqual([...JOBS.map(({ id }) => id), 'carry']);
+    expect(() => readOwnJobs({ AUTHORITY: 'mysql' })).toThrow('the environment variable AUTHORITY must be postgres');
   });
 
   test.each([

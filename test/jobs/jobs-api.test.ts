@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
+import { JOBS, jobsOf } from '../../lambdas/jobs/contract/jobs.ts';
 import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { JOBS_RUN } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
@@ -229,6 +229,15 @@ describe('an unknown job', () => {
       await harness.get(`${none}/close-weeks:${T12}`),
     ];
     for (const { status, body } of replies) expect([status, body['code']]).toEqual([404, 'not_found']);
+  });
+
+  test('for a job that only another authority has is refused', async () => {
+    const path = '/v1/admin/jobs/carry/runs';
+    const { status } = await harness.run('my-key', undefined, {}, path);
+    expect(status).toBe(404);
+    harness = new Api({ own: jobsOf('postgres') });
+    expect((await harness.run('my-key', undefined, {}, path)).status).toBe(202);
+    expect(dataOf(await harness.get('/v1/admin/jobs')).at(-1)).toMatchObject({ id: 'carry', target: null });
   });
 });
 

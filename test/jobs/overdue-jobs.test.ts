@@ -64,28 +64,25 @@ describe('a job', () => {
       ['resolve'],
     ],
   ])('%s', async (_what, runs, expected) => {
-    const tools = { runs: storeOf(...runs), marks: marksOf(), listed: [] };
-    expect(await overdueJobs(tools, NOW_MS, [EVERY_MINUTE])).toEqual(expected);
+    const tools = { runs: storeOf(...runs), marks: marksOf(), watched: [EVERY_MINUTE] };
+    expect(await overdueJobs(tools, NOW_MS)).toEqual(expected);
   });
 
-  test.each([
-    ['of Payonce', [NIGHTLY], []],
-    ['of another service', [], [NIGHTLY]],
-  ])('%s that has never run becomes overdue after its maximum time without a run', async (_whose, own, listed) => {
-    const tools = { runs: storeOf(), marks: marksOf(), listed };
-    expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS, own)).toEqual([]);
-    expect(await overdueJobs(tools, NOW_MS - MINUTE_MS, own)).toEqual([]);
-    expect(await overdueJobs(tools, NOW_MS, own)).toEqual(['close-days']);
+  test('that has never run becomes overdue after its maximum time without a run', async () => {
+    const tools = { runs: storeOf(), marks: marksOf(), watched: [NIGHTLY] };
+    expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS)).toEqual([]);
+    expect(await overdueJobs(tools, NOW_MS - MINUTE_MS)).toEqual([]);
+    expect(await overdueJobs(tools, NOW_MS)).toEqual(['close-days']);
   });
 
   test('is not overdue immediately after it is added to an old deployment', async () => {
     const runs = storeOf(run(WATCHER, 48 * HOUR_MS, 'succeeded'));
-    expect(await overdueJobs({ runs, marks: marksOf(), listed: [NIGHTLY] }, NOW_MS, [])).toEqual([]);
+    expect(await overdueJobs({ runs, marks: marksOf(), watched: [NIGHTLY] }, NOW_MS)).toEqual([]);
   });
 
   test('stays overdue even after the rows of its last runs have expired', async () => {
     const marks = marksOf({ 'close-days': NOW_MS - 31 * 24 * HOUR_MS });
-    expect(await overdueJobs({ runs: storeOf(), marks, listed: [] }, NOW_MS, [NIGHTLY])).toEqual(['close-days']);
+    expect(await overdueJobs({ runs: storeOf(), marks, watched: [NIGHTLY] }, NOW_MS)).toEqual(['close-days']);
   });
 });
 
@@ -103,7 +100,7 @@ describe('the job that watches all jobs', () => {
     const tools = {
       runs: storeOf(...JOBS.map(({ id }) => run(id, MINUTE_MS, 'succeeded'))),
       marks: marksOf(),
-      listed: [],
+      watched: JOBS,
       clock: { nowMs: () => NOW_MS },
       reportOverdue: (jobs: readonly string[]) => void reported.push(jobs),
       report: () => undefined,
@@ -121,7 +118,7 @@ describe('the job that watches all jobs', () => {
     const tools = {
       runs: { listRuns: () => Promise.reject(error) },
       marks: marksOf(),
-      listed: [],
+      watched: JOBS,
       clock: { nowMs: () => NOW_MS },
       reportOverdue: () => undefined,
       report: (each: unknown) => void reported.push(each),

@@ -10,6 +10,7 @@ import { writeExport } from '../../lambdas/exports/use/write-export.ts';
 import { authenticatedApi, type Handler, type TenantApiTools } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent } from '../../lambdas/http/gateway-request.ts';
 import { byPath, operatorApi } from '../../lambdas/http/operator-api.ts';
+import { jobsOf } from '../../lambdas/jobs/contract/jobs.ts';
 import type { JobsApiTools } from '../../lambdas/jobs/http/job-routes.ts';
 import type { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import type { KeyId } from '../../lambdas/kernel/cause.ts';
@@ -450,6 +451,7 @@ export class Api<Of extends World = World> {
       verify: async (token, path) =>
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
       webhooks: world.store.webhooks,
+      own: jobsOf('dynamodb'),
       listed: [],
       archive: undefined,
       exports,

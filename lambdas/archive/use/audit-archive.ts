@@ -14,6 +14,12 @@ export interface AuditTools extends VerifyManifestsTools {
   /** Reads the Ledger rows of a time range. */
   readonly ledger: (bounds: Bounds) => Promise<LedgerRows>;
   readonly parts: () => RowParts;
+  /**
+   * Reads the time before which every transition has been in the Ledger for long enough to be archived, in Unix
+   * milliseconds.
+   * @default each transition is written to the Ledger at its own time
+   */
+  readonly settledMs?: () => Promise<number>;
   /** Returns findings about the bucket itself. */
   readonly bucket: (bounds: Bounds) => Promise<readonly AuditFinding[]>;
 }
@@ -34,10 +40,8 @@ export async function auditBetween(
   try {
     const { archive } = tools;
     const sources = { archive, ledger: await tools.ledger(bounds), parts, save: () => undefined };
-    const { counts, findings, further } = await verifyRows(sources, {
-      bounds,
-      archivedUntilMs: nowMs - ARCHIVED_WITHIN_MS,
-    });
+    const archivedUntilMs = Math.min(nowMs - ARCHIVED_WITHIN_MS, (await tools.settledMs?.()) ?? nowMs);
+    const { counts, findings, further } = await verifyRows(sources, { bounds, archivedUntilMs });
     const listed = await verifyManifests(tools, bounds, nowMs);
     const found = [...(await tools.bucket(bounds)), ...listed.findings, ...findings];
     const { manifests, objects } = listed;
@@ -126,11 +130,14 @@ const RECENT = 3;
  * in the archive. The archiver's own metrics do not show this, because a disabled event source mapping emits none.
  */
 export async function isStopped(
-  { manifests }: Pick<AuditTools, 'manifests'>,
+  { manifests, settledMs }: Pick<AuditTools, 'manifests' | 'settledMs'>,
   outcomes: RecentOutcomes,
   nowMs: number,
 ): Promise<boolean> {
-  const page = await outcomes.outcomesAfter(positionAt(nowMs - 2 * HOUR_MS), nowMs - HOUR_MS, 1);
+  const fromMs = nowMs - 2 * HOUR_MS;
+  const untilMs = Math.min(nowMs - HOUR_MS, (await settledMs?.()) ?? nowMs);
+  if (untilMs <= fromMs) return false;
+  const page = await outcomes.outcomesAfter(positionAt(fromMs), untilMs, 1);
   const [outcome] = page.outcomes;
   if (outcome === undefined) return false;
   const newest = await manifests.newest();

@@ -70,6 +70,11 @@ export interface RepublishLostEventsTools extends RepublishTools {
    * @default three minutes
    */
   readonly lostAfterMs?: number;
+  /**
+   * Reads the time before which the Ledger has every transition, in Unix milliseconds. The mark does not pass it.
+   * @default the Ledger is always complete
+   */
+  readonly completeUntilMs?: () => Promise<number>;
 }
 
 interface Outcome {
@@ -128,7 +133,8 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
         tools.report(new RetryableError('part_unfinished', `the events from ${nameOf(from)} were not all published`));
         return { done: published, left: 0, failed: unpublishable.length + 1 };
       }
-      const latest = positionAt(clock.nowMs() - MARK_BEHIND_MS);
+      const completeMs = (await tools.completeUntilMs?.()) ?? clock.nowMs();
+      const latest = positionAt(Math.min(clock.nowMs() - MARK_BEHIND_MS, completeMs));
       const mark = to < latest ? to : latest;
       if (from < mark) {
         const passed = outcomes.filter(({ place, position }) => position <= mark && unpublishable.includes(place));

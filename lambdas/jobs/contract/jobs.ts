@@ -46,7 +46,7 @@ export const JOB_SECRET_FRESH_SECONDS = 12 * MINUTES;
 const HOURS = 60 * MINUTES;
 const DAYS = 24 * HOURS;
 
-/** All jobs. Each run processes everything that is due, so a missed run need not be made up. */
+/** The jobs of every deployment. Each run processes everything that is due, so a missed run need not be made up. */
 export const JOBS = [
   {
     id: 'resolve',
@@ -147,7 +147,30 @@ export const JOBS = [
   },
 ] as const satisfies readonly JobEntry[];
 
+/** The jobs of a deployment whose authority is PostgreSQL, in addition to {@link JOBS}. */
+export const POSTGRES_JOBS = [
+  {
+    id: 'carry',
+    why: 'Copies transitions and erasures from PostgreSQL to DynamoDB, if the process that wrote them has not done it.',
+    schedule: 'rate(1 minute)',
+    every: 1 * MINUTES,
+    path: runsOf('carry'),
+    scopes: [JOBS_RUN],
+    maxDuration: 10 * MINUTES,
+    worker: 'payments',
+  },
+] as const satisfies readonly JobEntry[];
+
 export type JobId = (typeof JOBS)[number]['id'];
+export type PostgresJobId = (typeof POSTGRES_JOBS)[number]['id'];
+
+/** The database that decides about money. */
+export type Authority = 'dynamodb' | 'postgres';
+
+/** Returns the jobs of a deployment. */
+export function jobsOf(authority: Authority): readonly (JobEntry & { readonly id: JobId | PostgresJobId })[] {
+  return authority === 'postgres' ? [...JOBS, ...POSTGRES_JOBS] : JOBS;
+}
 
 /**
  * The jobs of one worker. A worker that does not list the code of exactly these jobs does not compile. Each worker
@@ -157,12 +180,12 @@ export type JobId = (typeof JOBS)[number]['id'];
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 
 /**
- * Finds a job.
+ * Finds a job of any deployment.
  *
  * @returns undefined when there is no such job
  */
-export function jobEntry(id: string): (JobEntry & { readonly id: JobId }) | undefined {
-  return JOBS.find((entry) => entry.id === id);
+export function jobEntry(id: string): (JobEntry & { readonly id: JobId | PostgresJobId }) | undefined {
+  return jobsOf('postgres').find((entry) => entry.id === id);
 }
 
 /** Maximum time for one page of a run, in seconds. Each page has its own message. */

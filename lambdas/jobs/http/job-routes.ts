@@ -20,7 +20,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import { RUN_RETENTION_DAYS } from '../../once/domain/idempotency.ts';
 import type { IdentifyOperator } from '../../tenants/operators.ts';
 import type { ListedJob } from '../contract/job-targets.ts';
-import { JOBS, type JobEntry, jobEntry } from '../contract/jobs.ts';
+import type { JobEntry } from '../contract/jobs.ts';
 import { type JobRun, type RunId, runIdOf } from '../domain/job-run.ts';
 import { jobRunObject, unixSeconds } from '../domain/job-run-object.ts';
 import { clockedRunOperation, deriveRunOperation } from '../ids.ts';
@@ -30,7 +30,7 @@ import { type JobRoute, type JobsCaller, roleOrCredential, type VerifyCredential
 import { job, jobList, jobRun, jobRunList } from './job-answers.ts';
 import { DEFAULT_RUNS_PAGE, RUN_ID, runsQuery, startRunBody } from './job-schemas.ts';
 
-type Tools = AcceptRunTools & Pick<JobsApiTools, 'listed'>;
+type Tools = AcceptRunTools & Pick<JobsApiTools, 'own' | 'listed'>;
 type Call = CallBy<Tools, JobsCaller>;
 type Read<Query extends z.ZodObject = z.ZodObject> = ReadingCall<Tools, Query, JobsCaller>;
 /** A job of Payonce, or one that another service runs. */
@@ -41,6 +41,8 @@ export interface JobsApiTools extends AcceptRunTools, ApiTools {
   readonly clock: AcceptRunTools['clock'];
   readonly identify: IdentifyOperator;
   readonly verify: VerifyCredential;
+  /** The jobs of this deployment. */
+  readonly own: readonly JobEntry[];
   /** The jobs that other services run. */
   readonly listed: readonly ListedJob[];
 }
@@ -71,10 +73,10 @@ const getJobs = reading({
   },
 });
 
-async function listJobs({ tools: { runs, listed }, receivedAtMs }: Call): Promise<Handled> {
+async function listJobs({ tools: { runs, own, listed }, receivedAtMs }: Call): Promise<Handled> {
   // About a dozen reads: one for each job.
   const data = await Promise.all(
-    [...JOBS, ...listed].map(async (entry: Entry) => {
+    [...own, ...listed].map(async (entry: Entry) => {
       const [last] = await runs.listRuns(entry.id, { limit: 1 });
       return jobObject(entry, last, receivedAtMs);
     }),
@@ -104,8 +106,8 @@ async function showJob(call: Call): Promise<Handled> {
   return found(jobObject(entry, last, receivedAtMs));
 }
 
-function entryOf({ tools: { listed }, id }: Call): Entry | undefined {
-  return jobEntry(id) ?? listed.find((entry) => entry.id === id);
+function entryOf({ tools: { own, listed }, id }: Call): Entry | undefined {
+  return [...own, ...listed].find((entry) => entry.id === id);
 }
 
 function jobObject(entry: Entry, last: JobRun | undefined, nowMs: number): Record<string, unknown> {
@@ -228,9 +230,11 @@ async function startRun(call: StartCall): Promise<Handled> {
   const { tools, request, id, logFields } = call;
   const parsed = requestedRun(call, id);
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
-  if (jobEntry(id) === undefined) {
+  const entry = entryOf(call);
+  if (entry === undefined) return noSuchJob(call);
+  if ('target' in entry) {
     const detail = 'Runs of a job of another service are requested by its schedule only.';
-    return entryOf(call) === undefined ? noSuchJob(call) : refusal(problem('invalid_request', detail), request);
+    return refusal(problem('invalid_request', detail), request);
   }
   logFields.operationId = parsed.value.operationId;
   const outcome = await acceptRun(tools, parsed.value);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/world.ts';
-import { JOBS, type JobEntry } from '../contract/jobs.ts';
+import type { JobEntry } from '../contract/jobs.ts';
 import { FREQUENT_SECONDS, JOB_DEFAULT_MAX_DURATION_SECONDS, paceOf } from '../contract/runs.ts';
 import type { Job } from './job.ts';
 import type { JobMarks } from './job-marks.ts';
@@ -27,8 +27,8 @@ export function longestSilenceSeconds({ every, maxDuration = JOB_DEFAULT_MAX_DUR
 interface OverdueTools {
   readonly runs: Pick<JobRunStore, 'listRuns'>;
   readonly marks: JobMarks;
-  /** The jobs that other services run. */
-  readonly listed: readonly Watched[];
+  /** All jobs of this deployment, and the jobs that other services run. */
+  readonly watched: readonly Watched[];
 }
 
 /**
@@ -36,13 +36,9 @@ interface OverdueTools {
  * sets a mark. If a job has never run, the time is counted from this mark, so that a new job is not overdue before its
  * first scheduled time.
  */
-export async function overdueJobs(
-  { runs, marks, listed }: OverdueTools,
-  nowMs: number,
-  own: readonly Watched[] = JOBS,
-): Promise<readonly string[]> {
+export async function overdueJobs({ runs, marks, watched }: OverdueTools, nowMs: number): Promise<readonly string[]> {
   const overdue: string[] = [];
-  for (const job of [...own, ...listed]) {
+  for (const job of watched) {
     const sinceMs = nowMs - longestSilenceSeconds(job) * 1_000;
     // A run that was scheduled before `sinceMs` may have ended after it.
     const fromMs = sinceMs - (job.maxDuration ?? JOB_DEFAULT_MAX_DURATION_SECONDS) * 1_000;

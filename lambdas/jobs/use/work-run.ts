@@ -1,7 +1,7 @@
 import { codeOf } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import { type JobEntry, type JobId, jobEntry } from '../contract/jobs.ts';
+import { type JobEntry, type JobId, jobEntry, type PostgresJobId } from '../contract/jobs.ts';
 import {
   type CountedMetric,
   JOB_DEFAULT_MAX_DURATION_SECONDS,
@@ -43,7 +43,7 @@ export interface JobObserver {
 export interface WorkRunTools {
   readonly runs: Pick<JobRunStore, 'readRun' | 'lock' | 'save'>;
   readonly tasks: JobTasks;
-  readonly jobs: Partial<Record<JobId, Job>>;
+  readonly jobs: Partial<Record<JobId | PostgresJobId, Job>>;
   readonly observer: JobObserver;
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;

@@ -72,6 +72,8 @@ export const Environment = {
   /** The queues from which job workers receive runs. */
   paymentJobsQueueUrl: 'PAYMENT_JOBS_QUEUE_URL',
   upkeepJobsQueueUrl: 'UPKEEP_JOBS_QUEUE_URL',
+  /** The database that decides about money: `postgres`. Absent when DynamoDB decides. */
+  authority: 'AUTHORITY',
   /** JSON, `ListedJob[]`: the jobs that other services run. */
   listedJobs: 'LISTED_JOBS',
 } as const;

@@ -30,6 +30,11 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
   readonly effects: Pick<EffectStore, 'listTransitions' | 'queueIfAbsent'>;
   readonly marks: JobMarks;
   readonly observer: BooksObserver;
+  /**
+   * Reads the time before which the Ledger has every transition, in Unix milliseconds. A run compares nothing later.
+   * @default the Ledger is always complete
+   */
+  readonly completeUntilMs?: () => Promise<number>;
   /** Called with the error of each payment that could not be compared. */
   readonly report: (error: unknown) => void;
 }
@@ -69,7 +74,8 @@ const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
  */
 const WHOLE_DAYS = 7;
 
-type WindowOf = (scheduledForMs: number) => ReconcileWindow;
+/** @param endMs the scheduled time of the run, or the time before which the Ledger is complete if that is earlier */
+type WindowOf = (endMs: number) => ReconcileWindow;
 
 /**
  * Creates the job that compares everything from the last run up to the scheduled time of this run. The mark advances
@@ -80,9 +86,9 @@ type WindowOf = (scheduledForMs: number) => ReconcileWindow;
  */
 export function reconcileRecent(tools: ReconcileTools): Job<ComparisonItem> {
   const { marks, clock } = tools;
-  const windowOf: WindowOf = (scheduledForMs) => {
-    const untilMs = Math.floor(scheduledForMs / MINUTE_MS) * MINUTE_MS;
-    const reach = positionAt(untilMs - RECENT_MS);
+  const windowOf: WindowOf = (endMs) => {
+    const untilMs = Math.floor(endMs / MINUTE_MS) * MINUTE_MS;
+    const reach = positionAt(Math.max(0, untilMs - RECENT_MS));
     const begin = async () => {
       const mark = await marks.readMark(JOB_ID);
       return { from: mark === undefined || mark < reach ? reach : mark, mark };
@@ -98,9 +104,9 @@ export function reconcileRecent(tools: ReconcileTools): Job<ComparisonItem> {
 
 /** Creates the job that compares the last whole days in UTC. */
 export function reconcileDays(tools: ReconcileTools): Job<ComparisonItem> {
-  const windowOf: WindowOf = (scheduledForMs) => {
-    const untilMs = dayOf(scheduledForMs);
-    return { untilMs, begin: async () => ({ from: positionAt(untilMs - WHOLE_DAYS * DAY_MS) }) };
+  const windowOf: WindowOf = (endMs) => {
+    const untilMs = dayOf(endMs);
+    return { untilMs, begin: async () => ({ from: positionAt(Math.max(0, untilMs - WHOLE_DAYS * DAY_MS)) }) };
   };
   return reconcile(tools, windowOf, async () => {});
 }
@@ -118,7 +124,10 @@ function reconcile(
   compared: (part: TimePart) => Promise<void>,
 ): Job<ComparisonItem> {
   return {
-    page: (cursor, limit, { scheduledForMs }) => readPage(tools, windowOf(scheduledForMs), cursor, limit),
+    page: async (cursor, limit, { scheduledForMs }) => {
+      const completeMs = (await tools.completeUntilMs?.()) ?? scheduledForMs;
+      return readPage(tools, windowOf(Math.min(scheduledForMs, completeMs)), cursor, limit);
+    },
     handle: async (thing, { scheduledForMs, deadlineMs }) => {
       if (tools.clock.nowMs() >= deadlineMs) return ONE_LEFT;
       switch (thing.kind) {

@@ -1,0 +1,58 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ARCHIVED_WITHIN_MS } from '../../lambdas/archive/use/audit-archive.ts';
+import { moveCarriedUntil, readCarriedUntil, SETTLED_AFTER_MS } from '../../lambdas/jobs/use/carried-until.ts';
+import type { JobMarks } from '../../lambdas/jobs/use/job-marks.ts';
+
+const NOW = Date.UTC(2026, 2, 1, 12);
+const MINUTE_MS = 60_000;
+
+let mark: string | undefined;
+const marks: JobMarks = {
+  readMark: async () => mark,
+  moveMark: async (_job, from, to) => {
+    if (mark !== from) return false;
+    mark = to;
+    return true;
+  },
+};
+beforeEach(() => {
+  mark = undefined;
+});
+
+describe('the time until which the copies are complete', () => {
+  test('is unknown before the first pass over the outbox, and never decreases', async () => {
+    expect(await readCarriedUntil(marks)).toBeUndefined();
+    await moveCarriedUntil(marks, NOW, NOW + MINUTE_MS);
+    await moveCarriedUntil(marks, NOW - MINUTE_MS, NOW + 2 * MINUTE_MS);
+    expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW, settledMs: 0 });
+  });
+
+  test('is kept if another run moves the mark first', async () => {
+    await moveCarriedUntil(marks, NOW, NOW);
+    const slow: JobMarks = {
+      ...marks,
+      readMark: async () => {
+        const before = mark;
+        await moveCarriedUntil(marks, NOW + 2 * MINUTE_MS, NOW + 2 * MINUTE_MS);
+        return before;
+      },
+    };
+    await moveCarriedUntil(slow, NOW + MINUTE_MS, NOW + MINUTE_MS);
+    expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
+  });
+
+  test('is settled when a row that was copied late has had half an hour to be archived', async () => {
+    expect(SETTLED_AFTER_MS).toBeGreaterThanOrEqual(ARCHIVED_WITHIN_MS);
+    const settled: number[] = [];
+    // Each pass over the outbox finds everything copied that is older than 26 minutes.
+    for (let minute = 0; minute <= 90; minute += 1) {
+      const atMs = NOW + minute * MINUTE_MS;
+      await moveCarriedUntil(marks, atMs - 26 * MINUTE_MS, atMs);
+      const { settledMs = 0 } = (await readCarriedUntil(marks)) ?? {};
+      if (settled.at(-1) !== settledMs) settled.push(settledMs);
+      expect(settledMs).toBeLessThanOrEqual(atMs - SETTLED_AFTER_MS - 26 * MINUTE_MS);
+    }
+    const firstMs = NOW - 26 * MINUTE_MS;
+    expect(settled).toEqual([0, firstMs, firstMs + 30 * MINUTE_MS, firstMs + 60 * MINUTE_MS]);
+  });
+});
