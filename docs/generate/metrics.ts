@@ -9,6 +9,7 @@ import type {
 } from '../../lambdas/kernel/contract/metrics.ts';
 import type { RequestCount } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { PurgeMetric } from '../../lambdas/operators/contract.ts';
+import type { CarryMetric } from '../../lambdas/postgres/contract.ts';
 import type { BooksMetric } from '../../lambdas/reconciliation/contract.ts';
 import type { BacklogMetricName } from '../../lambdas/resolving/contract.ts';
 
@@ -128,6 +129,14 @@ const BACKLOG: Readonly<Record<BacklogMetricName, Meaning>> = {
   },
 };
 
+const COPIES: Readonly<Record<ValueOf<typeof CarryMetric>, Meaning>> = {
+  oldest_uncopied: {
+    unit: 'milliseconds',
+    meaning: 'Time since the oldest row that waits for its copy was written to PostgreSQL; 0 when there is none.',
+  },
+  copies_stopped: 'Payments and orders that are not copied, because the Ledger has another row.',
+};
+
 const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric> | ValueOf<typeof PurgeMetric>, Meaning>> = {
   mismatches: 'Confirmed differences between a processor and the Ledger. Reported after every comparison.',
   ttl_not_working: 'Tables whose time to live is disabled or does not keep up. Reported every night.',
@@ -162,6 +171,7 @@ const GROUPS: readonly (readonly [
   ['Jobs that are overdue', '`service` = `jobs`', 'Maximum', OVERDUE],
   ['Functions', 'none', 'Sum', FUNCTIONS],
   ['Unfinished work', '`service` = `backlog`', 'Maximum', BACKLOG],
+  ['Copies of PostgreSQL’s rows', '`service` = `copies`', 'Maximum', COPIES],
   ['Books and tables', '`service` = `books`', 'Maximum', BOOKS],
 ];
 
@@ -189,7 +199,7 @@ export function metricsPage(): string {
     '',
     'Functions publish metrics in the CloudWatch namespace `Payonce`, or `Payonce/<environment>` with the setting `environment`, as JSON',
     'lines in the embedded metric format. A count is written only when it is greater than 0; states (*Jobs that are overdue*, *Unfinished work*,',
-    '*Books and tables*) are written at every reading, zeros included. The dashboards `Payonce-<region>` and `Payonce-machines-<region>`,',
+    '*Copies of PostgreSQL’s rows*, *Books and tables*) are written at every reading, zeros included. The dashboards `Payonce-<region>` and `Payonce-machines-<region>`,',
     'with `<environment>-` before them in an environment, show the metrics, and the [runbook](../../docs/operate/runbook/README.md) describes the alarms on them.',
     '',
     sections.join('\n\n'),

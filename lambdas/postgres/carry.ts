@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/world.ts';
+import { carriedUntilMs } from './carried-until.ts';
 import type { Outbox, OutboxState, WaitingChain } from './outbox.ts';
 
 /** Copies the rows of a payment or an order from PostgreSQL to the DynamoDB tables. */
@@ -22,7 +23,7 @@ export interface CarryObserver {
 }
 
 export interface CarryTools {
-  readonly outbox: Outbox;
+  readonly outbox: Pick<Outbox, 'waitingChains' | 'state'>;
   readonly carrier: Carrier;
   readonly observer: CarryObserver;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -36,17 +37,36 @@ export interface CarryTools {
  *   poller  ──────────────────────────────────────────────────── carry ✓
  */
 export async function carryAfterCommit(
-  { carrier, observer }: Pick<CarryTools, 'carrier' | 'observer'>,
+  tools: Pick<CarryTools, 'carrier' | 'observer'>,
   chainId: string,
 ): Promise<void> {
+  await carryOrReport(tools, chainId);
+}
+
+async function carryOrReport(
+  { carrier, observer }: Pick<CarryTools, 'carrier' | 'observer'>,
+  chainId: string,
+): Promise<'carried' | 'stopped' | 'failed'> {
   try {
-    await carrier.carry(chainId);
+    return await carrier.carry(chainId);
   } catch (error) {
     observer.failed(chainId, error);
+    return 'failed';
   }
 }
 
 const CHAINS_PER_PAGE = 100;
+
+/** Number of chains by result. */
+export interface CarriedCounts {
+  readonly carried: number;
+  /** Chains that an operator must examine. */
+  readonly stopped: number;
+  /** Chains whose copy failed and was reported. A later pass tries them again. */
+  readonly failed: number;
+  /** Chains of the last page that were not begun before the deadline. */
+  readonly left: number;
+}
 
 /**
  * Copies what waits in a shard of the outbox, oldest first. A chain that fails does not delay the other chains. Two
@@ -55,22 +75,30 @@ const CHAINS_PER_PAGE = 100;
  * @param deadlineMs time after which no further chain begins, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read
  */
-export async function carryShard(tools: CarryTools, shard: number, deadlineMs: number): Promise<void> {
+export async function carryShard(tools: CarryTools, shard: number, deadlineMs: number): Promise<CarriedCounts> {
   const { outbox, clock } = tools;
+  const counts = { carried: 0, stopped: 0, failed: 0, left: 0 };
   let after: WaitingChain | undefined;
   for (;;) {
     const chains = await outbox.waitingChains(shard, { after, limit: CHAINS_PER_PAGE });
-    for (const { chainId } of chains) {
-      if (clock.nowMs() >= deadlineMs) return;
-      await carryAfterCommit(tools, chainId);
+    for (const [index, { chainId }] of chains.entries()) {
+      if (clock.nowMs() >= deadlineMs) return { ...counts, left: chains.length - index };
+      counts[await carryOrReport(tools, chainId)] += 1;
     }
-    if (chains.length < CHAINS_PER_PAGE) return;
+    if (chains.length < CHAINS_PER_PAGE) return counts;
     after = chains.at(-1);
   }
 }
 
-/** Reports the state of the outbox, after each pass over all shards. */
-export async function observeOutbox({ outbox, observer, clock }: CarryTools): Promise<void> {
-  const nowMs = clock.nowMs();
-  observer.observed(await outbox.state(), nowMs);
+/**
+ * Observes the state of the outbox, after each pass over all shards.
+ *
+ * @returns the time before which the copies are complete, in Unix milliseconds
+ * @throws RetryableError when the outbox cannot be read
+ */
+export async function observeOutbox({ outbox, observer, clock }: CarryTools): Promise<number> {
+  const beforeReadMs = clock.nowMs();
+  const state = await outbox.state();
+  observer.observed(state, beforeReadMs);
+  return carriedUntilMs({ oldestMs: state.oldestMs, beforeReadMs });
 }

@@ -3,9 +3,11 @@ import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
 import { AUDITOR_SERVICE, AUDITOR_WORKS_SECONDS, MANIFESTS_LATE_HOURS } from '../../lambdas/archive/contract.ts';
+import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { defined } from '../../lambdas/kernel/defined.ts';
+import { CARRIED_UNTIL_ROW } from '../carrying.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
 import { type ArchiveBucket, grantVerify } from './archive-bucket.ts';
@@ -19,6 +21,8 @@ export interface ArchiveAuditorProps {
   readonly logs: FunctionLogs;
   readonly bucket: ArchiveBucket;
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'archiveSigningKeyArn'>;
+  /** The database that decides about money. @default dynamodb */
+  readonly authority?: Authority;
 }
 
 /**
@@ -28,7 +32,11 @@ export interface ArchiveAuditorProps {
 export class ArchiveAuditor extends Construct {
   readonly auditor: PayonceFunction;
 
-  constructor(scope: Construct, id: string, { data, logs, bucket, settings }: ArchiveAuditorProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { data, logs, bucket, settings, authority = 'dynamodb' }: ArchiveAuditorProps,
+  ) {
     super(scope, id);
     const { archiveKeyArn, archiveSigningKeyArn } = settings;
     this.auditor = new PayonceFunction(this, 'Function', {
@@ -53,6 +61,10 @@ export class ArchiveAuditor extends Construct {
     data.ledger.grantRead(this.auditor, ['payment', 'order', 'activity']);
     data.ledger.grantFindOutcomes(this.auditor);
     data.registry.grantRows(this.auditor, 'FindOwners', ['dynamodb:Query'], [RegistryRow.owners]);
+    if (authority !== 'dynamodb') {
+      this.auditor.setEnvironment({ [Environment.authority]: authority });
+      data.registry.grantRows(this.auditor, 'CarriedUntil', ['dynamodb:GetItem'], [CARRIED_UNTIL_ROW]);
+    }
     if (archiveSigningKeyArn !== undefined) this.auditor.allow('SignManifests', 'kms:Sign', archiveSigningKeyArn);
     if (archiveKeyArn !== undefined) {
       this.auditor.allow('EncryptManifests', 'kms:GenerateDataKey', archiveKeyArn);

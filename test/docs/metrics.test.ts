@@ -4,13 +4,14 @@ import { JobMetric } from '../../lambdas/jobs/contract/runs.ts';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import { ALARMS } from '../../lambdas/kernel/contract/metrics.ts';
 import { PurgeMetric } from '../../lambdas/operators/contract.ts';
+import { CarryMetric } from '../../lambdas/postgres/contract.ts';
 import { BooksMetric } from '../../lambdas/reconciliation/contract.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 
 const listed = [...metricsPage().matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
 
 test('the page of metrics lists every metric once', () => {
-  const contract = [JobMetric, EventMetric, BooksMetric, PurgeMetric, BacklogMetric].flatMap((names) =>
+  const contract = [JobMetric, EventMetric, BooksMetric, PurgeMetric, BacklogMetric, CarryMetric].flatMap((names) =>
     Object.values<string>(names),
   );
   expect(listed).toEqual(expect.arrayContaining([...contract, ...Object.keys(ALARMS)]));

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
+import { carryingTemplate } from './carrying-template.ts';
 import { EVERYTHING } from './templates.ts';
 
 const RUNBOOK = new URL('../../docs/operate/runbook/', import.meta.url);
@@ -19,7 +20,10 @@ const entries = new Map(
         }),
     ),
 );
-const stacks = [await synthesize(), await synthesize(EVERYTHING)].flatMap((each) => Object.values(each));
+const stacks = [
+  ...[await synthesize(), await synthesize(EVERYTHING)].flatMap((each) => Object.values(each)),
+  carryingTemplate(),
+];
 const alarms = stacks.flatMap(
   (template) =>
     Object.entries(template?.findResources('AWS::CloudWatch::Alarm') ?? {}) as [

@@ -1,0 +1,59 @@
+import { Duration } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import type { PostgresJobId } from '../lambdas/jobs/contract/jobs.ts';
+import { LedgerRow, RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { CARRY_SERVICE, CarryMetric, COPIES_LATE_MS } from '../lambdas/postgres/contract.ts';
+import type { PayonceFunction } from './constructs/payonce-function.ts';
+import { payonceMetric } from './constructs/payonce-metric.ts';
+import { RunbookAlarm } from './constructs/runbook-alarm.ts';
+import type { DataStack } from './data-stack.ts';
+
+/** Partition key of the row with the time until which the copies are complete. */
+export const CARRIED_UNTIL_ROW = `${RegistryRow.jobMark}${'carry' satisfies PostgresJobId}`;
+
+export interface CarryingProps {
+  readonly data: Pick<DataStack, 'ledger' | 'registry'>;
+}
+
+/** Copies of PostgreSQL's rows in the DynamoDB tables: permissions of the functions that copy, and alarms. */
+export class Carrying extends Construct {
+  readonly #data: CarryingProps['data'];
+
+  constructor(scope: Construct, id: string, { data }: CarryingProps) {
+    super(scope, id);
+    this.#data = data;
+    const gauge = (name: string) =>
+      payonceMetric({ service: CARRY_SERVICE, name, statistic: 'Maximum', period: Duration.minutes(1) });
+    new RunbookAlarm(this, 'CopiesLate', {
+      description: 'A row of PostgreSQL has waited for its copy in DynamoDB for more than a minute.',
+      entry: 'data.md#copies-are-late',
+      metric: gauge(CarryMetric.oldest),
+      threshold: COPIES_LATE_MS,
+    });
+    new RunbookAlarm(this, 'CopiesStopped', {
+      description: 'The Ledger has another row than PostgreSQL, so a payment or an order is no longer copied.',
+      entry: 'data.md#a-copy-is-stopped',
+      metric: gauge(CarryMetric.stopped),
+      threshold: 1,
+    });
+  }
+
+  /**
+   * Allows a function that appends to the Ledger to do so only after the predecessor, and to copy and erase personal
+   * data. A commit is copied together with everything that waits in its chain, including an erasure.
+   */
+  grantCarry(writer: PayonceFunction): void {
+    const { ledger, registry } = this.#data;
+    const chains = [LedgerRow.payment, LedgerRow.order];
+    ledger.table.grantRows(writer, 'CheckPredecessors', ['dynamodb:ConditionCheckItem'], chains);
+    const actions = ['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'];
+    registry.grantRows(writer, 'CopyDetails', actions, [RegistryRow.details]);
+  }
+
+  /** Allows the jobs worker to copy everything that waits, and to store the time until which the copies are complete. */
+  grantPoll(worker: PayonceFunction): void {
+    this.grantCarry(worker);
+    const actions = ['dynamodb:GetItem', 'dynamodb:PutItem'];
+    this.#data.registry.grantRows(worker, 'CarriedUntil', actions, [CARRIED_UNTIL_ROW]);
+  }
+}

@@ -1,0 +1,76 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { carryJob } from '../../lambdas/authority/carry-job.ts';
+import { readCarriedUntil } from '../../lambdas/jobs/use/carried-until.ts';
+import { INDEX_SHARDS } from '../../lambdas/kernel/contract/tables.ts';
+import { CLOCK_DIFFERENCE_MS, LONGEST_TRANSACTION_MS } from '../../lambdas/postgres/carried-until.ts';
+import type { OutboxState, WaitingChain } from '../../lambdas/postgres/outbox.ts';
+import { finishJob } from '../jobs/finish-job.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
+
+const MARGIN_MS = LONGEST_TRANSACTION_MS + CLOCK_DIFFERENCE_MS;
+
+let clock: SimulatedClock;
+let waiting: Map<number, string[]>;
+let observed: (OutboxState & { readonly carried: number })[];
+let failures: string[];
+let carried: string[];
+beforeEach(() => {
+  clock = new SimulatedClock();
+  waiting = new Map();
+  [observed, failures, carried] = [[], [], []];
+});
+
+/** Returns the job on an outbox with these chains by shard. The name of a chain decides the result of its copy. */
+function tools(oldestMs?: number) {
+  const { jobMarks: marks } = new Stores(clock);
+  return {
+    marks,
+    clock,
+    outbox: {
+      waitingChains: async (shard: number): Promise<readonly WaitingChain[]> =>
+        (waiting.get(shard) ?? []).map((chainId) => ({ chainId, sinceMs: 0 })),
+      state: async () => ({ oldestMs, oldestWaitingMs: oldestMs, stopped: 0 }),
+    },
+    carrier: {
+      carry: async (chainId: string) => {
+        if (chainId.startsWith('slow')) clock.advance(61_000);
+        if (chainId.startsWith('failing')) throw new Error('away');
+        carried.push(chainId);
+        return chainId.startsWith('stopped') ? ('stopped' as const) : ('carried' as const);
+      },
+    },
+    observer: {
+      stopped: () => undefined,
+      failed: (chainId: string) => void failures.push(chainId),
+      observed: (state: OutboxState) => void observed.push({ ...state, carried: carried.length }),
+    },
+  };
+}
+
+describe('the job that copies', () => {
+  test('reads every shard, counts its chains by result, and reports the outbox after all of them', async () => {
+    for (let shard = 0; shard < INDEX_SHARDS; shard += 1) waiting.set(shard, [`chain-${shard}`]);
+    waiting.set(7, ['failing', 'stopped', 'chain-7']);
+    const result = await finishJob(carryJob(tools()), clock.nowMs());
+    expect(result).toMatchObject({ done: INDEX_SHARDS + 1, left: 1, failed: 1 });
+    expect(failures).toEqual(['failing']);
+    expect(carried).toHaveLength(INDEX_SHARDS + 1);
+    expect(observed).toMatchObject([{ carried: INDEX_SHARDS + 1 }]);
+  });
+
+  test('leaves what it has no time for to the next run', async () => {
+    waiting.set(0, ['slow', 'chain-a', 'chain-b']);
+    const deadlineMs = clock.nowMs() + 60_000;
+    expect(await finishJob(carryJob(tools()), clock.nowMs(), { deadlineMs })).toMatchObject({ left: 2, failed: 0 });
+  });
+
+  test('stores the time until which the copies are complete', async () => {
+    const complete = tools();
+    await finishJob(carryJob(complete), clock.nowMs());
+    expect(await readCarriedUntil(complete.marks)).toMatchObject({ untilMs: clock.nowMs() - MARGIN_MS });
+    const late = tools(clock.nowMs() - 3_600_000);
+    await finishJob(carryJob(late), clock.nowMs());
+    expect(await readCarriedUntil(late.marks)).toMatchObject({ untilMs: clock.nowMs() - 3_600_000 - MARGIN_MS });
+  });
+});

@@ -1,0 +1,43 @@
+import { expect, test } from '@jest/globals';
+import { carryingTemplate } from './carrying-template.ts';
+import { statementsByOwner } from './templates.ts';
+
+const template = carryingTemplate();
+const statements = statementsByOwner(template);
+
+/** Returns what the statements of a function allow, each with its rows. */
+const allowed = (owner: string) =>
+  (statements.get(owner) ?? [])
+    .filter(({ Effect }) => Effect === 'Allow')
+    .map(({ Action, Condition }) => [
+      [Action].flat().join(),
+      [Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? []].flat().join(),
+      Condition?.['ForAnyValue:StringEquals']?.['dynamodb:EnclosingOperation']?.toString(),
+    ])
+    .filter(([action = '']) => action.startsWith('dynamodb:'));
+
+test('a function that copies may put into the Ledger in a transaction only, and check predecessors', () => {
+  expect(allowed('Writer')).toEqual([
+    ['dynamodb:PutItem', 'PAY#*', 'TransactWriteItems'],
+    ['dynamodb:ConditionCheckItem', 'PAY#*,ORD#*', undefined],
+    ['dynamodb:Query,dynamodb:PutItem,dynamodb:DeleteItem', 'DETAILS#*', undefined],
+  ]);
+});
+
+test('only the worker stores the time until which the copies are complete', () => {
+  expect(allowed('Worker')).toContainEqual(['dynamodb:GetItem,dynamodb:PutItem', 'JOB_MARK#carry', undefined]);
+});
+
+test.each([
+  ['oldest_uncopied', 60_000],
+  ['copies_stopped', 1],
+])('an alarm watches the metric %s with a threshold of %d', (MetricName, Threshold) => {
+  template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+    MetricName,
+    Threshold,
+    Dimensions: [{ Name: 'service', Value: 'copies' }],
+    Period: 60,
+    Statistic: 'Maximum',
+    ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+  });
+});
