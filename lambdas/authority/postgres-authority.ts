@@ -6,8 +6,13 @@ import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import type { Platform } from '../kernel/platform/system-platform.ts';
 import { jsonOf, readVariable, secretId } from '../kernel/platform/variables.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
-import { CarriedPostgresEffects, CarriedPostgresStore } from '../payments/store/postgres-carried-stores.ts';
+import { ORDER_COPIES } from '../orders/store/postgres-order-copies.ts';
 import { LedgerCarrier } from '../payments/store/postgres-carrier.ts';
+import { PostgresEffects } from '../payments/store/postgres-effects.ts';
+import { PAYMENT_COPIES } from '../payments/store/postgres-payment-copies.ts';
+import { PostgresStore } from '../payments/store/postgres-store.ts';
+import type { PostgresTools } from '../postgres/attempts.ts';
+import { carryAfterCommit } from '../postgres/carry.ts';
 import { carryTelemetry } from '../postgres/carry-telemetry.ts';
 import { openDatabase } from '../postgres/connection.ts';
 import type { Database } from '../postgres/database.ts';
@@ -42,16 +47,18 @@ export type PostgresAuthority = ReturnType<typeof openPostgresAuthority>;
 export function openPostgresAuthority(platform: AuthorityPlatform, tables: StoreTables) {
   const { documents, clock, entropy, retention, instruments, variables } = platform;
   const settings = readVariable(POSTGRES_AUTHORITY, settingsText, variables);
-  const tools = {
+  const stores = {
     database: platform.openDatabase?.(settings) ?? connect(platform, settings),
     pacing: { clock, entropy, retention },
   };
   const observer = carryTelemetry(instruments);
-  const carrying = { carrier: new LedgerCarrier({ ...tools, client: documents, tables, observer }), observer };
-  const store = new CarriedPostgresStore(tools, carrying);
+  const chains = [PAYMENT_COPIES, ORDER_COPIES];
+  const carrier = new LedgerCarrier({ ...stores, client: documents, tables, chains, observer });
+  const tools: PostgresTools = { ...stores, committed: (id) => carryAfterCommit({ carrier, observer }, id) };
+  const store = new PostgresStore(tools);
   return {
     store,
-    effects: () => new CarriedPostgresEffects(tools, store, carrying),
+    effects: () => new PostgresEffects(tools, store),
     work: (unreadable: Unreadable) => new PostgresUnfinishedWork(tools, unreadable),
     holds: () => new PostgresHolds(tools),
   };

@@ -6,6 +6,11 @@ import { DatabaseFault } from './faults.ts';
 export interface PostgresTools {
   readonly database: Database;
   readonly pacing: Pacing;
+  /**
+   * Called after each write of transitions, except claims, with the id of the payment or order. Never rejects.
+   * @default nothing
+   */
+  readonly committed?: ((chainId: string) => Promise<void>) | undefined;
 }
 
 /**
@@ -26,6 +31,8 @@ export async function writeRows({ database, pacing }: PostgresTools, statement: 
     } catch (error) {
       lastError = error;
       if (error instanceof AmbiguousError) mayBeApplied = true;
+      else if (mayBeApplied && error instanceof UniqueViolation)
+        throw new UniqueViolation(error.constraint, { cause: error, mayBeOwn: true });
       else if (mayBeApplied && isFault(error) && !isWorthRepeating(error)) throw exhausted(error, true);
       else if (!isWorthRepeating(error)) throw error;
     }
@@ -52,12 +59,12 @@ function isWorthRepeating(error: unknown): boolean {
 }
 
 /** The outcome of a conditional write. Unless it is applied, nothing is written. */
-type ConditionalWrite =
+export type ConditionalWrite =
   | { readonly kind: 'applied' }
   /** The condition of the statement does not hold, so it returned no row. */
   | { readonly kind: 'refused' }
   /** A row with the unique columns of this constraint exists. */
-  | { readonly kind: 'taken'; readonly constraint: string };
+  | { readonly kind: 'taken'; readonly constraint: string; readonly mayBeOwn: boolean };
 
 /** Runs a statement that returns a row if its condition holds. @throws the faults of {@link writeRows} */
 export async function writeIf(tools: PostgresTools, statement: Statement): Promise<ConditionalWrite> {
@@ -65,7 +72,10 @@ export async function writeIf(tools: PostgresTools, statement: Statement): Promi
     const rows = await writeRows(tools, statement);
     return { kind: rows.length > 0 ? 'applied' : 'refused' };
   } catch (error) {
-    if (error instanceof UniqueViolation) return { kind: 'taken', constraint: error.constraint };
+    if (error instanceof UniqueViolation) {
+      const { constraint, mayBeOwn } = error;
+      return { kind: 'taken', constraint, mayBeOwn };
+    }
     throw error;
   }
 }

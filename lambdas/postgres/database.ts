@@ -34,9 +34,12 @@ export interface Database extends Runner {
 export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';
   readonly constraint: string;
+  /** Whether the row may be that of an earlier attempt, whose response was lost. */
+  readonly mayBeOwn: boolean;
 
-  constructor(constraint: string, options: { readonly cause?: unknown } = {}) {
+  constructor(constraint: string, options: { readonly cause?: unknown; readonly mayBeOwn?: boolean } = {}) {
     super(`a row violates the unique constraint ${constraint}`, options);
     this.constraint = constraint;
+    this.mayBeOwn = options.mayBeOwn ?? false;
   }
 }

@@ -14,7 +14,7 @@ const ADDITIVE =
   /^(?:CREATE TABLE IF NOT EXISTS|CREATE INDEX IF NOT EXISTS|ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS) \w+/;
 
 /** Tables whose rows the functions' role may insert, but not change or delete. */
-const APPEND_ONLY: ReadonlySet<string> = new Set(['transition', 'posting', 'activity']);
+const APPEND_ONLY: ReadonlySet<string> = new Set(['transition', 'posting', 'approval', 'approval_end', 'activity']);
 /** The table of applied migrations, which the runner creates. */
 export const VERSION_TABLE = 'schema_version';
 

@@ -162,6 +162,19 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([]);
     });
 
+    test('postpones a queue entry only if it is unchanged since it was read', async () => {
+      await orders.claimOrder({ record: open(), first });
+      await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(3) });
+      const dueAtMs = first.occurredAtMs + 10 * 24 * 60 * 60_000;
+      const dueBefore = async (untilMs: number) =>
+        (await orders.openOrders({ untilMs, limit: ALL_DUE.limit })).filter((each) => each.orderId === orderId);
+      expect(await dueBefore(dueAtMs - 1)).toEqual([entry(3)]);
+      await orders.postponeOrder(entry(1), dueAtMs);
+      expect(await dueBefore(dueAtMs - 1)).toEqual([entry(3)]);
+      await orders.postponeOrder(entry(3), dueAtMs);
+      expect([await dueBefore(dueAtMs - 1), await dueBefore(dueAtMs)]).toEqual([[], [entry(3)]]);
+    });
+
     test('reopens an order together with a transition of its payment, and a worker with an older entry cannot close the reopened order', async () => {
       await orders.claimOrder({ record: open(), first });
       await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });

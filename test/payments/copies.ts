@@ -18,6 +18,7 @@ import {
   type Carrier,
   type CarryObserver,
   type CarryTools,
+  carryAfterCommit,
   carryShard,
   observeOutbox,
 } from '../../lambdas/postgres/carry.ts';
@@ -69,6 +70,11 @@ export class Copies implements CarryObserver {
 
   tools(database = this.#database): PostgresTools {
     return toolsOn(database, this.clock);
+  }
+
+  /** Returns tools of stores that copy each chain after their commits. */
+  carrying(carrier: Carrier = this.carrier()): PostgresTools {
+    return { ...this.tools(), committed: (id) => carryAfterCommit({ carrier, observer: this }, id) };
   }
 
   /** Returns the carrier of one process. */

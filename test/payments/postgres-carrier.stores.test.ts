@@ -7,7 +7,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { TRANSITION_TYPES } from '../../lambdas/payments/domain/payment.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { paymentPartition, transitionSort } from '../../lambdas/payments/store/items.ts';
-import { CarriedPostgresEffects, CarriedPostgresStore } from '../../lambdas/payments/store/postgres-carried-stores.ts';
+import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import { carriedUntilMs } from '../../lambdas/postgres/carried-until.ts';
 import type { Carrier } from '../../lambdas/postgres/carry.ts';
@@ -101,7 +101,7 @@ describe('a copy', () => {
       calls.push(command);
       return apply();
     });
-    const store = new CarriedPostgresStore(copies.tools(), { carrier: copies.carrier(client), observer: copies });
+    const store = new PostgresStore(copies.carrying(copies.carrier(client)));
     await store.claim({ record: openRecord(id), pending });
     expect(calls).toEqual([]);
     await store.commit({ record: completedRecord(id), expects: 'open', transition: paid });
@@ -114,7 +114,7 @@ describe('a copy', () => {
     const { id, pending, paid } = newPayment();
     const stale = openRecord(id);
     await new PostgresStore(copies.tools()).claim({ record: stale, pending });
-    const store = new CarriedPostgresStore(copies.tools(), { carrier: copies.carrier(), observer: copies });
+    const store = new PostgresStore(copies.carrying());
     const owner = ownerToken('owner-b');
     expect(await store.takeOver({ stale, owner, leaseExpiresAtMs: 99 })).toEqual({ kind: 'taken' });
     const record = completedRecord(id, { owner });
@@ -136,16 +136,16 @@ describe('a copy', () => {
   test('that fails does not fail the commit, and the poller writes it', async () => {
     const { id, pending, paid } = newPayment();
     const down = copies.tables.clientWith(() => Promise.reject(timedOut()));
-    const carrying = { carrier: copies.carrier(down), observer: copies };
-    const store = new CarriedPostgresStore(copies.tools(), carrying);
+    const carrier = copies.carrier(down);
+    const store = new PostgresStore(copies.carrying(carrier));
     await store.claim({ record: openRecord(id), pending });
     const commit = { record: completedRecord(id), expects: 'open', transition: paid } as const;
     expect(await store.commit(commit)).toEqual({ kind: 'committed' });
     expect(copies.failures).toMatchObject([{ code: 'store_ambiguous' }]);
-    const effects = new CarriedPostgresEffects(copies.tools(), store, carrying);
+    const effects = new PostgresEffects(copies.carrying(carrier), store);
     const other = newPayment();
     expect(await effects.recordEffect(effectOf([other.pending, other.paid]))).toEqual({ kind: 'recorded' });
-    await copies.poll(carrying.carrier);
+    await copies.poll(carrier);
     expect(copies.states).toMatchObject([{ oldestWaitingMs: expect.any(Number) }]);
     await copies.poll();
     expect([copies.copied(id), copies.copied(other.id)]).toEqual([

@@ -78,7 +78,7 @@ function withFaultsAtEachStatement(database: Database): Database {
  * statement, which is how Aurora DSQL behaves.
  */
 export function describeOnPostgres(
-  register: (toolsOf: (clock?: Clock) => PostgresTools, plain: () => Database) => void,
+  register: (toolsOf: (clock?: Clock) => PostgresTools, plain: () => Database, isFaulty: boolean) => void,
 ): void {
   for (const isolation of ['read committed', 'repeatable read'] as const) {
     const isFaulty = isolation === 'repeatable read';
@@ -91,6 +91,7 @@ export function describeOnPostgres(
       register(
         (clock) => toolsOn(isFaulty ? withFaultsAtEachStatement(database) : database, clock),
         () => database,
+        isFaulty,
       );
     });
   }

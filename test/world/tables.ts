@@ -21,7 +21,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
 import { parseDetails } from '../../lambdas/once/store/details-rows.ts';
 import { parseRecord } from '../../lambdas/once/store/record-items.ts';
-import { parseApproval } from '../../lambdas/operators/store/dynamodb-approvals.ts';
+import { parseApproval } from '../../lambdas/operators/store/approval-items.ts';
 import { parseEmailCount } from '../../lambdas/orders/store/dynamodb-email-counts.ts';
 import { parseOrderTransition } from '../../lambdas/orders/store/order-items.ts';
 import { parseSendingClaim } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';

@@ -34,7 +34,7 @@ const COLUMNS = {
 type RecordRow = { readonly [Column in keyof typeof COLUMNS]?: string | number | boolean };
 
 const names = Object.keys(COLUMNS);
-const RECORD_COLUMNS = names.join(', ');
+export const RECORD_COLUMNS = names.join(', ');
 // A nested document is text within the JSON of the statement. PostgreSQL would decode its escapes and refuse U+0000.
 const ROW = `json_to_record($1::json) AS given (${Object.entries(COLUMNS)
   .map(([name, type]) => `${name} ${type === 'json' ? 'text' : type}`)

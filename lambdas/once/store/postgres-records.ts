@@ -1,8 +1,10 @@
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
-import { type PostgresTools, readRows, writeRows } from '../../postgres/attempts.ts';
+import { type ConditionalWrite, type PostgresTools, readRows, writeIf, writeRows } from '../../postgres/attempts.ts';
+import type { Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
-import { earlierOwners, type IdempotencyRecord } from '../domain/idempotency.ts';
-import type { RecordStore, Takeover, TakeoverOutcome } from '../use/record-store.ts';
+import { type CompletedRecord, earlierOwners, type IdempotencyRecord, type OpenRecord } from '../domain/idempotency.ts';
+import type { ClaimOutcome, CommitOutcome, RecordStore, Takeover, TakeoverOutcome } from '../use/record-store.ts';
+import { rounds } from '../use/rounds.ts';
 import { parseRecordRow, selectRecord } from './postgres-record-rows.ts';
 import { RELEASED_MS } from './record-items.ts';
 
@@ -15,6 +17,38 @@ export class PostgresRecords implements RecordStore {
 
   constructor(tools: PostgresTools) {
     this.tools = tools;
+  }
+
+  /**
+   * Runs the statement of a claim, which inserts the record and returns a row, or returns none if the operation has a
+   * record.
+   *
+   * @throws RetryableError `contention`
+   */
+  protected claimBy(
+    statement: Statement,
+    record: OpenRecord,
+  ): Promise<Exclude<ClaimOutcome, { kind: 'transition_exists' }> | Extract<ConditionalWrite, { kind: 'taken' }>> {
+    return rounds('this key', async () => {
+      const written = await writeIf(this.tools, statement);
+      if (written.kind === 'applied') return { kind: 'claimed' };
+      if (written.kind === 'taken') return written;
+      const found = await this.readRecord(record.operationId);
+      // The record was deleted between the two statements.
+      if (found === undefined) return 'again';
+      // If the record is this call's own, its first attempt was applied and the response was lost.
+      return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
+    });
+  }
+
+  /** Runs the statement of a commit, which completes the record and returns a row only while the owner holds the claim. */
+  protected async commitBy(statement: Statement, record: CompletedRecord): Promise<CommitOutcome> {
+    const written = await writeIf(this.tools, statement);
+    if (written.kind === 'applied') return { kind: 'committed' };
+    if (written.kind === 'taken') return { kind: 'transition_exists' };
+    const existing = await this.readRecord(record.operationId);
+    if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
+    return { kind: 'fenced', record: existing };
   }
 
   async takeOver({ stale, owner, leaseExpiresAtMs }: Takeover): Promise<TakeoverOutcome> {

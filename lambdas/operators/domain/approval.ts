@@ -92,14 +92,23 @@ export function approvalId(digest: Digest, operationId: OperationId, createdAtMs
 }
 
 /**
+ * Returns the time in the id of an approval, in Unix milliseconds.
+ * @returns undefined when the text is not the id of an approval
+ */
+export function approvalTime(id: string): number | undefined {
+  const [, time] = APPROVAL_ID.exec(id) ?? [];
+  if (time === undefined) return undefined;
+  const createdAtMs = Number.parseInt(time, 36);
+  return createdAtMs.toString(36) === time ? createdAtMs : undefined;
+}
+
+/**
  * Returns the sort key of an approval in the list of all approvals.
  * @returns undefined when the text is not the id of an approval
  */
 export function approvalPlace(id: string): string | undefined {
-  const [, time] = APPROVAL_ID.exec(id) ?? [];
-  if (time === undefined) return undefined;
-  const createdAtMs = Number.parseInt(time, 36);
-  return createdAtMs.toString(36) === time ? timeSortKey(createdAtMs, id) : undefined;
+  const createdAtMs = approvalTime(id);
+  return createdAtMs === undefined ? undefined : timeSortKey(createdAtMs, id);
 }
 
 /** The amount and currency that are compared with the limit. */

@@ -28,9 +28,16 @@ import type { CommitOutcome } from '../../once/use/record-store.ts';
 import { transitionSort } from '../../payments/store/items.ts';
 import { OPEN_ORDERS, openOrderKey, openOrderQueued, openOrderRow } from '../../payments/store/queue-items.ts';
 import type { OpenOrder, PaymentStore, TransitionPage } from '../../payments/use/payment-store.ts';
-import type { OrderTransition } from '../domain/order-transition.ts';
+import { type OrderTransition, orderDetailsOf } from '../domain/order-transition.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../use/order-store.ts';
-import { contactsPut, orderPartition, orderTransitionRow, parseOrderTransition, withContacts } from './order-items.ts';
+import {
+  contactsPut,
+  newContacts,
+  orderPartition,
+  orderTransitionRow,
+  parseOrderTransition,
+  withContacts,
+} from './order-items.ts';
 
 /**
  * Stores orders in the payment tables: their chains in the Ledger, their idempotency records, and the queue of open
@@ -66,7 +73,7 @@ export class DynamoDbOrders implements OrderStore {
    *   B ────── claim ✗ record of A
    */
   async claimOrder({ record, first }: OrderClaim): ReturnType<OrderStore['claimOrder']> {
-    const begun = first === undefined ? [] : [this.#place(first), contactsPut(this.#tables, first)];
+    const begun = first === undefined ? [] : [this.#place(first), this.#contactsOf(first)];
     const items = [claimItem(this.#tables, record), ...begun];
     const written = await transactOnce(this.#client, this.#pacing, items, async () => {
       const rival = await this.#records.readRecord(record.operationId);
@@ -150,6 +157,10 @@ export class DynamoDbOrders implements OrderStore {
     const items = transitions.map((transition) => this.#place(transition));
     if (open !== undefined) items.push({ Put: { TableName: this.#tables.registry, Item: openOrderRow(open) } });
     return items;
+  }
+
+  #contactsOf(transition: OrderTransition): TransactItem {
+    return contactsPut(this.#tables, transition.order, newContacts(orderDetailsOf(transition)));
   }
 
   /** Builds the put of a transition. Its condition lets only one writer take a position in the chain. */

@@ -1,13 +1,20 @@
 import * as z from 'zod';
 import { EmailRow, LedgerRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import { type OrderId, type PaymentId, type TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
-import { type DetailsTools, detailsItem, emailAttributes, readDetails } from '../../once/store/details-rows.ts';
+import {
+  type DetailsRows,
+  type DetailsTools,
+  detailsItem,
+  emailAttributes,
+  readDetails,
+} from '../../once/store/details-rows.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
-import { outcomeAttributes, transitionSort } from '../../payments/store/items.ts';
+import { type NewDetails, outcomeAttributes, transitionSort } from '../../payments/store/items.ts';
 import {
   CHARGE_STATUSES,
   EMAIL_STATUSES,
@@ -22,6 +29,7 @@ import {
 import {
   contactsOf,
   type OrderContacts,
+  type OrderDetails,
   type OrderTransition,
   type StoredOrderDetails,
   storedOrderDetails,
@@ -81,12 +89,19 @@ export function orderPartition(id: OrderId): string {
   return `${LedgerRow.order}${id}`;
 }
 
+/** Returns a transition as its row stores it: without personal data, which is in the details row. */
+export function storedOrderTransition(transition: OrderTransition): Item {
+  return {
+    ...transition,
+    ...(transition.first === undefined ? {} : { first: storedOrderDetails(transition.first) }),
+  };
+}
+
 export function orderTransitionRow(transition: OrderTransition): Item {
   return {
     [KeyAttribute.partition]: orderPartition(transition.order.id),
     [KeyAttribute.sort]: transitionSort(transition.sequence),
-    ...transition,
-    ...(transition.first === undefined ? {} : { first: storedOrderDetails(transition.first) }),
+    ...storedOrderTransition(transition),
     ...(isOrderOutcome(transition.type) ? outcomeAttributes(transition.order.id, transition) : {}),
   };
 }
@@ -98,20 +113,30 @@ const contactsItem = itemSchema<OrderContacts>()({
   returnUrl: z.string().exactOptional(),
 });
 
-/** Builds the put of the details row of a new order. */
-export function contactsPut(tables: StoreTables, { order, first }: OrderTransition): TransactItem {
-  const { email, salt, emailHash: hash, ...contacts } = first ?? {};
+/** Returns the personal data of a new order, with the salt of its commitment. */
+export function newContacts({ email, salt, emailHash, ...contacts }: OrderDetails): NewDetails {
   invariant(email !== undefined && salt !== undefined, 'a new order has no contacts');
-  const { id, createdAtMs } = order;
+  return { salt, details: contactsOf({ ...contacts, email }), ...defined({ emailHash }) };
+}
+
+/** Builds the put of the details row of a new order. */
+export function contactsPut(
+  tables: Pick<StoreTables, 'registry'>,
+  { id, createdAtMs }: Pick<Order, 'id' | 'createdAtMs'>,
+  { salt, details, emailHash: hash }: NewDetails,
+): TransactItem {
   const found = hash === undefined ? {} : emailAttributes(id, { kind: EmailRow.order, hash, createdAtMs });
-  return detailsItem(tables, id, salt, contactsOf({ ...contacts, email }), { found });
+  return detailsItem(tables, id, salt, details, { found });
 }
 
 /** Adds the order's contacts to a first transition. @throws InvariantViolation as `readDetails` */
-export async function withContacts(tools: DetailsTools, transition: OrderTransition): Promise<OrderTransition> {
+export async function withContacts(
+  from: DetailsTools | DetailsRows,
+  transition: OrderTransition,
+): Promise<OrderTransition> {
   const { first, order } = transition;
   if (first === undefined) return transition;
-  const contacts = await readDetails(tools, order.id, first.commitment, contactsItem);
+  const contacts = await readDetails(from, order.id, first.commitment, contactsItem);
   return { ...transition, first: { ...first, ...(contacts ?? { detailsErased: true }) } };
 }
 

@@ -2,25 +2,33 @@ import { activityRowFor } from '../../activity/store/postgres-activity.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { Due } from '../../kernel/looks.ts';
+import { failOnUnreadable, type Unreadable } from '../../kernel/platform/queue-rows.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { parseEffectRow, rowOfEffect, selectRecord } from '../../once/store/postgres-record-rows.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { type PostgresTools, readRows, writeIf, writeRows } from '../../postgres/attempts.ts';
+import type { Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../use/effect-store.ts';
 import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
 import type { OrphanStore } from '../use/unfinished-work.ts';
-import { parseOrphanRow } from './postgres-rows.ts';
-import { effectStatement, queueIfAbsentStatement } from './postgres-statements.ts';
+import { type DueTools, readDue } from './postgres-due.ts';
+import { parseOrphanRow, rowsOfTransitions } from './postgres-rows.ts';
+import { type EffectRows, effectStatement, queueIfAbsentStatement } from './postgres-statements.ts';
 
 /** Stores effects that need no claim, each in one durable write, and orphaned callbacks. */
 export class PostgresEffects implements EffectStore, OrphanStore {
-  readonly #tools: PostgresTools;
+  readonly #tools: DueTools;
   readonly #transitions: Pick<PaymentStore, 'listTransitions'>;
 
-  constructor(tools: PostgresTools, transitions: Pick<PaymentStore, 'listTransitions'>) {
-    this.#tools = tools;
+  /** @param unreadable receives orphans that cannot be parsed @default the read fails */
+  constructor(
+    tools: PostgresTools,
+    transitions: Pick<PaymentStore, 'listTransitions'>,
+    unreadable: Unreadable = failOnUnreadable,
+  ) {
+    this.#tools = { ...tools, unreadable };
     this.#transitions = transitions;
   }
 
@@ -38,12 +46,21 @@ export class PostgresEffects implements EffectStore, OrphanStore {
    *   A ── read ── decide T3 ── record A ✓ T3 ✓
    *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓
    */
-  async recordEffect({ record, activity, ...effect }: Effect): Promise<EffectOutcome> {
+  async recordEffect(effect: Effect): Promise<EffectOutcome> {
+    const outcome = await this.#record(effect);
+    const [first] = effect.transitions;
+    if (outcome.kind === 'recorded' && first !== undefined) await this.#tools.committed?.(first.payment.id);
+    return outcome;
+  }
+
+  #record(effect: Effect): Promise<EffectOutcome> {
+    const { record, activity, transitions, ...others } = effect;
+    const rows = rowsOfTransitions(transitions);
     const nowMs = this.#tools.pacing.clock.nowMs();
     return rounds<EffectOutcome>('this effect', async () => {
       const entry = activity === undefined ? undefined : await activityRowFor(this.#tools, activity);
-      const rows = { ...effect, nowMs, ...defined({ activity: entry }) };
-      const written = await writeIf(this.#tools, effectStatement(rowOfEffect(record), rows));
+      const effectRows = { ...others, rows, nowMs, ...defined({ activity: entry }) };
+      const written = await writeIf(this.#tools, this.statementOf(rowOfEffect(record), effectRows, effect));
       if (written.kind === 'applied') return { kind: 'recorded' };
       if (written.kind === 'taken') return { kind: 'transition_exists' };
       const found = await this.readEffect(record.operationId);
@@ -52,6 +69,11 @@ export class PostgresEffects implements EffectStore, OrphanStore {
       // If the record is this call's own, its first attempt was applied and the response was lost.
       return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
     });
+  }
+
+  /** Builds the statement of an effect. */
+  protected statementOf(record: object, rows: EffectRows, _effect: Effect): Statement {
+    return effectStatement(record, rows);
   }
 
   async readEffect(operationId: OperationId): Promise<EffectRecord | undefined> {
@@ -68,13 +90,20 @@ export class PostgresEffects implements EffectStore, OrphanStore {
   }
 
   async waiting(kind: 'own' | 'foreign', { untilMs, limit }: Due): Promise<readonly OrphanedCallback[]> {
-    const rows = await readRows(this.#tools, {
-      name: 'orphan-waiting',
-      text: `SELECT operation_id, received_at, reason, is_foreign, event FROM orphan
-        WHERE due_at <= $1 AND coalesce(is_foreign, false) = $2 ORDER BY due_at LIMIT $3`,
-      values: [timestamp(untilMs), kind === 'foreign', limit],
+    return readDue(this.#tools, {
+      select: {
+        name: 'orphan-waiting',
+        text: `SELECT operation_id, received_at, reason, is_foreign, event, due_at FROM orphan
+          WHERE due_at <= $1 AND coalesce(is_foreign, false) = $2 ORDER BY due_at LIMIT $3`,
+        values: [timestamp(untilMs), kind === 'foreign', limit],
+      },
+      parse: parseOrphanRow,
+      postpone: ({ operation_id, due_at }, dueAt) => ({
+        name: 'orphan-postpone-unreadable',
+        text: 'UPDATE orphan SET due_at = $3 WHERE operation_id = $1 AND due_at = $2',
+        values: [operation_id, timestamp(Number(due_at)), dueAt],
+      }),
     });
-    return rows.map(parseOrphanRow);
   }
 
   async postponeOrphan({ operationId, isForeign = false }: OrphanedCallback, dueAtMs: number): Promise<void> {

@@ -1,12 +1,14 @@
 import { defined } from '../../kernel/defined.ts';
-import { hex } from '../../kernel/hash-chain.ts';
+import { hex, type Link } from '../../kernel/hash-chain.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { firstLookUpMs } from '../../kernel/looks.ts';
 import { type Item, shardOf } from '../../kernel/platform/items.ts';
-import { type DetailsRows, OWN_DETAILS } from '../../once/store/details-rows.ts';
+import { OWN_DETAILS } from '../../once/store/details-rows.ts';
 import type { Row } from '../../postgres/database.ts';
 import { byteText, timestamp, valuesOf } from '../../postgres/values.ts';
+import type { Payment } from '../domain/payment.ts';
 import type { Transition } from '../domain/transition.ts';
+import type { ChainId } from '../ids.ts';
 import { type Effect, type OrphanedCallback, orphanSchedule } from '../use/effect-store.ts';
 import {
   type ChargeToReturn,
@@ -19,39 +21,72 @@ import {
   returnSchedule,
 } from '../use/payment-store.ts';
 import { type NewDetails, newDetails, parseTransition, sampledTrace, storedTransition } from './items.ts';
-import { HOLDS, parseChargeToReturn, parseInquiry, parseOrphan } from './queue-items.ts';
+import { HOLDS, parseChargeToReturn, parseInquiry, parseOpenOrder, parseOrphan } from './queue-items.ts';
 
 /** The rows of payments in PostgreSQL, as values for the statements' JSON. */
 
-type Columns = Readonly<Record<string, string | number | boolean>>;
+export type Columns = Readonly<Record<string, string | number | boolean>>;
 
 /** Number of shards of the outbox. One worker reads a shard. */
-const OUTBOX_SHARDS = 32;
+export const OUTBOX_SHARDS = 32;
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
-export function rowOfTransition(transition: Transition): Columns {
-  const { sequence, type, occurredAtMs, payment, prevHash, hash } = transition;
+/** The columns of one write that belong to chains of transitions. */
+export interface ChainRows {
+  readonly transitions: readonly Columns[];
+  readonly postings: readonly Columns[];
+  readonly details: readonly Columns[];
+}
+
+export function rowsOfTransitions(transitions: readonly Transition[]): ChainRows {
   return {
-    chain_id: payment.id,
+    transitions: transitions.map((transition) =>
+      rowOfChain(transition, transition.payment, storedTransition(transition)),
+    ),
+    postings: transitions.flatMap(rowsOfPostings),
+    details: transitions.flatMap((transition) =>
+      newDetails(transition).map((details) => rowOfDetails(transition.payment.id, transition.sequence, details)),
+    ),
+  };
+}
+
+/** The fields of a payment or an order that have columns. */
+interface ChainState extends Pick<Payment, 'tenantId' | 'mode' | 'amountMinor' | 'currency' | 'reference'> {
+  readonly id: ChainId;
+  readonly status: string;
+}
+
+/**
+ * Returns the row of a transition of a payment or an order.
+ *
+ * @param stored the transition without personal data
+ */
+export function rowOfChain(
+  { sequence, type, occurredAtMs, prevHash, hash }: Link & { readonly type: string; readonly occurredAtMs: number },
+  { id, tenantId, mode, status, amountMinor, currency, reference }: ChainState,
+  stored: Item,
+): Columns {
+  return {
+    chain_id: id,
     sequence,
     type,
     occurred_at: timestamp(occurredAtMs),
-    tenant_id: payment.tenantId,
-    mode: payment.mode,
-    status: payment.status,
-    amount_minor: payment.amountMinor,
-    currency: payment.currency,
-    ...defined({ reference: payment.reference }),
-    body: bodyText(storedTransition(transition)),
+    tenant_id: tenantId,
+    mode,
+    status,
+    amount_minor: amountMinor,
+    currency,
+    ...defined({ reference }),
+    body: bodyText(stored),
     prev_hash: byteText(prevHash),
     hash: byteText(hash),
-    shard: shardOf(payment.id, OUTBOX_SHARDS),
+    shard: shardOf(id, OUTBOX_SHARDS),
     ...sampledTrace(),
   };
 }
 
-export function rowsOfPostings({ sequence, occurredAtMs, payment, postings }: Transition): readonly Columns[] {
+function rowsOfPostings({ sequence, occurredAtMs, payment, postings }: Transition): readonly Columns[] {
   return postings.map(({ account, direction, amountMinor, currency }, index) => ({
     chain_id: payment.id,
     sequence,
@@ -66,11 +101,11 @@ export function rowsOfPostings({ sequence, occurredAtMs, payment, postings }: Tr
   }));
 }
 
-/** The fields of a transition whose bytes are hexadecimal text in its JSON. */
+/** The fields of a transition or an approval whose bytes are hexadecimal text in its JSON. */
 const BYTES: ReadonlySet<string> = new Set(['commitment', 'sums', 'begun']);
 
-/** Returns a transition without its hashes as JSON. */
-function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): string {
+/** Returns a row as JSON, without hashes, which have columns. */
+export function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): string {
   return JSON.stringify(body, function (this: Item, name: string, value: unknown) {
     const given = this[name];
     if (!(given instanceof Uint8Array)) return value;
@@ -86,10 +121,14 @@ function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): string {
  */
 export function storedOfRow(row: Row): Item {
   const { body, prev_hash: prevHash, hash } = valuesOf(row);
-  const stored = JSON.parse(String(body), (name: string, value: unknown) =>
+  return { ...bodyItem(String(body)), prevHash, hash };
+}
+
+/** Returns the row whose JSON is `text`. */
+export function bodyItem(text: string): Item {
+  return JSON.parse(text, (name: string, value: unknown) =>
     BYTES.has(name) && typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'hex')) : value,
   ) as Item;
-  return { ...stored, prevHash, hash };
 }
 
 /** Parses a transition. @param row as for {@link storedOfRow} */
@@ -97,24 +136,24 @@ export function parseTransitionRow(row: Row): Transition {
   return parseTransition(storedOfRow(row));
 }
 
-export function rowsOfDetails(transition: Transition): readonly Columns[] {
-  return newDetails(transition).map(({ part = OWN_DETAILS, salt, details, emailHash }) => ({
-    chain_id: transition.payment.id,
+export function rowOfDetails(
+  id: ChainId,
+  sequence: number,
+  { part = OWN_DETAILS, salt, details, emailHash }: NewDetails,
+): Columns {
+  return {
+    chain_id: id,
     part,
     salt: byteText(salt),
     details: JSON.stringify(details),
-    sequence: transition.sequence,
+    sequence,
     ...defined({ email_hash: emailHash }),
-  }));
+  };
 }
 
 /** Returns the personal data of a row, with the salt of its commitment. @param row without NULL */
 export function newDetailsOf({ part, salt, details, email_hash: emailHash }: Row): NewDetails {
   return { part, salt, details, ...defined({ emailHash }) } as NewDetails;
-}
-
-export function detailsRowsOf(rows: readonly Row[]): DetailsRows {
-  return new Map(rows.map((row) => [row['part'], valuesOf(row)]));
 }
 
 // --------------------------------------------------------------------------------------------------- unfinished work
@@ -210,16 +249,23 @@ export function parseHoldRow(row: Row): Hold {
   return HOLDS.parse({ paymentId, authorizedAtMs, ...defined({ undecidable }) });
 }
 
+export function orderWork({ orderId }: Pick<OpenOrder, 'orderId'>): WorkKey {
+  return { kind: 'order', chain_id: orderId, subject: '' };
+}
+
 function rowOfOrder(open: OpenOrder): Columns {
   return {
-    kind: 'order',
-    chain_id: open.orderId,
-    subject: '',
+    ...orderWork(open),
     queue: 'open_order',
     due_at: timestamp(firstLookUpMs(orderSchedule(open))),
     since: timestamp(open.createdAtMs),
     version: open.sequence,
   };
+}
+
+export function parseOrderRow(row: Row): OpenOrder {
+  const { chain_id: orderId, since: createdAtMs, version: sequence } = valuesOf(row);
+  return parseOpenOrder({ orderId, createdAtMs, sequence });
 }
 
 // ---------------------------------------------------------------------------------------------------------------- orphans

@@ -1,17 +1,9 @@
 import { COMPLETE_RECORD, INSERT_RECORD } from '../../once/store/postgres-record-rows.ts';
 import type { Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
-import type { Transition } from '../domain/transition.ts';
 import type { OrphanedCallback } from '../use/effect-store.ts';
 import type { Claim } from '../use/payment-store.ts';
-import {
-  type Queued,
-  rowOfOrphan,
-  rowOfTransition,
-  rowsOfDetails,
-  rowsOfPostings,
-  rowsOfWork,
-} from './postgres-rows.ts';
+import { type ChainRows, type Queued, rowOfOrphan, rowsOfTransitions, rowsOfWork } from './postgres-rows.ts';
 
 /**
  * Each durable write of a payment is one statement, and therefore one transaction and one round trip. Its first part,
@@ -19,7 +11,8 @@ import {
  * parts write only if it returned a row. A part that violates a constraint cancels the whole statement.
  */
 
-const IF_RECORDED = 'WHERE EXISTS (SELECT 1 FROM record)';
+/** The condition of a part of an effect. */
+export const IF_RECORDED = 'WHERE EXISTS (SELECT 1 FROM record)';
 
 const TRANSITIONS = `json_to_recordset($2::json) AS given (chain_id text, sequence integer, type text,
   occurred_at timestamptz, tenant_id text, mode text, status text, amount_minor bigint, currency text, reference text,
@@ -83,16 +76,16 @@ posting_rows AS (
 )`;
 
 interface Written extends Queued {
-  readonly transitions: readonly Transition[];
+  readonly rows: ChainRows;
   readonly nowMs: number;
 }
 
-function valuesOf(record: object, { transitions, nowMs, ...queued }: Written): readonly string[] {
+function valuesOf(record: object, { rows, nowMs, ...queued }: Written): readonly string[] {
   return [
     JSON.stringify(record),
-    JSON.stringify(transitions.map(rowOfTransition)),
-    JSON.stringify(transitions.flatMap(rowsOfPostings)),
-    JSON.stringify(transitions.flatMap(rowsOfDetails)),
+    JSON.stringify(rows.transitions),
+    JSON.stringify(rows.postings),
+    JSON.stringify(rows.details),
     JSON.stringify(rowsOfWork(queued)),
     timestamp(nowMs),
   ];
@@ -119,7 +112,7 @@ SELECT operation_id FROM record`;
 
 /** Builds the claim. It returns a row if the record is new. @param record the row of the record */
 export function claimStatement(record: object, { pending, reference }: Claim, nowMs: number): Statement {
-  const transitions = pending === undefined ? [] : [pending];
+  const rows = rowsOfTransitions(pending === undefined ? [] : [pending]);
   const named =
     reference === undefined || pending === undefined
       ? []
@@ -134,7 +127,7 @@ export function claimStatement(record: object, { pending, reference }: Claim, no
   return {
     name: 'payment-claim',
     text: CLAIM,
-    values: [...valuesOf(record, { transitions, nowMs }), JSON.stringify(named), reference?.replaces ?? null],
+    values: [...valuesOf(record, { rows, nowMs }), JSON.stringify(named), reference?.replaces ?? null],
   };
 }
 
@@ -153,7 +146,14 @@ export function commitStatement(record: object, expects: 'open' | 'absent', writ
     : { name: 'payment-commit-lost', text: COMMIT_LOST, values };
 }
 
-const EFFECT = `WITH record AS (${INSERT_RECORD}), ${WRITES}, orphaned AS (
+const APPEND = `WITH record AS (SELECT $1::json AS appended), ${WRITES} SELECT 1 AS appended FROM record`;
+
+/** Builds the write of transitions without a record. It returns a row. */
+export function appendStatement(written: Written): Statement {
+  return { name: 'chain-append', text: APPEND, values: valuesOf({}, written) };
+}
+
+const EFFECT = `record AS (${INSERT_RECORD}), ${WRITES}, orphaned AS (
   INSERT INTO orphan (operation_id, received_at, reason, is_foreign, due_at, event)
   SELECT operation_id, received_at, reason, is_foreign, due_at, event::json
   FROM json_to_recordset($7::json) AS given (operation_id text, received_at timestamptz, reason text,
@@ -169,26 +169,39 @@ const EFFECT = `WITH record AS (${INSERT_RECORD}), ${WRITES}, orphaned AS (
   FROM json_to_recordset($9::json) AS given (chain text, sequence integer, occurred_at timestamptz, action text,
     body text, prev_hash bytea, hash bytea)
   ${IF_RECORDED}
-)
-SELECT operation_id FROM record`;
+)`;
 
-interface EffectRows extends Written {
+export interface EffectRows extends Written {
   readonly orphan?: OrphanedCallback;
   readonly adopted?: OrphanedCallback;
   /** The row of the entry in the activity log. */
   readonly activity?: object;
 }
 
+/** Further parts of the write of an effect, which refer to it by {@link IF_RECORDED}. */
+export interface EffectParts {
+  /** The name of the whole statement. */
+  readonly name: string;
+  /** Common table expressions. Their parameters begin at `$10`. */
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
 /** Builds the write of an effect. It returns a row if the record is new. @param record the row of the record */
-export function effectStatement(record: object, { orphan, adopted, activity, ...written }: EffectRows): Statement {
+export function effectStatement(
+  record: object,
+  { orphan, adopted, activity, ...written }: EffectRows,
+  parts?: EffectParts,
+): Statement {
   return {
-    name: 'effect-record',
-    text: EFFECT,
+    name: parts?.name ?? 'effect-record',
+    text: `WITH ${EFFECT}${parts === undefined ? '' : `, ${parts.text}`} SELECT operation_id FROM record`,
     values: [
       ...valuesOf(record, written),
       JSON.stringify(orphan === undefined ? [] : [rowOfOrphan(orphan)]),
       adopted?.operationId ?? null,
       JSON.stringify(activity === undefined ? [] : [activity]),
+      ...(parts?.values ?? []),
     ],
   };
 }

@@ -50,6 +50,9 @@ CREATE TABLE IF NOT EXISTS idempotency (
 -- Lists open claims by the time at which they are due.
 CREATE INDEX IF NOT EXISTS idempotency_due ON idempotency (due_at) WHERE due_at IS NOT NULL;
 
+-- Lists completed records by the end of their retention.
+CREATE INDEX IF NOT EXISTS idempotency_expires ON idempotency (expires_at, operation_id) WHERE expires_at IS NOT NULL;
+
 -- Transitions of payments and orders: append-only. The newest transition of a chain is the current state.
 CREATE TABLE IF NOT EXISTS transition (
   -- Id of the payment or order.
@@ -136,7 +139,7 @@ CREATE TABLE IF NOT EXISTS details (
   details json NOT NULL,
   -- Keyed hash of the e-mail address by which the payment or order is found.
   email_hash text,
-  -- Position of the transition that holds the commitment to the data.
+  -- Position of the transition that holds the commitment to the data; 0 for the reason of an approval.
   sequence integer NOT NULL,
   CONSTRAINT details_pkey PRIMARY KEY (chain_id, part)
 );
@@ -188,6 +191,39 @@ CREATE TABLE IF NOT EXISTS orphan (
 
 -- Lists the callbacks to retry.
 CREATE INDEX IF NOT EXISTS orphan_due ON orphan (due_at) WHERE due_at IS NOT NULL;
+
+-- Operators' requests that need a second person: append-only. The reason is a row of `details`.
+CREATE TABLE IF NOT EXISTS approval (
+  -- Id of the approval, which contains its time.
+  approval_id text NOT NULL,
+  -- Time of the request.
+  created_at timestamptz NOT NULL,
+  -- The tenant of the payment.
+  tenant_id text NOT NULL,
+  -- test or live.
+  mode text NOT NULL,
+  -- Id of the payment that the request would change.
+  payment_id text NOT NULL,
+  -- The whole approval, with bytes in hexadecimal.
+  body json NOT NULL,
+  CONSTRAINT approval_pkey PRIMARY KEY (approval_id)
+);
+
+-- Lists approvals, newest first.
+CREATE INDEX IF NOT EXISTS approval_created ON approval (created_at, approval_id);
+
+-- Ends of approvals: append-only. A second end of an approval violates the primary key.
+CREATE TABLE IF NOT EXISTS approval_end (
+  -- Id of the approval.
+  approval_id text NOT NULL,
+  -- approved or rejected.
+  verdict text NOT NULL,
+  -- Time of the verdict.
+  ended_at timestamptz NOT NULL,
+  -- The verdict, its time and the person.
+  body json NOT NULL,
+  CONSTRAINT approval_end_pkey PRIMARY KEY (approval_id)
+);
 
 -- Activity log of operators' and tenants' actions: append-only.
 CREATE TABLE IF NOT EXISTS activity (

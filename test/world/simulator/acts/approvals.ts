@@ -1,6 +1,6 @@
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Approval } from '../../../../lambdas/operators/domain/approval.ts';
-import { parseApproval } from '../../../../lambdas/operators/store/dynamodb-approvals.ts';
+import { parseApproval } from '../../../../lambdas/operators/store/approval-items.ts';
 import type { OperatorName } from '../contract.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, type Scene } from './act.ts';
 import { ask, endOf, keyOf, paymentOf } from './objects.ts';

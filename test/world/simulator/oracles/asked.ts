@@ -3,7 +3,7 @@ import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { IdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
 import { tenantId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
-import { parseApproval } from '../../../../lambdas/operators/store/dynamodb-approvals.ts';
+import { parseApproval } from '../../../../lambdas/operators/store/approval-items.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { deriveChangeId, parsePaymentId } from '../../../../lambdas/payments/ids.ts';
 import type { ClientCall, Observed, Violation } from '../contract.ts';

@@ -2,7 +2,7 @@
  * Oracles: changes above the limit need a second person, and a recipient gets at most the allowed number of e-mails.
  */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { parseApproval } from '../../../../lambdas/operators/store/dynamodb-approvals.ts';
+import { parseApproval } from '../../../../lambdas/operators/store/approval-items.ts';
 import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
 import { decisionOf, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Observed, Violation } from '../contract.ts';

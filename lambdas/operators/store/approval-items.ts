@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { defined } from '../../kernel/defined.ts';
+import type { OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import { type Item, itemSchema } from '../../kernel/platform/items.ts';
+import { type DetailsRows, type DetailsTools, readDetails } from '../../once/store/details-rows.ts';
+import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
+import { ACCOUNTS, type Posting } from '../../payments/domain/posting.ts';
+import type { Approval, ApprovalEnd, Asked, Person, ShownEffect } from '../domain/approval.ts';
+import type { CorrectionRequest } from '../domain/correction.ts';
+
+/** The rows of approvals, which every store writes. */
+
+const operation = z.string().transform((id) => id as OperationId);
+const leg = {
+  account: z.enum(ACCOUNTS),
+  direction: z.enum(['debit', 'credit']),
+  amountMinor: z.int().min(1),
+};
+const person = itemSchema<Person>()({ name: z.string(), person: z.string(), identity: z.string() });
+
+type Change = CorrectionRequest['change'];
+const change = z.discriminatedUnion('kind', [
+  itemSchema<Extract<Change, { kind: 'reverse' }>>()({ kind: z.literal('reverse'), sequence: z.int().min(1) }),
+  itemSchema<Extract<Change, { kind: 'post' }>>()({
+    kind: z.literal('post'),
+    legs: z.array(itemSchema<Omit<Posting, 'currency'>>()(leg)),
+  }),
+]);
+
+const approvalItem = itemSchema<Omit<Approval, 'reason' | 'salt'>>()({
+  id: operation,
+  operationId: operation,
+  paymentId: z.string().transform((id) => id as PaymentId),
+  tenantId: z.string().transform((id) => id as TenantId),
+  mode: z.enum(['test', 'live']),
+  asked: z.discriminatedUnion('kind', [
+    itemSchema<Extract<Asked, { kind: 'correction' }>>()({ kind: z.literal('correction'), change }),
+    itemSchema<Extract<Asked, { kind: 'decision' }>>()({
+      kind: z.literal('decision'),
+      outcome: z.enum(['succeeded', 'failed']),
+      change: operation.exactOptional(),
+      chargeId: z.string().exactOptional(),
+      takenMinor: z.int().min(1).exactOptional(),
+      override: z.literal(true).exactOptional(),
+    }),
+  ]),
+  amountMinor: z.int().min(0),
+  currency: z.string(),
+  effect: itemSchema<ShownEffect>()({
+    type: z.enum(TRANSITION_TYPES),
+    paymentStatus: z.enum(PAYMENT_STATUSES),
+    postings: z.array(itemSchema<Posting>()({ ...leg, currency: z.string() })),
+  }),
+  askedBy: person,
+  commitment: z.instanceof(Uint8Array),
+  createdAtMs: z.int(),
+  expiresAtMs: z.int(),
+  end: itemSchema<ApprovalEnd>()({
+    verdict: z.enum(['approved', 'rejected']),
+    by: person,
+    atMs: z.int(),
+  }).exactOptional(),
+});
+
+/** An approval as its row stores it. */
+type StoredApproval = Omit<Approval, 'reason' | 'salt'>;
+
+const reasonItem = z.object({ reason: z.string() });
+
+export function parseApproval(item: Item): StoredApproval {
+  return approvalItem.parse(item);
+}
+
+/** Returns the row of a new approval, and the details row with its reason. */
+export function storedApproval(approval: Approval) {
+  const { reason, salt, ...row } = approval;
+  invariant(salt !== undefined, 'a new approval has no sealed reason');
+  return { row, salt, details: { reason }, part: approval.id };
+}
+
+/**
+ * Adds the reason to an approval. The reason is stored in a details row of the payment, so that an erasure of the
+ * payment's personal data includes it.
+ */
+export async function withReason(from: DetailsTools | DetailsRows, approval: StoredApproval): Promise<Approval> {
+  const { paymentId, commitment, id } = approval;
+  const row = await readDetails(from, paymentId, commitment, reasonItem, id);
+  return { ...approval, ...defined({ reason: row?.reason }) };
+}

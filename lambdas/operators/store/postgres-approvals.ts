@@ -1,0 +1,124 @@
+import { invariant } from '../../kernel/invariant.ts';
+import { detailsRowsOf } from '../../payments/store/postgres-chains.ts';
+import { PostgresEffects } from '../../payments/store/postgres-effects.ts';
+import { bodyItem, bodyText, rowOfDetails } from '../../payments/store/postgres-rows.ts';
+import { type EffectRows, effectStatement, IF_RECORDED } from '../../payments/store/postgres-statements.ts';
+import type { Effect } from '../../payments/use/effect-store.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import { type PostgresTools, readRows } from '../../postgres/attempts.ts';
+import type { Row, Statement } from '../../postgres/database.ts';
+import { timestamp } from '../../postgres/values.ts';
+import { type Approval, approvalTime } from '../domain/approval.ts';
+import type { ApprovalChange, ApprovingStore } from '../use/approving-store.ts';
+import { parseApproval, storedApproval, withReason } from './approval-items.ts';
+
+/** Position of the reason of an approval, which no transition holds. */
+const NO_TRANSITION = 0;
+
+/** Adds to an effect the approvals in `$10` and the ends of approvals in `$11`. */
+const APPROVAL_PARTS = `asked AS (
+  INSERT INTO approval (approval_id, created_at, tenant_id, mode, payment_id, body)
+  SELECT approval_id, created_at, tenant_id, mode, payment_id, body::json
+  FROM json_to_recordset($10::json) AS given (approval_id text, created_at timestamptz, tenant_id text, mode text,
+    payment_id text, body text)
+  ${IF_RECORDED}
+), ended AS (
+  INSERT INTO approval_end (approval_id, verdict, ended_at, body)
+  SELECT approval_id, verdict, ended_at, body::json
+  FROM json_to_recordset($11::json) AS given (approval_id text, verdict text, ended_at timestamptz, body text)
+  ${IF_RECORDED}
+)`;
+
+/** Each approval with its end and its reason, so that all are of one moment. */
+const APPROVALS = `SELECT approval.body::text, approval_end.body::text AS ended, details.part, details.salt, details.details
+  FROM approval
+  LEFT JOIN approval_end ON approval_end.approval_id = approval.approval_id
+  LEFT JOIN details ON details.chain_id = approval.payment_id AND details.part = approval.approval_id`;
+
+/**
+ * Stores the effects of operators' requests. If a request must wait for an approval, stores the approval instead.
+ *
+ * Of two concurrent verdicts, the second violates the primary key of `approval_end`, which cancels its effect:
+ *
+ *   A ── read ── approve: record ✓ transition ✓ end ✓
+ *   B ──── read ── reject: record, end ✗
+ */
+export class PostgresApprovals extends PostgresEffects implements ApprovingStore {
+  readonly #tools: PostgresTools;
+
+  constructor(tools: PostgresTools, transitions: Pick<PaymentStore, 'listTransitions'>) {
+    super(tools, transitions);
+    this.#tools = tools;
+  }
+
+  async readApproval(id: string): Promise<Approval | undefined> {
+    const [row] = await readRows(this.#tools, {
+      name: 'approval-read',
+      text: `${APPROVALS} WHERE approval.approval_id = $1`,
+      values: [id],
+    });
+    return row === undefined ? undefined : parseApprovalRow(row);
+  }
+
+  async listApprovals({ after = '', limit }: { readonly after?: string; readonly limit: number }) {
+    const before = approvalTime(after) ?? Number.MAX_SAFE_INTEGER;
+    const rows = await readRows(this.#tools, {
+      name: 'approval-list',
+      text: `${APPROVALS} WHERE (approval.created_at, approval.approval_id) < ($1, $2)
+        ORDER BY approval.created_at DESC, approval.approval_id DESC LIMIT $3`,
+      values: [timestamp(before), after, limit],
+    });
+    return Promise.all(rows.map(parseApprovalRow));
+  }
+
+  protected override statementOf(record: object, rows: EffectRows, effect: Effect & ApprovalChange): Statement {
+    const { approval, ended } = effect;
+    if (approval === undefined && ended === undefined) return super.statementOf(record, rows, effect);
+    const asked = approval === undefined ? undefined : askedRows(approval);
+    const details = asked === undefined ? rows.rows.details : [...rows.rows.details, asked.reason];
+    return effectStatement(
+      record,
+      { ...rows, rows: { ...rows.rows, details } },
+      {
+        name: 'effect-approval',
+        text: APPROVAL_PARTS,
+        values: [
+          JSON.stringify(asked === undefined ? [] : [asked.approval]),
+          JSON.stringify(ended === undefined ? [] : [endRow(ended)]),
+        ],
+      },
+    );
+  }
+}
+
+function askedRows(approval: Approval) {
+  const { row, ...reason } = storedApproval(approval);
+  invariant(approvalTime(row.id) !== undefined, `${row.id} is not the id of an approval`);
+  return {
+    approval: {
+      approval_id: row.id,
+      created_at: timestamp(row.createdAtMs),
+      tenant_id: row.tenantId,
+      mode: row.mode,
+      payment_id: row.paymentId,
+      body: bodyText({ ...row }),
+    },
+    reason: rowOfDetails(row.paymentId, NO_TRANSITION, reason),
+  };
+}
+
+function endRow({ approval, end }: Required<ApprovalChange>['ended']) {
+  return {
+    approval_id: approval.id,
+    verdict: end.verdict,
+    ended_at: timestamp(end.atMs),
+    body: JSON.stringify(end),
+  };
+}
+
+function parseApprovalRow(row: Row): Promise<Approval> {
+  const { body, ended, part } = row;
+  const end = typeof ended === 'string' ? { end: JSON.parse(ended) as unknown } : {};
+  const approval = parseApproval({ ...bodyItem(String(body)), ...end });
+  return withReason(part === null ? new Map() : detailsRowsOf([row]), approval);
+}

@@ -1,0 +1,123 @@
+import type { OrderId } from '../../kernel/ids.ts';
+import type { Due } from '../../kernel/looks.ts';
+import { failOnUnreadable, type Unreadable } from '../../kernel/platform/queue-rows.ts';
+import { rowOfCompleted, rowOfOpen } from '../../once/store/postgres-record-rows.ts';
+import { PostgresRecords } from '../../once/store/postgres-records.ts';
+import type { ClaimOutcome, CommitOutcome } from '../../once/use/record-store.ts';
+import { readChain, selectChain } from '../../payments/store/postgres-chains.ts';
+import { type DueTools, readDueWork, THIS_ENTRY } from '../../payments/store/postgres-due.ts';
+import {
+  type ChainRows,
+  orderWork,
+  parseOrderRow,
+  rowOfChain,
+  rowOfDetails,
+  storedOfRow,
+} from '../../payments/store/postgres-rows.ts';
+import { appendStatement, commitStatement } from '../../payments/store/postgres-statements.ts';
+import type { OpenOrder, TransitionPage } from '../../payments/use/payment-store.ts';
+import { type PostgresTools, readRows, writeIf, writeRows } from '../../postgres/attempts.ts';
+import { byteText, timestamp } from '../../postgres/values.ts';
+import type { OrderTransition } from '../domain/order-transition.ts';
+import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../use/order-store.ts';
+import { newContacts, parseOrderTransition, storedOrderTransition, withContacts } from './order-items.ts';
+
+/** Stores orders in the tables of payments. Each write is one statement. */
+export class PostgresOrders extends PostgresRecords implements OrderStore {
+  readonly #queue: DueTools;
+
+  /** @param unreadable receives rows of the queue that cannot be parsed @default the read fails */
+  constructor(tools: PostgresTools, unreadable: Unreadable = failOnUnreadable) {
+    super(tools);
+    this.#queue = { ...tools, unreadable };
+  }
+
+  async claimOrder({ record, first }: OrderClaim): Promise<ClaimOutcome> {
+    const begun = first === undefined ? { transitions: [] } : { transitions: [first] };
+    const claimed = await this.claimBy(commitStatement(rowOfOpen(record), 'absent', this.#written(begun)), record);
+    return claimed.kind === 'taken' ? { kind: 'transition_exists' } : claimed;
+  }
+
+  async commitOrder({ record, expects, ...append }: OrderCommit): Promise<CommitOutcome> {
+    const statement = commitStatement(rowOfCompleted(record), expects, this.#written(append));
+    const outcome = await this.commitBy(statement, record);
+    if (outcome.kind === 'committed') await this.#committed(append);
+    return outcome;
+  }
+
+  /**
+   * Appends transitions. If two drivers have read the same newest transition, one appends, and the other rereads the
+   * chain.
+   *
+   *   A ── read T4 ── ask ── T5 ✓
+   *   B ──── read T4 ── ask ── T5 ✗ ── read T5 ── nothing to add
+   */
+  async appendToOrder(append: OrderAppend): ReturnType<OrderStore['appendToOrder']> {
+    const written = await writeIf(this.tools, appendStatement(this.#written(append)));
+    if (written.kind === 'taken' && !(written.mayBeOwn && (await this.#hasAppended(append)))) {
+      return { kind: 'transition_exists' };
+    }
+    await this.#committed(append);
+    return { kind: 'appended' };
+  }
+
+  async listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]> {
+    const { transitions, details } = await readChain(this.tools, selectChain(orderId, page));
+    return Promise.all(transitions.map((row) => withContacts(details, parseOrderTransition(storedOfRow(row)))));
+  }
+
+  async openOrders(due: Due): Promise<readonly OpenOrder[]> {
+    return readDueWork(this.#queue, ['open_order'], due, parseOrderRow);
+  }
+
+  async postponeOrder(open: OpenOrder, dueAtMs: number): Promise<void> {
+    await writeRows(this.tools, {
+      name: 'order-postpone',
+      text: `UPDATE work SET due_at = $5 ${THIS_ENTRY} AND version = $4`,
+      values: [...entryOf(open), timestamp(dueAtMs)],
+    });
+  }
+
+  async closeOrder(open: OpenOrder): Promise<void> {
+    await writeRows(this.tools, {
+      name: 'order-close',
+      text: `DELETE FROM work ${THIS_ENTRY} AND version = $4`,
+      values: entryOf(open),
+    });
+  }
+
+  /** Reports whether the transitions were appended by an attempt of this call whose response was lost. */
+  async #hasAppended({ transitions: [first] }: OrderAppend): Promise<boolean> {
+    if (first === undefined) return false;
+    const { order, sequence, hash } = first;
+    const rows = await readRows(this.tools, {
+      name: 'transition-is',
+      text: 'SELECT 1 AS found FROM transition WHERE chain_id = $1 AND sequence = $2 AND hash = $3',
+      values: [order.id, sequence, byteText(hash)],
+    });
+    return rows.length > 0;
+  }
+
+  #written({ transitions, open }: OrderAppend) {
+    const rows: ChainRows = {
+      transitions: transitions.map((transition) =>
+        rowOfChain(transition, transition.order, storedOrderTransition(transition)),
+      ),
+      postings: [],
+      details: transitions.flatMap(({ first, order, sequence }) =>
+        first === undefined ? [] : [rowOfDetails(order.id, sequence, newContacts(first))],
+      ),
+    };
+    return { rows, nowMs: this.tools.pacing.clock.nowMs(), ...(open === undefined ? {} : { reopened: open }) };
+  }
+
+  async #committed({ transitions: [first] }: OrderAppend): Promise<void> {
+    if (first !== undefined) await this.tools.committed?.(first.order.id);
+  }
+}
+
+/** Returns the key of an order's entry, and the version that it was read with. */
+function entryOf(open: OpenOrder): readonly unknown[] {
+  const { kind, chain_id, subject } = orderWork(open);
+  return [kind, chain_id, subject, open.sequence];
+}

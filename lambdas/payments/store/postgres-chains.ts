@@ -1,0 +1,51 @@
+import type { DetailsRows } from '../../once/store/details-rows.ts';
+import { type PostgresTools, readRows } from '../../postgres/attempts.ts';
+import type { Row, Statement } from '../../postgres/database.ts';
+import { valuesOf } from '../../postgres/values.ts';
+import type { ChainId } from '../ids.ts';
+
+/** Reads chains of payments and orders. */
+
+export const SELECT_TRANSITION = 'SELECT body::text, prev_hash, hash FROM transition';
+
+/**
+ * The rows of the chain `$1`, to which a statement adds conditions, an order and {@link AND_DETAILS}. One statement reads
+ * both, so that they are of one moment.
+ */
+export const CHAIN_ROWS = `SELECT sequence, body::text, prev_hash, hash, NULL AS part, NULL::bytea AS salt, NULL::json AS details
+  FROM transition WHERE chain_id = $1`;
+export const AND_DETAILS =
+  'UNION ALL SELECT NULL, NULL, NULL, NULL, part, salt, details FROM details WHERE chain_id = $1';
+
+interface ChainOfRows {
+  /** In the order of the chain. */
+  readonly transitions: readonly Row[];
+  readonly details: DetailsRows;
+}
+
+/** Reads a chain. @param statement the union of {@link CHAIN_ROWS} and {@link AND_DETAILS} */
+export async function readChain(tools: PostgresTools, statement: Statement): Promise<ChainOfRows> {
+  const rows = await readRows(tools, statement);
+  const { transitions = [], details = [] } = Object.groupBy(rows, ({ sequence }) =>
+    sequence === null ? 'details' : 'transitions',
+  );
+  // The order of the parts of a union is not defined.
+  const inOrder = transitions.toSorted((left, right) => Number(left['sequence']) - Number(right['sequence']));
+  return { transitions: inOrder, details: detailsRowsOf(details) };
+}
+
+export function detailsRowsOf(rows: readonly Row[]): DetailsRows {
+  return new Map(rows.map((row) => [row['part'], valuesOf(row)]));
+}
+
+/** Builds the read of a page of a chain. */
+export function selectChain(
+  id: ChainId,
+  { afterSequence, limit }: { readonly afterSequence: number; readonly limit: number },
+): Statement {
+  return {
+    name: 'transition-list',
+    text: `(${CHAIN_ROWS} AND sequence > $2 ORDER BY sequence LIMIT $3) ${AND_DETAILS}`,
+    values: [id, afterSequence, limit],
+  };
+}

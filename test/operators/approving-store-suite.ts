@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { type OperationId, ownerToken, type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { sealOf } from '../../lambdas/kernel/sealed-details.ts';
+import { type Approval, type ApprovalEnd, approvalId } from '../../lambdas/operators/domain/approval.ts';
+import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+
+export interface ApprovingStoreUnderTest {
+  readonly payments: PaymentStore;
+  readonly effects: ApprovingStore;
+  /** Deletes the details rows of a payment. */
+  erase(paymentId: PaymentId): Promise<void>;
+}
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+const ADA = { name: 'Ada', person: 'op_ada', identity: 'ok_ada' };
+const BEN = { name: 'Ben', person: 'op_ben', identity: 'ok_ben' };
+const PAGE = { afterSequence: 0, limit: 9 };
+const POSTING = { account: 'refunds', direction: 'debit', amountMinor: 5, currency: 'EUR' } as const;
+const LEGS = [
+  { account: 'refunds', direction: 'debit', amountMinor: 5 },
+  { account: 'fees', direction: 'credit', amountMinor: 5 },
+] as const;
+
+/** Tests the contract of every store of approvals. */
+export function describeApprovingStore(name: string, make: () => Promise<ApprovingStoreUnderTest>): void {
+  let made = 0;
+  let subject: ApprovingStoreUnderTest;
+  let effects: ApprovingStore;
+  let paymentId: PaymentId;
+
+  beforeEach(async () => {
+    subject = await make();
+    ({ effects } = subject);
+    made += 1;
+    paymentId = paymentIdFor(`approvals-${process.pid}-${made}`);
+  });
+
+  const operation = (key: string): OperationId => storedOperationId(`cor_${paymentId.slice(4, 20)}${key}`);
+  const recordOf = (key: string, owner = 'owner-a') => ({
+    operationId: operation(key),
+    paymentId,
+    owner: ownerToken(owner),
+    recordedAtMs: T0,
+  });
+  const approvalOf = (key: string, createdAtMs = T0, changes: Partial<Approval> = {}): Approval => ({
+    id: approvalId(systemDigest, operation(key), createdAtMs),
+    operationId: operation(key),
+    paymentId,
+    tenantId: tenantId('ten_fixture'),
+    mode: 'test',
+    asked: { kind: 'correction', change: { kind: 'post', legs: LEGS } },
+    amountMinor: 5,
+    currency: 'EUR',
+    effect: { type: 'ledger.corrected', paymentStatus: 'succeeded', postings: [POSTING] },
+    askedBy: ADA,
+    reason: 'Asked by “Grace” \u0000 決済',
+    ...sealOf(systemDigest, { reason: 'Asked by “Grace” \u0000 決済' }, new Uint8Array(16).fill(made)),
+    createdAtMs,
+    expiresAtMs: createdAtMs + 1_000,
+    ...changes,
+  });
+  const stored = ({ salt: _salt, ...approval }: Approval) => approval;
+  const ask = (approval: Approval, key: string, owner = 'owner-a') =>
+    effects.recordEffect({ record: recordOf(key, owner), transitions: [], approval });
+  const end = (verdict: ApprovalEnd['verdict'], by = BEN): ApprovalEnd => ({ verdict, by, atMs: T0 + 7 });
+
+  describe(`the ${name} store of approvals`, () => {
+    test('writes an approval with its record once, and returns every field unchanged', async () => {
+      const decision = approvalOf('b', T0 + 1, {
+        asked: {
+          kind: 'decision',
+          outcome: 'failed',
+          change: operation('c'),
+          chargeId: 'ch_1',
+          takenMinor: 4,
+          override: true,
+        },
+      });
+      expect(await effects.readApproval(decision.id)).toBeUndefined();
+      expect(await ask(approvalOf('a'), 'a')).toEqual({ kind: 'recorded' });
+      expect(await ask(decision, 'b')).toEqual({ kind: 'recorded' });
+      expect(await effects.readApproval(decision.id)).toEqual(stored(decision));
+      expect(await effects.readApproval(approvalOf('a').id)).toEqual(stored(approvalOf('a')));
+      expect(await effects.readApproval('apr_1_a')).toBeUndefined();
+    });
+
+    test('writes no approval if a rival has recorded the request', async () => {
+      await ask(approvalOf('a'), 'a');
+      const late = approvalOf('a', T0 + 5);
+      expect(await ask(late, 'a', 'rival')).toMatchObject({ kind: 'recorded_before' });
+      expect(await effects.readApproval(late.id)).toBeUndefined();
+    });
+
+    test('lists approvals in pages, newest first', async () => {
+      const approvals = ['a', 'b', 'c', 'd'].map((key, index) => approvalOf(key, T0 + made * 100 + index));
+      for (const approval of approvals) await ask(approval, String(approval.createdAtMs));
+      const newest = approvals.toReversed().map(({ id }) => id);
+      const first = await effects.listApprovals({ limit: 3 });
+      expect(first.map(({ id }) => id)).toEqual(newest.slice(0, 3));
+      const [oldest] = approvals;
+      const rest = await effects.listApprovals({ after: newest[2] ?? '', limit: 1 });
+      expect(rest).toEqual(oldest === undefined ? [] : [stored(oldest)]);
+    });
+
+    test('ends an approval together with its effect', async () => {
+      const pending = pendingTransition(paymentId);
+      await subject.payments.claim({ record: openRecord(paymentId), pending });
+      const approval = approvalOf('a');
+      await ask(approval, 'a');
+      const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
+      const approve = { record: recordOf('approve'), transitions: [paid], ended: { approval, end: end('approved') } };
+      expect(await effects.recordEffect(approve)).toEqual({ kind: 'recorded' });
+      expect(await effects.listTransitions(paymentId, PAGE)).toEqual([pending, paid]);
+      expect(await effects.readApproval(approval.id)).toEqual({ ...stored(approval), end: end('approved') });
+      expect(await effects.listApprovals({ limit: 1 })).toEqual([{ ...stored(approval), end: end('approved') }]);
+    });
+
+    test('does not end an approval if a rival has recorded the verdict', async () => {
+      const approval = approvalOf('a');
+      await ask(approval, 'a');
+      await effects.recordEffect({ record: recordOf('reject', 'rival'), transitions: [] });
+      const reject = { record: recordOf('reject'), transitions: [], ended: { approval, end: end('rejected') } };
+      expect(await effects.recordEffect(reject)).toMatchObject({ kind: 'recorded_before' });
+      expect(await effects.readApproval(approval.id)).toEqual(stored(approval));
+    });
+
+    test('refuses a second verdict together with its effect', async () => {
+      const pending = pendingTransition(paymentId);
+      await subject.payments.claim({ record: openRecord(paymentId), pending });
+      const approval = approvalOf('a');
+      await ask(approval, 'a');
+      const reject = { record: recordOf('reject'), transitions: [], ended: { approval, end: end('rejected') } };
+      expect(await effects.recordEffect(reject)).toEqual({ kind: 'recorded' });
+      const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
+      const approve = {
+        record: recordOf('approve'),
+        transitions: [paid],
+        ended: { approval, end: end('approved', ADA) },
+      };
+      expect(await effects.recordEffect(approve)).toEqual({ kind: 'transition_exists' });
+      expect(await effects.readEffect(operation('approve'))).toBeUndefined();
+      expect(await effects.listTransitions(paymentId, PAGE)).toEqual([pending]);
+      expect((await effects.readApproval(approval.id))?.end).toEqual(end('rejected'));
+    });
+
+    test('returns the approval without its reason after the payment was erased', async () => {
+      const { reason: _reason, ...approval } = approvalOf('a');
+      await ask(approvalOf('a'), 'a');
+      await subject.erase(paymentId);
+      expect(await effects.readApproval(approval.id)).toEqual(stored(approval));
+    });
+  });
+}

@@ -1,0 +1,19 @@
+import { PostgresApprovals } from '../../lambdas/operators/store/postgres-approvals.ts';
+import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
+import { describeOnPostgres } from '../postgres/store-database.ts';
+import { describeApprovingStore } from './approving-store-suite.ts';
+
+describeOnPostgres((toolsOf, database) => {
+  describeApprovingStore('postgres', async () => {
+    await database().run(sql('DELETE FROM approval'));
+    const payments = new PostgresStore(toolsOf());
+    return {
+      payments,
+      effects: new PostgresApprovals(toolsOf(), payments),
+      erase: async (paymentId) => {
+        await database().run(sql('DELETE FROM details WHERE chain_id = $1', paymentId));
+      },
+    };
+  });
+});
