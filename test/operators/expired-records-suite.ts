@@ -9,6 +9,8 @@ export interface PutRecord {
 
 interface Subject {
   readonly records: ExpiredRecords;
+  /** Whether the response to each write is lost once, so that a deletion is not known to be this call's own. */
+  readonly losesResponses?: boolean;
   put(record: PutRecord): Promise<void>;
   keys(): Promise<readonly string[]>;
 }
@@ -17,7 +19,7 @@ const BEFORE = 1_700_000_000;
 const SEGMENTS = 3;
 const MAX_STEPS = 100;
 
-/** Tests the contract of ExpiredRecords against in-memory DynamoDB and the DynamoDB API. */
+/** Tests the contract of ExpiredRecords on every store. */
 export function describeExpiredRecords(name: string, make: () => Promise<Subject>): void {
   let subject: Subject;
   beforeEach(async () => {
@@ -70,7 +72,8 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
       const removed: boolean[] = [];
       for (const record of [...found, ...found]) removed.push(await subject.records.remove(record));
 
-      expect(removed).toEqual([true, false, false, false, false, false, false, false]);
+      const first = subject.losesResponses !== true;
+      expect(removed).toEqual([first, false, false, false, false, false, false, false]);
       expect((await subject.keys()).toSorted()).toEqual(['OP#2', 'OP#3', 'OP#4']);
     });
   });

@@ -83,6 +83,19 @@ describe('the nightly purge', () => {
     expect(reported).toEqual([[100, []]]);
   });
 
+  test('also deletes the records of a store without time to live, and does not count them as left by it', async () => {
+    await put(30, 5);
+    const withoutTimeToLive = new Records();
+    for (let index = 0; index < 20; index += 1) {
+      const expiresAtSeconds = NIGHT / 1000 - (index < 12 ? 5 : 3) * DAY_SECONDS;
+      await withoutTimeToLive.put({ key: `OP#${index}`, status: 'COMPLETED', expiresAtSeconds });
+    }
+    const job = purgeExpired(tools({ withoutTimeToLive }));
+    expect(await finishJob(job, NIGHT)).toMatchObject({ done: 42, left: 0, failed: 0 });
+    expect([records.keys().length, withoutTimeToLive.keys().length]).toEqual([0, 8]);
+    expect(reported).toEqual([[30, []]]);
+  });
+
   test('deletes each record once, even if a page is read twice', async () => {
     await put(50, 5);
     const counted: boolean[] = [];

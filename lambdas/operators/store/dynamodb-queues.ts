@@ -19,74 +19,56 @@ import {
 } from '../../payments/store/queue-items.ts';
 import {
   CLAIM_SORT,
-  type QueueEntry,
   type QueueLists,
   type QueueName,
   type QueuePosition,
   type QueueSummary,
 } from '../use/queue-lists.ts';
+import { ENTRY_OF, readableEntry } from './queue-entries.ts';
 
 interface Rows {
   readonly prefix: string;
   readonly shards: () => number;
-  readonly entryOf: (
-    item: Item,
-  ) => Omit<QueueEntry, 'needsOperator'> & { readonly needsOperator?: boolean | undefined };
+  readonly entryOf: (item: Item) => ReturnType<(typeof ENTRY_OF)[QueueName]>;
 }
-
-const orphans = (item: Item) => {
-  const { event, receivedAtMs: sinceMs } = parseOrphan(item);
-  return { ...defined({ about: event.paymentId }), part: event.chargeId, sinceMs };
-};
 
 const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
   inquiries: {
     prefix: RegistryRow.inquiry,
     shards: () => mostShards().queues,
-    entryOf: (item) => {
-      const { paymentId, operationId, claimedAtMs, undecidable } = parseInquiry(item);
-      return { about: paymentId, part: operationId, sinceMs: claimedAtMs, needsOperator: undecidable };
-    },
+    entryOf: (item) => ENTRY_OF.inquiries(parseInquiry(item)),
   },
   returns: {
     prefix: RegistryRow.return,
     shards: () => RETURN_SHARDS,
-    entryOf: (item) => {
-      const { paymentId, chargeId, foundAtMs, undecidable } = parseChargeToReturn(item);
-      return { about: paymentId, part: chargeId, sinceMs: foundAtMs, needsOperator: undecidable };
-    },
+    entryOf: (item) => ENTRY_OF.returns(parseChargeToReturn(item)),
   },
   orders: {
     prefix: RegistryRow.openOrder,
     shards: () => mostShards().queues,
-    entryOf: (item) => {
-      const { orderId, createdAtMs } = parseOpenOrder(item);
-      return { about: orderId, sinceMs: createdAtMs };
-    },
+    entryOf: (item) => ENTRY_OF.orders(parseOpenOrder(item)),
   },
   holds: {
     prefix: RegistryRow.hold,
     shards: HOLDS.shards,
-    entryOf: (item) => {
-      const { paymentId, authorizedAtMs, undecidable } = HOLDS.parse(item);
-      return { about: paymentId, sinceMs: authorizedAtMs, needsOperator: undecidable };
-    },
+    entryOf: (item) => ENTRY_OF.holds(HOLDS.parse(item)),
   },
-  orphans: { prefix: RegistryRow.orphan, shards: () => ORPHAN_SHARDS, entryOf: orphans },
+  orphans: {
+    prefix: RegistryRow.orphan,
+    shards: () => ORPHAN_SHARDS,
+    entryOf: (item) => ENTRY_OF.orphans(parseOrphan(item)),
+  },
   unmatched_callbacks: {
     prefix: RegistryRow.keptOrphan,
     shards: () => ORPHAN_SHARDS,
-    entryOf: (item) => ({ ...orphans(item), needsOperator: true }),
+    entryOf: (item) => ENTRY_OF.unmatched_callbacks(parseOrphan(item)),
   },
 };
 
 /** Maximum number of entries to count in each shard. */
 const MAX_COUNTED = 125;
 
-interface Found {
-  readonly place: QueuePosition;
-  readonly entry: QueueEntry;
-}
+type Found = Awaited<ReturnType<QueueLists['page']>>[number];
 
 export class DynamoDbQueues implements QueueLists {
   readonly #client: DynamoDBDocumentClient;
@@ -126,7 +108,7 @@ export class DynamoDbQueues implements QueueLists {
     const items = await rowsAfter(this.#client, pages, { after, limit });
     return items.map((item) => ({
       place: { shard, sort: String(item[KeyAttribute.sort]) },
-      entry: readable(item, entryOf),
+      entry: readableEntry(() => entryOf(item)),
     }));
   }
 
@@ -155,27 +137,11 @@ export class DynamoDbQueues implements QueueLists {
     } while (from !== undefined && found.length < limit);
     return found.slice(0, limit).map((item) => ({
       place: { shard, sort: `${Number(item[sortKey])} ${String(item[key])}` },
-      entry: readable(item, claimOf),
+      entry: readableEntry(() => ENTRY_OF.claims(parseRecord(item))),
     }));
   }
 }
 
-const claimOf: Rows['entryOf'] = (item) => {
-  const record = parseRecord(item);
-  const needsOperator = record.status === 'INPROGRESS' ? record.undecidable : false;
-  return { about: record.paymentId, part: record.operationId, sinceMs: record.claimedAtMs, needsOperator };
-};
-
 function shardsOf(queue: QueueName): number {
   return queue === 'claims' ? mostShards().claims : ROWS[queue].shards();
-}
-
-/** Renders a row. An unreadable row becomes an entry without details, so that operators see that it is stuck, too. */
-function readable(item: Item, entryOf: Rows['entryOf']): QueueEntry {
-  try {
-    const { needsOperator = false, ...entry } = entryOf(item);
-    return { ...entry, needsOperator };
-  } catch {
-    return { needsOperator: true };
-  }
 }

@@ -7,6 +7,11 @@ import type { ExpiredRecord, ExpiredRecords, TimeToLive } from './expired-record
 
 export interface PurgeTools {
   readonly records: ExpiredRecords;
+  /**
+   * Records that only this job deletes.
+   * @default none
+   */
+  readonly withoutTimeToLive?: ExpiredRecords;
   readonly timeToLive: TimeToLive;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly observer: PurgeObserver;
@@ -44,14 +49,14 @@ const STEPS_AT_ONCE = 20;
 const CONCURRENT_DELETES = 8;
 
 export type ToPurge =
-  | { readonly kind: 'records'; readonly records: readonly ExpiredRecord[] }
+  | { readonly kind: 'records' | 'without_time_to_live'; readonly records: readonly ExpiredRecord[] }
   | { readonly kind: 'check'; readonly expiredLeft: number };
 
 interface Place {
   /** Number of completed segments. */
   readonly done: number;
   readonly after?: WalkPosition;
-  /** Number of records found so far. */
+  /** Number of records found so far that time to live should have deleted. */
   readonly found: number;
 }
 
@@ -64,34 +69,52 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
   return {
     page: async (cursor, _limit, { scheduledForMs }) => {
       let at: Place = cursor === undefined ? { done: 0, found: 0 } : (JSON.parse(cursor) as Place);
-      for (let step = 0; step < STEPS_AT_ONCE && at.done < SEGMENTS; step += 1) {
-        const segment = (Math.floor(scheduledForMs / DAY_MS) + at.done) % SEGMENTS;
+      const walks = walksOf(tools, Math.floor(scheduledForMs / DAY_MS));
+      for (let step = 0; step < STEPS_AT_ONCE; step += 1) {
+        const walk = walks[at.done];
+        if (walk === undefined) break;
+        const { kind, records, segment, segments } = walk;
         const { after } = at;
-        const { found, next } = await tools.records.walk(
-          { segment, segments: SEGMENTS, ...defined({ after }) },
-          (scheduledForMs - GRACE_MS) / 1000,
-        );
+        const before = (scheduledForMs - GRACE_MS) / 1000;
+        const { found, next } = await records.walk({ segment, segments, ...defined({ after }) }, before);
         at = {
           ...(next === undefined ? { done: at.done + 1 } : { done: at.done, after: next }),
-          found: at.found + found.length,
+          found: at.found + (kind === 'records' ? found.length : 0),
         };
         if (found.length === 0) continue;
-        const name = `${found.length} records of segment ${segment}`;
+        const name = `${found.length} ${kind} of segment ${segment}`;
         const behind = JSON.stringify(at);
-        return { items: [{ thing: { kind: 'records', records: found }, name, after: behind }], next: behind };
+        return { items: [{ thing: { kind, records: found }, name, after: behind }], next: behind };
       }
-      if (at.done < SEGMENTS) return { items: [], next: JSON.stringify(at) };
+      if (at.done < walks.length) return { items: [], next: JSON.stringify(at) };
       const thing = { kind: 'check' as const, expiredLeft: at.found };
       return { items: [{ thing, name: 'check', after: JSON.stringify(at) }] };
     },
-    handle: async (thing, { deadlineMs }) =>
-      thing.kind === 'records' ? removeAll(tools, thing.records, deadlineMs) : reportExpired(tools, thing.expiredLeft),
+    handle: async (thing, { deadlineMs }) => {
+      if (thing.kind === 'check') return reportExpired(tools, thing.expiredLeft);
+      const { records, withoutTimeToLive = records } = tools;
+      return removeAll(tools, thing.kind === 'records' ? records : withoutTimeToLive, thing.records, deadlineMs);
+    },
   };
+}
+
+/** Returns the walks of one night, in order. */
+function walksOf({ records, withoutTimeToLive }: PurgeTools, night: number) {
+  const segments = Array.from({ length: SEGMENTS }, (_, done) => ({
+    kind: 'records' as const,
+    records,
+    segment: (night + done) % SEGMENTS,
+    segments: SEGMENTS,
+  }));
+  if (withoutTimeToLive === undefined) return segments;
+  const other = { kind: 'without_time_to_live' as const, records: withoutTimeToLive, segment: 0, segments: 1 };
+  return [...segments, other];
 }
 
 /** Deletes records with limited concurrency. Failed deletions are left for the next night. */
 async function removeAll(
-  { records, clock, observer }: PurgeTools,
+  { clock, observer }: PurgeTools,
+  records: ExpiredRecords,
   found: readonly ExpiredRecord[],
   deadlineMs: number,
 ): Promise<JobCounts> {

@@ -1,0 +1,128 @@
+import { IdempotencyRow } from '../../kernel/contract/rows.ts';
+import { parseRecordRow, RECORD_COLUMNS } from '../../once/store/postgres-record-rows.ts';
+import {
+  parseHoldRow,
+  parseInquiryRow,
+  parseOrderRow,
+  parseOrphanRow,
+  parseReturnRow,
+  type WorkKey,
+} from '../../payments/store/postgres-rows.ts';
+import { type PostgresTools, readRows } from '../../postgres/attempts.ts';
+import type { Row } from '../../postgres/database.ts';
+import { timestamp, valuesOf } from '../../postgres/values.ts';
+import {
+  CLAIM_SORT,
+  type QueueLists,
+  type QueueName,
+  type QueuePosition,
+  type QueueSummary,
+} from '../use/queue-lists.ts';
+import { ENTRY_OF, readableEntry } from './queue-entries.ts';
+
+/** The queries of a queue. */
+interface Rows {
+  /** Returns the query for the rows of the queue, with a column `since`. @param now the parameter of the current time */
+  readonly select: (now: string) => string;
+  /** The columns that identify a row and sort the queue. The order of a row does not change while it is listed. */
+  readonly sort: readonly [first: string, second: string];
+  readonly entryOf: (row: Row) => ReturnType<(typeof ENTRY_OF)[QueueName]>;
+}
+
+const BY_CHAIN = ['chain_id', 'subject'] as const;
+const work = (kind: WorkKey['kind']): Pick<Rows, 'select' | 'sort'> => ({
+  select: () =>
+    `SELECT chain_id, subject, concerns, since, reason, version, undecidable FROM work WHERE kind = '${kind}'`,
+  sort: BY_CHAIN,
+});
+const orphans = (dueAt: string): Pick<Rows, 'select' | 'sort'> => ({
+  select: () => `SELECT operation_id, received_at, received_at AS since, reason, is_foreign, event FROM orphan
+    WHERE due_at IS ${dueAt}`,
+  sort: ['received_at', 'operation_id'],
+});
+
+const ROWS: Readonly<Record<QueueName, Rows>> = {
+  claims: {
+    select: (now) => `SELECT ${RECORD_COLUMNS}, claimed_at AS since FROM idempotency
+      WHERE due_at IS NOT NULL AND lease_expires_at <= ${now}`,
+    sort: ['due_at', 'operation_id'],
+    entryOf: (row) => ENTRY_OF.claims(parseRecordRow(row)),
+  },
+  inquiries: { ...work('inquiry'), entryOf: (row) => ENTRY_OF.inquiries(parseInquiryRow(row)) },
+  returns: { ...work('return'), entryOf: (row) => ENTRY_OF.returns(parseReturnRow(row)) },
+  orders: { ...work('order'), entryOf: (row) => ENTRY_OF.orders(parseOrderRow(row)) },
+  holds: { ...work('hold'), entryOf: (row) => ENTRY_OF.holds(parseHoldRow(row)) },
+  orphans: { ...orphans('NOT NULL'), entryOf: (row) => ENTRY_OF.orphans(parseOrphanRow(row)) },
+  unmatched_callbacks: {
+    ...orphans('NULL'),
+    entryOf: (row) => ENTRY_OF.unmatched_callbacks(parseOrphanRow(row)),
+  },
+};
+
+/** Maximum number of entries to count, as many as the DynamoDB store counts in eight shards. */
+const MAX_COUNTED = 1_000;
+/** PostgreSQL has no shards, so all positions have the same one. */
+const SHARD = 0;
+
+/** Lists the queues of unfinished work. */
+export class PostgresQueues implements QueueLists {
+  readonly #tools: PostgresTools;
+
+  constructor(tools: PostgresTools) {
+    this.#tools = tools;
+  }
+
+  async summary(queue: QueueName): Promise<QueueSummary> {
+    const [row] = await readRows(this.#tools, {
+      name: `queue-summary-${queue}`,
+      text: `SELECT count(*) AS waiting, min(since) AS oldest FROM (${ROWS[queue].select('$2')} LIMIT $1) AS entries`,
+      values: [MAX_COUNTED + 1, ...this.#now(queue)],
+    });
+    const { waiting = 0, oldest: oldestMs } = valuesOf(row ?? {});
+    const hasMore = Number(waiting) > MAX_COUNTED;
+    return {
+      waiting: hasMore ? MAX_COUNTED : Number(waiting),
+      hasMore,
+      ...(oldestMs === undefined ? {} : { oldestMs: Number(oldestMs) }),
+    };
+  }
+
+  async page(queue: QueueName, { after, limit }: { readonly after?: QueuePosition; readonly limit: number }) {
+    const { select, sort, entryOf } = ROWS[queue];
+    const [first, second] = sort;
+    const position = after === undefined ? undefined : positionOf(queue, after);
+    if (after !== undefined && position === undefined) return [];
+    const behind = position === undefined ? '' : ` AND (${first}, ${second}) > ($2, $3)`;
+    const rows = await readRows(this.#tools, {
+      name: `queue-page-${queue}${position === undefined ? '' : '-after'}`,
+      text: `${select(position === undefined ? '$2' : '$4')}${behind} ORDER BY ${first}, ${second} LIMIT $1`,
+      values: [limit, ...(position ?? []), ...this.#now(queue)],
+    });
+    return rows.map((row) => ({
+      place: { shard: SHARD, sort: sortOf(queue, valuesOf(row)) },
+      entry: readableEntry(() => entryOf(row)),
+    }));
+  }
+
+  #now(queue: QueueName): readonly string[] {
+    return queue === 'claims' ? [timestamp(this.#tools.pacing.clock.nowMs())] : [];
+  }
+}
+
+/** Returns the position of a row as text: the values of its two columns, with a space between them. */
+function sortOf(queue: QueueName, values: Row): string {
+  const [first, second] = ROWS[queue].sort;
+  const prefix = queue === 'claims' ? IdempotencyRow.record : '';
+  return `${String(values[first])} ${prefix}${String(values[second])}`;
+}
+
+/** Returns the values of the two columns; undefined if the text is not a position in this queue. */
+function positionOf(queue: QueueName, { sort }: QueuePosition): readonly [string, string] | undefined {
+  if (ROWS[queue].sort === BY_CHAIN) {
+    const [, chain = '', subject = ''] = /^(\S+) (.*)$/.exec(sort) ?? [];
+    return chain === '' ? undefined : [chain, subject];
+  }
+  const [, ms, id] = (queue === 'claims' ? CLAIM_SORT : /^(\d{1,15}) (.+)$/).exec(sort) ?? [];
+  if (id === undefined) return undefined;
+  return [timestamp(Number(ms)), queue === 'claims' ? id.slice(IdempotencyRow.record.length) : id];
+}

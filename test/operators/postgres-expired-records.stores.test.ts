@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals';
+import { PostgresExpiredRecords } from '../../lambdas/operators/store/postgres-expired-records.ts';
+import type { Database } from '../../lambdas/postgres/database.ts';
+import { timestamp } from '../../lambdas/postgres/values.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
+import { describeOnPostgres } from '../postgres/store-database.ts';
+import { describeExpiredRecords, type PutRecord } from './expired-records-suite.ts';
+
+/** Writes a record. Each status of an unfinished record of another table is open here. */
+async function put(database: Database, { key, status, expiresAtSeconds }: PutRecord): Promise<void> {
+  const expiry = expiresAtSeconds === undefined ? null : timestamp(expiresAtSeconds * 1000);
+  const is = status === 'COMPLETED' ? status : 'INPROGRESS';
+  await database.run(
+    sql(
+      `INSERT INTO idempotency (operation_id, status, owner, expires_at) VALUES ($1, $2, 'owner-a', $3)
+        ON CONFLICT (operation_id) DO UPDATE SET status = EXCLUDED.status, expires_at = EXCLUDED.expires_at`,
+      key,
+      is,
+      expiry,
+    ),
+  );
+}
+
+describeOnPostgres((toolsOf, database, isFaulty) => {
+  describeExpiredRecords('postgres', async () => {
+    await database().run(sql('DELETE FROM idempotency'));
+    return {
+      records: new PostgresExpiredRecords(toolsOf()),
+      losesResponses: isFaulty,
+      put: (record) => put(database(), record),
+      keys: async () =>
+        (await database().run(sql('SELECT operation_id FROM idempotency'))).map(({ operation_id }) =>
+          String(operation_id),
+        ),
+    };
+  });
+
+  test('expired records of the same second are found once, page by page', async () => {
+    await database().run(sql('DELETE FROM idempotency'));
+    await database().run(
+      sql(`INSERT INTO idempotency (operation_id, status, owner, expires_at)
+        SELECT 'OP#' || number, 'COMPLETED', 'owner-a', '1970-01-01T00:00:09Z' FROM generate_series(1, 1200) AS number`),
+    );
+    const records = new PostgresExpiredRecords(toolsOf());
+    const found = new Set<string>();
+    let pages = 0;
+    let after: string | undefined;
+    do {
+      const page = await records.walk({ segment: 0, segments: 1, ...(after === undefined ? {} : { after }) }, 10);
+      for (const { key } of page.found) found.add(key);
+      after = page.next;
+      pages += 1;
+    } while (after !== undefined);
+    expect([found.size, pages]).toEqual([1_200, 3]);
+  });
+});

@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals';
+import { PostgresQueues } from '../../lambdas/operators/store/postgres-queues.ts';
+import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.ts';
+import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
+import type { Database } from '../../lambdas/postgres/database.ts';
+import { PostgresUnfinishedWork } from '../../lambdas/resolving/store/postgres-unfinished.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
+import { describeOnPostgres } from '../postgres/store-database.ts';
+import { describeQueueLists } from './queue-lists-suite.ts';
+
+async function emptied(database: Database): Promise<void> {
+  for (const table of ['idempotency', 'work', 'orphan']) await database.run(sql(`DELETE FROM ${table}`));
+}
+
+describeOnPostgres((toolsOf, database) => {
+  describeQueueLists('postgres', async (clock) => {
+    await emptied(database());
+    const payments = new PostgresStore(toolsOf(clock));
+    return {
+      lists: new PostgresQueues(toolsOf(clock)),
+      payments,
+      effects: new PostgresEffects(toolsOf(clock), payments),
+      work: new PostgresUnfinishedWork(toolsOf(clock)),
+    };
+  });
+
+  test('an unreadable queue entry is listed as waiting for an operator', async () => {
+    await emptied(database());
+    await database().run(
+      sql(`INSERT INTO work (kind, chain_id, subject, queue, due_at, since, reason)
+        VALUES ('return', 'pay_a', 'ch_1', 'return', '1970-01-01Z', '1970-01-01Z', 'of a later version')`),
+    );
+    const entries = await new PostgresQueues(toolsOf()).page('returns', { limit: 9 });
+    expect(entries).toEqual([{ place: { shard: 0, sort: 'pay_a ch_1' }, entry: { needsOperator: true } }]);
+  });
+});
