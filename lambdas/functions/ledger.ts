@@ -67,7 +67,7 @@ export async function wire(
   const postgres = await configuredAuthority(platform, tables);
   const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
   const effects = new DynamoDbApprovals(documents, tables, pacing, store);
-  const activity = new DynamoDbActivity(documents, tables, pacing);
+  const activity = [new DynamoDbActivity(documents, tables, pacing)];
   const operators = operatorsForTenants(platform, tables.registry);
   const tools = {
     operators,

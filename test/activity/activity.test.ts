@@ -10,7 +10,7 @@ import {
   nextEntry,
 } from '../../lambdas/activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
-import { pageOfActivity, verifyActivity } from '../../lambdas/activity/use/activity-log.ts';
+import { entryOf, pageOfActivity, verifyActivity } from '../../lambdas/activity/use/activity-log.ts';
 import { acceptedRun, runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { type AcceptRun, acceptRun } from '../../lambdas/jobs/use/accept-run.ts';
@@ -114,22 +114,52 @@ describe('a chain of the activity log', () => {
     log = new DynamoDbActivity(database.client, TABLES, pacing);
     for (let index = 0; index < 60; index += 1) await log.record(draft(SHOP, String(index)));
     expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 60 });
-    const page = await pageOfActivity(log, SHOP, { limit: 50 });
+    const page = await pageOfActivity([log], SHOP, { limit: 50 });
     expect(page.kind === 'found' && [page.entries.length, page.hasMore]).toEqual([50, true]);
   });
 
   test('lists its entries page by page, newest first, and rejects a cursor of another tenant', async () => {
     for (const about of ['a', 'b', 'c']) await log.record(draft(SHOP, about));
     await log.record(draft(OTHER, 'other'));
-    const page = await pageOfActivity(log, SHOP, { limit: 2 });
+    const page = await pageOfActivity([log], SHOP, { limit: 2 });
     expect(page).toMatchObject({ kind: 'found', entries: [{ about: ['c'] }, { about: ['b'] }], hasMore: true });
     const [newest, middle] = page.kind === 'found' ? page.entries.map(activityId) : [];
-    expect(await pageOfActivity(log, SHOP, { limit: 2, after: middle ?? '' })).toMatchObject({
+    expect(await pageOfActivity([log], SHOP, { limit: 2, after: middle ?? '' })).toMatchObject({
       entries: [{ about: ['a'] }],
       hasMore: false,
     });
-    expect(await pageOfActivity(log, SHOP, { limit: 1, after: middle ?? '' })).toMatchObject({ hasMore: false });
-    expect(await pageOfActivity(log, OTHER, { limit: 2, after: newest ?? '' })).toEqual({ kind: 'unknown_cursor' });
+    expect(await pageOfActivity([log], SHOP, { limit: 1, after: middle ?? '' })).toMatchObject({ hasMore: false });
+    expect(await pageOfActivity([log], OTHER, { limit: 2, after: newest ?? '' })).toEqual({ kind: 'unknown_cursor' });
+  });
+
+  test('is merged with the chain of another log by time, page by page, even if clocks differ', async () => {
+    const other = new DynamoDbActivity(new MemoryDynamoDb({ tables: TABLE_SHAPES }).client, TABLES, pacing);
+    const times: number[] = [];
+    const add = (to: DynamoDbActivity, occurredAtMs: number) => {
+      times.push(occurredAtMs);
+      return to.record({ ...draft(SHOP, `${occurredAtMs}`), occurredAtMs });
+    };
+    for (let index = 0; index < 45; index += 1) {
+      await add(log, 100 * index - (index % 7) * 130);
+      if (index % 3 === 0) await add(other, 100 * index - (index % 2) * 250);
+    }
+    const inOrder = times.toSorted((left, right) => right - left);
+    for (const limit of [1, 4, 100]) {
+      const listed: number[] = [];
+      const ids = new Set<string>();
+      let after: string | undefined;
+      do {
+        const page = await pageOfActivity([log, other], SHOP, { limit, ...(after === undefined ? {} : { after }) });
+        if (page.kind === 'unknown_cursor') throw new Error(`${after} is not known`);
+        listed.push(...page.entries.map(({ occurredAtMs }) => occurredAtMs));
+        for (const entry of page.entries) ids.add(activityId(entry));
+        after = page.hasMore ? activityId(page.entries.at(-1) as ActivityEntry) : undefined;
+      } while (after !== undefined);
+      expect([listed, ids.size]).toEqual([inOrder, times.length]);
+    }
+    const [entry] = await other.listActivity(SHOP, ALL);
+    const id = activityId(entry as ActivityEntry);
+    expect([await entryOf([log, other], SHOP, id), await entryOf([log], SHOP, id)]).toEqual([entry, undefined]);
   });
 
   test('contains all entries of concurrent writers in sequence', async () => {

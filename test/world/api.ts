@@ -438,14 +438,14 @@ export class Api<Of extends World = World> {
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       limitsBy: (by) => new LimitAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       deployedLimit: { rate: 100, burst: 200 },
-      activity: behind.activity,
+      activity: [behind.activity],
       search: { views, store, transitions: behind.ledger, ...emailTools(behind) },
       timeline: {
         chains: store,
         records: store,
         effects: world.tools.effects,
         webhooks: world.store.webhooks,
-        activity: behind.activity,
+        activity: [behind.activity],
         digest: world.tools.digest,
       },
       verify: async (token, path) =>

@@ -18,7 +18,7 @@ export interface ActivityPage {
   readonly limit: number;
 }
 
-/** The append-only log of operators' actions. */
+/** An append-only log of operators' actions. */
 export interface ActivityLog {
   /** Reads a page of a chain with strong consistency. */
   listActivity(chain: ActivityChain, page: ActivityPage): Promise<readonly ActivityEntry[]>;
@@ -30,29 +30,107 @@ export type ListedActivity =
 
 /**
  * Returns a page of a chain, newest first.
+ *
+ * @param logs the logs that have entries of the chain. The entries of one log are in the order of the chain, those of
+ * several logs in the order of their times.
  * @param after the id of the last entry of the previous page
  */
 export async function pageOfActivity(
-  log: ActivityLog,
+  logs: readonly ActivityLog[],
   chain: ActivityChain,
   { after, limit }: { readonly after?: string; readonly limit: number },
 ): Promise<ListedActivity> {
-  const from = after === undefined ? undefined : (await entryOf(log, chain, after))?.sequence;
-  if (after !== undefined && from === undefined) return { kind: 'unknown_cursor' };
-  const page = { order: 'newest_first' as const, limit: limit + 1, ...defined({ from }) };
-  const entries = await log.listActivity(chain, page);
+  const last = after === undefined ? undefined : await findEntry(logs, chain, after);
+  if (after !== undefined && last === undefined) return { kind: 'unknown_cursor' };
+  const entries = await newestEntries(logs, chain, { limit: limit + 1, ...defined({ last }) });
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
+}
+
+/** An entry, and the position of its log in the list of logs. Sequences of different logs are not related. */
+interface Placed {
+  readonly entry: ActivityEntry;
+  readonly log: number;
+}
+
+/**
+ * Reads the newest entries of a chain, in the order of {@link pageOfActivity}.
+ *
+ * @param last only entries after this one
+ */
+export async function newestEntries(
+  logs: readonly ActivityLog[],
+  chain: ActivityChain,
+  { last, limit }: { readonly last?: Placed; readonly limit: number },
+): Promise<readonly ActivityEntry[]> {
+  const [only, ...others] = logs;
+  if (only !== undefined && others.length === 0) {
+    return only.listActivity(chain, { order: 'newest_first', limit, ...defined({ from: last?.entry.sequence }) });
+  }
+  const parts = await Promise.all(
+    logs.map(async (log, position) => {
+      const from = last && (await sequenceAt(log, position, chain, last)) + DISORDERED;
+      const page = { order: 'newest_first', limit: limit + 2 * DISORDERED, ...defined({ from }) } as const;
+      return (await log.listActivity(chain, page)).map((entry) => ({ entry, log: position }));
+    }),
+  );
+  const behind = parts.flat().filter((placed) => last === undefined || byTime(last, placed) < 0);
+  return behind
+    .toSorted(byTime)
+    .slice(0, limit)
+    .map(({ entry }) => entry);
+}
+
+/**
+ * Maximum number of entries whose times can be out of the order of their chain, because the clocks of concurrent writers
+ * differ.
+ */
+const DISORDERED = 20;
+
+/** Orders entries of several logs, newest first. */
+function byTime(left: Placed, right: Placed): number {
+  return (
+    right.entry.occurredAtMs - left.entry.occurredAtMs ||
+    left.log - right.log ||
+    right.entry.sequence - left.entry.sequence
+  );
+}
+
+/** Finds the sequence of the first entry of a log that is later than `last`, by bisection. */
+async function sequenceAt(log: ActivityLog, position: number, chain: ActivityChain, last: Placed): Promise<number> {
+  if (position === last.log) return last.entry.sequence;
+  const upTo = async (from?: number): Promise<ActivityEntry | undefined> =>
+    (await log.listActivity(chain, { order: 'newest_first', limit: 1, ...defined({ from }) }))[0];
+  let low = 1;
+  let high = ((await upTo())?.sequence ?? 0) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const entry = await upTo(middle + 1);
+    if (entry !== undefined && entry.occurredAtMs > last.entry.occurredAtMs) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /**
  * Finds an entry.
  * @returns undefined when the chain has no entry with this id
  */
-export async function entryOf(log: ActivityLog, chain: ActivityChain, id: string): Promise<ActivityEntry | undefined> {
+export async function entryOf(
+  logs: readonly ActivityLog[],
+  chain: ActivityChain,
+  id: string,
+): Promise<ActivityEntry | undefined> {
+  return (await findEntry(logs, chain, id))?.entry;
+}
+
+async function findEntry(logs: readonly ActivityLog[], chain: ActivityChain, id: string): Promise<Placed | undefined> {
   const sequence = sequenceOf(id);
   if (sequence === undefined) return undefined;
-  const [entry] = await log.listActivity(chain, { order: 'newest_first', from: sequence + 1, limit: 1 });
-  return entry !== undefined && activityId(entry) === id ? entry : undefined;
+  for (const [position, log] of logs.entries()) {
+    const [entry] = await log.listActivity(chain, { order: 'newest_first', from: sequence + 1, limit: 1 });
+    if (entry !== undefined && activityId(entry) === id) return { entry, log: position };
+  }
+  return undefined;
 }
 
 const VERIFIED_AT_ONCE = 100;

@@ -25,7 +25,7 @@ import { NO_TENANT } from './recorded-answer.ts';
 export interface AdminTools extends DecisionTools, KeyTools, LimitTools, MismatchTools, OperatorListTools {
   readonly clock: DecisionTools['clock'];
   readonly search: Omit<ListPaymentsTools, 'books'>;
-  readonly activity: ActivityLog;
+  readonly activity: readonly ActivityLog[];
   readonly timeline: TimelineTools;
   readonly isTenant: IsTenant;
 }

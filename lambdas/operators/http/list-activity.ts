@@ -11,7 +11,7 @@ import type { Operator } from '../../tenants/operators.ts';
 import { activity, activityList } from './activity-answers.ts';
 import { activityEntryQuery, activityQuery } from './ledger-schemas.ts';
 
-type Read<Query extends z.ZodObject> = ReadingCall<{ readonly activity: ActivityLog }, Query, Operator>;
+type Read<Query extends z.ZodObject> = ReadingCall<{ readonly activity: readonly ActivityLog[] }, Query, Operator>;
 
 /** Lists the activity log of the deployment, or of one tenant and mode, newest first. */
 export const getActivity = reading({

@@ -1,5 +1,5 @@
 import type { ActivityEntry } from '../../activity/domain/activity.ts';
-import type { ActivityLog } from '../../activity/use/activity-log.ts';
+import { type ActivityLog, newestEntries } from '../../activity/use/activity-log.ts';
 import { callbackOperation } from '../../callbacks/ids.ts';
 import { sourceOf } from '../../callbacks/receive-callback.ts';
 import { eventId } from '../../events/domain/event.ts';
@@ -34,7 +34,7 @@ export interface TimelineTools {
   readonly records: Pick<RecordStore, 'readRecord'>;
   readonly effects: Pick<EffectStore, 'readEffect'>;
   readonly webhooks: Pick<WebhookStore, 'readBook' | 'readDelivery'>;
-  readonly activity: ActivityLog;
+  readonly activity: readonly ActivityLog[];
   readonly digest: Digest;
 }
 
@@ -184,7 +184,7 @@ async function deliveriesOf(
  * chain itself contains them.
  */
 async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payment): Promise<readonly TimelineEntry[]> {
-  const entries = await activity.listActivity({ tenantId, mode }, { order: 'newest_first', limit: ACTIVITY_READ });
+  const entries = await newestEntries(activity, { tenantId, mode }, { limit: ACTIVITY_READ });
   return entries
     .filter(({ about, action }) => about.includes(id) && !IN_THE_CHAIN.has(action))
     .map((entry) => ({ atMs: entry.occurredAtMs, happened: { kind: 'act', entry } }));
