@@ -5,6 +5,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { ARCHIVER_WAITS_SECONDS } from '../lambdas/archive/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { ArchiveAuditor } from './constructs/archive-auditor.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { queueEncryption } from './constructs/data-key.ts';
@@ -17,7 +18,7 @@ export interface ArchiveProps {
   readonly data: Pick<DataStack, 'ledger' | 'registry'>;
   readonly logs: FunctionLogs;
   readonly bucket: ArchiveBucket;
-  readonly settings: Pick<Settings, 'archiveBatchSeconds' | 'archiveKeyArn' | 'archiveSigningKeyArn'>;
+  readonly settings: Pick<Settings, 'archiveBatchSeconds' | 'archiveKeyArn' | 'archiveSigningKeyArn' | 'authority'>;
 }
 
 /** Maximum number of rows per batch. A row has a few kilobytes, and Lambda also ends a batch at 6 MB. */
@@ -83,7 +84,13 @@ export class Archive extends Construct {
         onFailure: new SqsDlq(this.parked),
       }),
     );
-    this.auditor = new ArchiveAuditor(this, 'Auditor', { data, logs, bucket, settings }).auditor;
+    this.auditor = new ArchiveAuditor(this, 'Auditor', {
+      data,
+      logs,
+      bucket,
+      settings,
+      ...defined({ authority: settings.authority }),
+    }).auditor;
     new RunbookAlarm(this, 'RecordsParked', {
       description: 'Records of the Ledger could not be archived and were parked.',
       entry: 'data.md#the-archive-is-behind',

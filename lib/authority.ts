@@ -3,6 +3,8 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { AUTHORITY_FUNCTIONS, POSTGRES_AUTHORITY, type PostgresSettings } from '../lambdas/authority/contract.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
+import { Carrying, type CarryingProps } from './carrying.ts';
+import { EngineFunction } from './constructs/engine-function.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import type { AuthoritySettings } from './settings/authority.ts';
 
@@ -19,18 +21,28 @@ const ATTACH = [
   'ec2:UnassignPrivateIpAddresses',
 ];
 
-/** Lets the functions of a stack use the PostgreSQL database of the settings. Without such settings, changes nothing. */
-export function usePostgres(stack: Stack, settings: AuthoritySettings): void {
-  const { authority, postgresSecretArn: secretId } = settings;
-  if (authority !== 'postgres' || secretId === undefined) return;
-  const { postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
+export interface PostgresProps {
+  readonly data: CarryingProps['data'];
+  readonly settings: AuthoritySettings;
+  /** The worker of the job that copies what functions have left. */
+  readonly poller: PayonceFunction;
+}
+
+/** Lets the functions of a stack use the PostgreSQL database of the settings. */
+export function usePostgres(stack: Stack, { data, settings, poller }: PostgresProps): void {
+  const { postgresSecretArn: secretId, postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
+  if (secretId === undefined) throw new Error('the settings name no secret, although readSettings requires one');
   const named: PostgresSettings = { secretId, ...defined({ host, port, database }) };
+  const carrying = new Carrying(stack, 'Carrying', { data });
   for (const each of stack.node.findAll()) {
     if (!(each instanceof PayonceFunction && AUTHORITY_FUNCTIONS.includes(each.folder))) continue;
     each.setEnvironment({ [POSTGRES_AUTHORITY]: JSON.stringify(named) });
     each.allow('ReadDatabaseSecret', 'secretsmanager:GetSecretValue', secretId);
     attach(each, settings);
+    // The others append nothing, so they leave nothing to copy.
+    if (each !== poller && each instanceof EngineFunction) carrying.grantCarry(each);
   }
+  carrying.grantPoll(poller);
 }
 
 function attach(to: PayonceFunction, { postgresSubnets, postgresSecurityGroups }: AuthoritySettings): void {

@@ -75,7 +75,13 @@ export class ServiceStack extends Stack {
     reads.route(http);
     const room = { ...common, http };
     const callbacks = new Callbacks(this, 'Callbacks', room);
-    const jobs = new Jobs(this, 'Jobs', { ...room, calls: settings, settings: recordedSettings(settings) });
+    const ofAuthority = defined({ authority: settings.authority });
+    const jobs = new Jobs(this, 'Jobs', {
+      ...room,
+      ...ofAuthority,
+      calls: settings,
+      settings: recordedSettings(settings),
+    });
     const { payments: moneyJobs, upkeep } = jobs.workers;
 
     const lostAfter = Duration.seconds(settings.eventsLostAfterSeconds);
@@ -109,8 +115,8 @@ export class ServiceStack extends Stack {
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
     if (settings.sandbox) setCallbackAddress(this, http, settings);
     new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });
-    new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
-    usePostgres(this, settings);
+    if (settings.authority === 'postgres') usePostgres(this, { data, settings, poller: moneyJobs });
+    new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names, ...ofAuthority });
     keep(this, settings);
 
     const functions = {

@@ -1,4 +1,4 @@
-/** Where the functions find the PostgreSQL database. What is absent is in the secret. */
+/** Where the functions find the PostgreSQL database. An absent value is in the secret. */
 export interface PostgresSettings {
   /** A secret of Secrets Manager with username and password, and possibly host, port and dbname. */
   readonly secretId: string;

@@ -1,12 +1,20 @@
 import { existsSync } from 'node:fs';
 import * as z from 'zod';
+import type { ActivityDraft } from '../activity/domain/activity.ts';
+import { PostgresActivity } from '../activity/store/postgres-activity.ts';
+import { erasePostgresDetails } from '../activity/store/postgres-erasure.ts';
+import type { JobMarks } from '../jobs/use/job-marks.ts';
 import { loadedOnce } from '../kernel/loaded-once.ts';
 import type { Unreadable } from '../kernel/platform/queue-rows.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import type { Platform } from '../kernel/platform/system-platform.ts';
 import { jsonOf, readVariable, secretId } from '../kernel/platform/variables.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
+import { PostgresApprovals } from '../operators/store/postgres-approvals.ts';
+import { PostgresExpiredRecords } from '../operators/store/postgres-expired-records.ts';
+import { PostgresQueues } from '../operators/store/postgres-queues.ts';
 import { ORDER_COPIES } from '../orders/store/postgres-order-copies.ts';
+import { PostgresOrders } from '../orders/store/postgres-orders.ts';
 import { LedgerCarrier } from '../payments/store/postgres-carrier.ts';
 import { PostgresEffects } from '../payments/store/postgres-effects.ts';
 import { PAYMENT_COPIES } from '../payments/store/postgres-payment-copies.ts';
@@ -16,9 +24,11 @@ import { carryAfterCommit } from '../postgres/carry.ts';
 import { carryTelemetry } from '../postgres/carry-telemetry.ts';
 import { openDatabase } from '../postgres/connection.ts';
 import type { Database } from '../postgres/database.ts';
+import { Outbox } from '../postgres/outbox.ts';
 import { isLoopback, type Server, secretCredentials, serverSecret } from '../postgres/server.ts';
 import { PostgresHolds } from '../resolving/store/postgres-holds.ts';
 import { PostgresUnfinishedWork } from '../resolving/store/postgres-unfinished.ts';
+import { carryJob } from './carry-job.ts';
 import { POSTGRES_AUTHORITY, type PostgresSettings } from './contract.ts';
 
 export interface AuthorityPlatform extends Platform, Secrets {
@@ -58,9 +68,16 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
   const store = new PostgresStore(tools);
   return {
     store,
-    effects: () => new PostgresEffects(tools, store),
+    orders: (unreadable?: Unreadable) => new PostgresOrders(tools, unreadable),
+    effects: (unreadable?: Unreadable) => new PostgresEffects(tools, store, unreadable),
+    approvals: new PostgresApprovals(tools, store),
+    activity: new PostgresActivity(tools),
     work: (unreadable: Unreadable) => new PostgresUnfinishedWork(tools, unreadable),
-    holds: () => new PostgresHolds(tools),
+    holds: new PostgresHolds(tools),
+    queues: new PostgresQueues(tools),
+    expired: new PostgresExpiredRecords(tools),
+    carryJob: (marks: JobMarks) => carryJob({ outbox: new Outbox(tools), carrier, observer, clock, marks }),
+    erase: (draft: ActivityDraft) => erasePostgresDetails(tools, carrier, draft),
   };
 }
 

@@ -48,7 +48,7 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   const { tables } = readPaymentsConfig(platform.variables, []);
   const postgres = await configuredAuthority(platform, tables);
   const store = postgres?.store ?? new DynamoDbStore(platform.documents, tables, platform);
-  const orders = new DynamoDbOrders(platform.documents, tables, platform, store);
+  const orders = postgres?.orders() ?? new DynamoDbOrders(platform.documents, tables, platform, store);
   const redrive = await configuredRedrive(config, { ...platform, store, orders });
   const unreadable = configuredParking(platform, config.deadLettersQueueUrl);
   const tools = { ...redrive, runner, clock, report: (error: unknown) => telemetry.fault('redrive', error) };

@@ -66,8 +66,9 @@ export async function wire(
   const views = new DynamoDbViews(documents, config[Environment.viewsTable], pacing);
   const postgres = await configuredAuthority(platform, tables);
   const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
-  const effects = new DynamoDbApprovals(documents, tables, pacing, store);
-  const activity = [new DynamoDbActivity(documents, tables, pacing)];
+  const effects = postgres?.approvals ?? new DynamoDbApprovals(documents, tables, pacing, store);
+  const access = new DynamoDbActivity(documents, tables, pacing);
+  const activity = postgres === undefined ? [access] : [postgres.activity, access];
   const operators = operatorsForTenants(platform, tables.registry);
   const tools = {
     operators,
@@ -90,7 +91,7 @@ export async function wire(
       emailHashes: keyedEmailHashes(platform.variables, platform),
       emailIndex: emailIndex(documents, tables.registry, pacing),
     },
-    queues: new DynamoDbQueues(documents, tables, pacing),
+    queues: postgres?.queues ?? new DynamoDbQueues(documents, tables, pacing),
     messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES]), clock, startRedrives(platform)),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     limitsBy: (by: OperatorCause) => new LimitAdministration(documents, tables, by, pacing),

@@ -48,7 +48,7 @@ export async function wire(
   return authenticatedApi<OrderRouteTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], {
     store,
     effects: postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store),
-    orders: new DynamoDbOrders(documents, tables, pacing, store),
+    orders: postgres?.orders() ?? new DynamoDbOrders(documents, tables, pacing, store),
     views: new DynamoDbViews(documents, readViewsTable(platform.variables), pacing),
     emailHashes: keyedEmailHashes(platform.variables, platform),
     emailIndex: emailIndex(documents, tables.registry, pacing),

@@ -4,6 +4,7 @@ import type { JobOf } from '../jobs/contract/jobs.ts';
 import { jobTelemetry } from '../jobs/http/job-telemetry.ts';
 import { jobWorker } from '../jobs/http/job-worker.ts';
 import { readJobWorkerConfig } from '../jobs/settings.ts';
+import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import type { Job } from '../jobs/use/job.ts';
@@ -89,7 +90,7 @@ async function paymentJobs(
   };
   const postgres = await configuredAuthority(platform, tables);
   const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
-  const effects = postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store, unreadable);
+  const effects = postgres?.effects(unreadable) ?? new DynamoDbEffects(documents, tables, pacing, store, unreadable);
   const processors = await configuredProcessors(config, platform);
   const payments = {
     store,
@@ -112,7 +113,7 @@ async function paymentJobs(
         clock,
         backlogTelemetry(instruments),
       ),
-      orders: new DynamoDbOrders(documents, tables, pacing, store, unreadable),
+      orders: postgres?.orders(unreadable) ?? new DynamoDbOrders(documents, tables, pacing, store, unreadable),
       // Without external services, the deployment accepts no orders.
       ...(partiesConfig === undefined ? {} : { parties: await configuredParties(partiesConfig, platform) }),
       onResolved: (queue, resolved) => reportResolved(telemetry, queue, resolved),
@@ -123,9 +124,12 @@ async function paymentJobs(
     'expire-authorizations': expireAuthorizationsJob({
       ...payments,
       holds:
-        postgres?.holds() ??
+        postgres?.holds ??
         new DynamoDbDueQueue({ client: documents, table: tables.registry, pacing, unreadable }, HOLDS),
     }),
+    ...(postgres === undefined
+      ? {}
+      : { carry: postgres.carryJob(new DynamoDbJobMarks(documents, tables.registry, pacing)) }),
   } satisfies Readonly<Record<JobOf<'payments'>, Job>>;
 }
 

@@ -157,7 +157,7 @@ const MINUTE_MS = 60_000;
 
 function sweepingJobs(
   platform: Platform & Queues & Bus & Functions,
-  { tables, pacing, store, transitions, views, marked }: Awaited<ReturnType<typeof openStores>>,
+  { tables, pacing, postgres, store, transitions, views, marked }: Awaited<ReturnType<typeof openStores>>,
   runner: OperationRunner,
 ) {
   const { documents, clock, digest } = platform;
@@ -218,7 +218,7 @@ function sweepingJobs(
     'release-commissions': releaseCommissionsJob({
       book: new DynamoDbCommissions({ client: documents, table: tables.registry, pacing, unreadable: report }),
       payments: store,
-      orders: new DynamoDbOrders(documents, tables, pacing, store),
+      orders: postgres?.orders() ?? new DynamoDbOrders(documents, tables, pacing, store),
       records: new DynamoDbConsumerRecords(documents, tables, pacing),
       digest,
       ...pacing,
@@ -249,6 +249,7 @@ function bookkeepingJobs(
     'close-days': closeAllDays({ owners: new DynamoDbOwners(documents, tables.registry, pacing), views, ...pacing }),
     'purge-expired': purgeExpired({
       records: new DynamoDbExpiredRecords(documents, tables.idempotency, pacing),
+      ...(postgres === undefined ? {} : { withoutTimeToLive: postgres.expired }),
       timeToLive: new DynamoDbTimeToLive(
         documents,
         { idempotency: tables.idempotency, registry: tables.registry },
