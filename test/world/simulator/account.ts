@@ -354,8 +354,11 @@ export class Account {
     const { wire, parking } = FUNCTIONS[name];
     const { variables, processors } = container.deployment;
     const own = parking === undefined ? {} : { [Environment.parkingQueueUrl]: queueUrl(parking) };
-    const authority =
-      this.books === undefined ? {} : { [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'database' }) };
+    const settings = {
+      [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'database' }),
+      [Environment.authority]: 'postgres',
+    };
+    const authority = this.books === undefined ? {} : settings;
     const named = { ...variables, ...own, ...authority, AWS_LAMBDA_FUNCTION_NAME: name };
     const platform = platformOf(this.#surroundings, named, () => container.process, name);
     const handle = (await wire(platform, idempotentRunner, processors)) as (event: unknown) => Promise<unknown>;

@@ -1,4 +1,10 @@
-import { JOBS, type JobEntry, type JobId } from '../../../lambdas/jobs/contract/jobs.ts';
+import {
+  JOBS,
+  type JobEntry,
+  jobEntry,
+  type JobId as OwnJobId,
+  type PostgresJobId,
+} from '../../../lambdas/jobs/contract/jobs.ts';
 import { JOB_DEFAULT_MAX_DURATION_SECONDS } from '../../../lambdas/jobs/contract/runs.ts';
 import { isEnded } from '../../../lambdas/jobs/domain/job-run.ts';
 import { parseRun } from '../../../lambdas/jobs/store/job-items.ts';
@@ -37,6 +43,8 @@ interface Trigger {
    */
   readonly share?: number;
 }
+
+type JobId = OwnJobId | PostgresJobId;
 
 const MINUTE_MS = 60_000;
 const WALKS = 0.1;
@@ -139,6 +147,8 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
     dueMs: afterOutcome(HOUR_MS),
   },
   'reconcile-days': { share: WALKS, fromMs: DAY_MS, toMs: 16 * DAY_MS, isQueue: false, dueMs: afterOutcome(DAY_MS) },
+  // The simulator calls `runNow` for each row that is written into the outbox.
+  carry: { fromMs: MINUTE_MS, toMs: 16 * DAY_MS, isQueue: false, dueMs: () => undefined },
   'close-days': { fromMs: DAY_MS, toMs: 8 * DAY_MS, isQueue: false, dueMs: afterOutcome(DAY_MS) },
   'purge-expired': { fromMs: 4 * DAY_MS, toMs: 16 * DAY_MS, isQueue: false, dueMs: afterOutcome(4 * DAY_MS) },
 };
@@ -229,7 +239,7 @@ export class JobClock {
 
   #noteRun(row: Item): void {
     const run = parseRun(row);
-    const entry: JobEntry | undefined = JOBS.find(({ id }) => id === run.jobId);
+    const entry: JobEntry | undefined = jobEntry(run.jobId);
     const wait = this.#waits.get(run.jobId as JobId);
     if (entry === undefined || wait === undefined) return;
     const { maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS } = entry;

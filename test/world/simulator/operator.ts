@@ -1,5 +1,6 @@
-import { type Action } from '../../../lambdas/activity/domain/activity.ts';
+import type { Action, ActivityDraft } from '../../../lambdas/activity/domain/activity.ts';
 import { eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
+import type { PostgresAuthority } from '../../../lambdas/authority/postgres-authority.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { erasePayment } from '../../../lambdas/operators/use/erase-payment.ts';
@@ -45,12 +46,25 @@ export async function rebuildAllViews({ process, pacing, views, store }: Operato
   );
 }
 
-/** Deletes the personal data of a payment or an order. */
-export async function eraseNamed({ process, documents, pacing, views, store }: Operator, id: string): Promise<void> {
+/**
+ * Deletes the personal data of a payment or an order.
+ *
+ * @param postgres the authority @default DynamoDB
+ */
+export async function eraseNamed(
+  { process, documents, pacing, views, store: stores }: Operator,
+  id: string,
+  postgres?: PostgresAuthority,
+): Promise<void> {
+  const store = postgres?.store ?? stores;
+  const orders = postgres?.orders() ?? stores;
+  const eraseRows = (draft: ActivityDraft): Promise<boolean> =>
+    postgres?.erase(draft) ??
+    eraseDetails({ client: documents, registry: TABLES.registry, pacing }, stores.activity, draft);
   const erase =
     (action: Action) =>
     (erased: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }): Promise<boolean> =>
-      eraseDetails({ client: documents, registry: TABLES.registry, pacing }, store.activity, {
+      eraseRows({
         chain: { tenantId: erased.tenantId, mode: erased.mode },
         action,
         actor: { by: 'command', operator: 'Ada Example' },
@@ -64,5 +78,5 @@ export async function eraseNamed({ process, documents, pacing, views, store }: O
   }
   const order = parseOrderId(id);
   invariant(order !== undefined, 'only a payment or an order can be erased');
-  await eraseOrder({ orders: store, records: store, erase: erase('order.erased') }, order);
+  await eraseOrder({ orders, records: store, erase: erase('order.erased') }, order);
 }

@@ -179,6 +179,7 @@ export class SimulatedSystem implements RunningSystem {
     for (const tenant of Object.values(tenants)) await system.#register(tenant);
     // From now on, changes of rows schedule job runs.
     const jobs = new JobClock(system.simulation, system.database, (job, atMs) => system.#fire(job, atMs));
+    if (system.account.books !== undefined) system.account.books.onWaiting = () => jobs.runNow('carry');
     system.account.onParked = () => jobs.runNow('republish-events');
     system.#jobs = jobs;
     system.#expire(1);
@@ -386,11 +387,11 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   erase(id: string): Promise<void> {
-    return eraseNamed(this.#operator(), id);
+    return eraseNamed(this.#operator(), id, this.account.books?.operatorIn(this.simulation.process));
   }
 
   loseTables(nth: number, name: string): void {
-    // TODO
+    // The copies in DynamoDB cannot lose part of a transaction of PostgreSQL.
     if (this.account.books === undefined) this.#restores.loseWithin(nth, name);
   }
 
