@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { types } from 'node:util';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { isFault, TerminalError } from '../lambdas/kernel/faults.ts';
 import { SecretReader } from '../lambdas/kernel/platform/active-secrets.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
@@ -71,8 +72,33 @@ async function check(session: Session, chosen: Chosen & { readonly role: string 
   if (problems.length > 0) throw new CliFailure(ExitCode.incomplete, `Problems found: ${problems.length}.`);
 }
 
+/**
+ * Compares the database of a deployment's settings with this version, as the user of the functions. Returns a sentence
+ * for each problem. That the database cannot be reached from here is a problem, too.
+ */
+export async function problemsOfDatabase(
+  session: Pick<Session, 'aws'>,
+  settings: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  const { postgresSecretArn: secret = '', postgresHost: host, postgresPort: port, postgresDatabase } = settings;
+  const chosen: Chosen = {
+    secret,
+    ...defined({ host, database: postgresDatabase, port: port === undefined ? undefined : Number(port) }),
+  };
+  const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
+  try {
+    const { user: role } = await serverOf(session, chosen);
+    const check = { migrations: readMigrations(), role };
+    const problems = await withDatabase(session, chosen, (database) => checkSchema({ database, ...check }));
+    return problems.map(({ detail }) => detail);
+  } catch (error) {
+    if (!(error instanceof CliFailure)) throw error;
+    return [`${error.message} Run "payonce db check" where the database can be reached.`];
+  }
+}
+
 async function withDatabase<T>(
-  session: Session,
+  session: Pick<Session, 'aws'>,
   chosen: Chosen,
   work: (database: OpenDatabase) => Promise<T>,
 ): Promise<T> {
@@ -94,7 +120,7 @@ async function withDatabase<T>(
   }
 }
 
-async function serverOf(session: Session, chosen: Chosen): Promise<Server> {
+async function serverOf(session: Pick<Session, 'aws'>, chosen: Chosen): Promise<Server> {
   const { secret, url = secret === undefined ? process.env[URL_VARIABLE] : undefined } = chosen;
   if (url !== undefined && secret !== undefined) throw new CliFailure(ExitCode.usage, 'Use one of --url and --secret.');
   if (secret !== undefined) return serverInSecret(session, secret, chosen);
@@ -107,7 +133,11 @@ async function serverOf(session: Session, chosen: Chosen): Promise<Server> {
   }
 }
 
-async function serverInSecret(session: Session, secret: string, { host, port, database }: Chosen): Promise<Server> {
+async function serverInSecret(
+  session: Pick<Session, 'aws'>,
+  secret: string,
+  { host, port, database }: Chosen,
+): Promise<Server> {
   const client = new SecretsManagerClient(await session.aws());
   const parse = serverSecret({
     ...(host === undefined ? {} : { host }),

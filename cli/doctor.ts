@@ -13,6 +13,7 @@ import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { type AccountCheck, examineAccount, examineQuotas, isStanding, readAccount } from './account.ts';
 import { settingOf } from './cost.ts';
+import { problemsOfDatabase } from './db.ts';
 import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { TENANT } from './operator-api.ts';
@@ -37,7 +38,8 @@ export interface Finding {
     | 'live_without_archive'
     | 'sandbox_with_live_keys'
     | 'empty_secret'
-    | 'key_without_expiry';
+    | 'key_without_expiry'
+    | 'database';
   /** Name or id of the affected secret, key or stack. */
   readonly about: string;
   readonly detail: string;
@@ -82,6 +84,13 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
   return [{ check: 'live_without_archive', about: hasNone ? 'archive' : 'archiveYears', detail }];
 }
 
+/** Examines the database, if it is PostgreSQL that decides about money. */
+async function examineDatabase(session: Session, settings: Examined['settings']): Promise<readonly Finding[]> {
+  if (settings['authority'] !== 'postgres') return [];
+  const problems = await problemsOfDatabase(session, settings);
+  return problems.map((detail) => ({ check: 'database', about: 'postgres', detail }));
+}
+
 /** `payonce doctor`. */
 export function addDoctor(program: Command, session: Session): void {
   program
@@ -109,6 +118,7 @@ export function addDoctor(program: Command, session: Session): void {
         ...examineAccount(account),
         ...examineQuotas(account, settings),
         ...(examined === undefined ? examineSettings(settings) : examine(examined)),
+        ...(await examineDatabase(session, settings)),
       ];
       const probed =
         probe && isDeployed

@@ -18,6 +18,7 @@ import { DynamoDbWebhooks } from '../lambdas/webhooks/store/dynamodb-webhooks.ts
 import { eraseAnswers } from '../lambdas/webhooks/use/erase-answers.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
+import { refusePostgres } from './refuse-postgres.ts';
 import type { Session } from './session.ts';
 
 /** `payonce erase`. */
@@ -68,7 +69,9 @@ export function addErase(program: Command, session: Session): void {
 }
 
 async function deployment(session: Session) {
-  const { client, tables, pacing } = await openTables(await session.aws());
+  const opened = await openTables(await session.aws());
+  await refusePostgres(opened, 'payonce erase');
+  const { client, tables, pacing } = opened;
   const store = new DynamoDbStore(client, tables, pacing);
   const orders = new DynamoDbOrders(client, tables, pacing, store);
   const webhooks = new DynamoDbWebhooks(client, tables, pacing);

@@ -17,6 +17,7 @@ import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { addPutBack } from './putting-back.ts';
 import { addRebuild } from './rebuilding.ts';
+import { refusePostgres } from './refuse-postgres.ts';
 import { RESTORABLE, type Restorable, restoreTables } from './restoring.ts';
 import { isoTime, readCountOf, readSeconds, type Session } from './session.ts';
 
@@ -80,7 +81,9 @@ export function addTables(program: Command, session: Session): void {
 
 /** Scans the Ledger, deletes leftover rows of lost transactions, and writes missing rows. Safe to repeat. */
 async function recover(session: Session, segments: number): Promise<void> {
-  const { client, tables, pacing } = await openTables(await session.aws());
+  const opened = await openTables(await session.aws());
+  await refusePostgres(opened, 'payonce tables recover');
+  const { client, tables, pacing } = opened;
   const store = new DynamoDbStore(client, tables, pacing);
   const orders = new DynamoDbOrders(client, tables, pacing, store);
   const rows = new DynamoDbImpliedRows(client, tables, pacing);

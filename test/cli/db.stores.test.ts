@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { problemsOfDatabase } from '../../cli/db.ts';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
+import type { Session } from '../../cli/session.ts';
 import { readMigrations } from '../../lambdas/postgres/migrations.ts';
 import { Administrator } from '../postgres/postgres-fixture.ts';
 import { startPostgres, type TestDatabase } from '../support/postgres.ts';
@@ -85,5 +90,42 @@ describe('payonce db', () => {
     const ended = await payonce('db', 'check', '--role', role, '--url', server.url, '--ca', import.meta.filename);
     expect(ended).toMatchObject({ exitCode: ExitCode.settings });
     expect(ended.sentence).toMatch(/^The certificate of 127\.0\.0\.1 cannot be verified: .+ Set its CA with --ca\.$/);
+  });
+});
+
+describe('problemsOfDatabase', () => {
+  /** Examines the database of a deployment whose secret has this text. */
+  async function examine(secret: object, settings: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+    const secretsManager = createServer((_, response) =>
+      response.end(JSON.stringify({ SecretString: JSON.stringify(secret) })),
+    );
+    secretsManager.listen(0, '127.0.0.1');
+    await once(secretsManager, 'listening');
+    const { port } = secretsManager.address() as AddressInfo;
+    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+    const target = { endpoint: `http://127.0.0.1:${port}`, region: 'eu-west-1', credentials };
+    const session: Pick<Session, 'aws'> = { aws: async () => target };
+    try {
+      return await problemsOfDatabase(session, { authority: 'postgres', postgresSecretArn: 'arn', ...settings });
+    } finally {
+      secretsManager.close();
+      secretsManager.closeAllConnections();
+    }
+  }
+
+  test('finds none in a database with this version’s tables, as the user of the functions', async () => {
+    const { hostname: host, port: of, pathname } = new URL(server.url);
+    const own = { username: role, password: 'p', dbname: pathname.slice(1) };
+    expect(await examine(own, { postgresHost: host, postgresPort: of })).toEqual([]);
+  });
+
+  test('reports a server that cannot be reached, and a secret without its fields', async () => {
+    const closed = { username: role, password: 'p', host: '127.0.0.1', port: 1, dbname: 'payonce' };
+    expect(await examine(closed)).toEqual([
+      expect.stringMatching(
+        /^The database at 127\.0\.0\.1:1 cannot be reached: .+ Run "payonce db check" where the database can be reached\.$/,
+      ),
+    ]);
+    expect(await examine({ username: role })).toEqual([expect.stringContaining('has no valid password')]);
   });
 });
