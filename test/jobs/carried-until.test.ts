@@ -5,6 +5,7 @@ import type { JobMarks } from '../../lambdas/jobs/use/job-marks.ts';
 
 const NOW = Date.UTC(2026, 2, 1, 12);
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 let mark: string | undefined;
 const marks: JobMarks = {
@@ -20,11 +21,15 @@ beforeEach(() => {
 });
 
 describe('the time until which the copies are complete', () => {
-  test('is unknown before the first pass over the outbox, and never decreases', async () => {
+  test('is unknown before the first pass over the outbox, and follows the last reading', async () => {
     expect(await readCarriedUntil(marks)).toBeUndefined();
     await moveCarriedUntil(marks, NOW, NOW + MINUTE_MS);
-    await moveCarriedUntil(marks, NOW - MINUTE_MS, NOW + 2 * MINUTE_MS);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW, settledMs: 0 });
+    await moveCarriedUntil(marks, NOW + HOUR_MS, NOW + HOUR_MS);
+    expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + HOUR_MS, settledMs: NOW });
+    // An operator has older rows copied again.
+    await moveCarriedUntil(marks, NOW - HOUR_MS, NOW + HOUR_MS + MINUTE_MS);
+    expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - HOUR_MS, settledMs: NOW - HOUR_MS });
   });
 
   test('is kept if another run moves the mark first', async () => {

@@ -1,13 +1,14 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import type { ActivityDraft } from '../../lambdas/activity/domain/activity.ts';
 import { erasePostgresDetails } from '../../lambdas/activity/store/postgres-erasure.ts';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
-import { INDEX_SHARDS } from '../../lambdas/kernel/contract/tables.ts';
+import { INDEX_SHARDS, KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import { ownerToken, type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
-import { paymentPartition } from '../../lambdas/payments/store/items.ts';
+import { paymentPartition, transitionSort } from '../../lambdas/payments/store/items.ts';
 import { LedgerCarrier } from '../../lambdas/payments/store/postgres-carrier.ts';
 import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.ts';
 import { PAYMENT_COPIES } from '../../lambdas/payments/store/postgres-payment-copies.ts';
@@ -133,6 +134,14 @@ export class Copies implements CarryObserver {
   /** Returns the sequence numbers of the copies, in the order of the Ledger. */
   copied(id: PaymentId): readonly unknown[] {
     return this.ledger(id).map(({ sequence }) => sequence);
+  }
+
+  /** Deletes rows of the Ledger, as a restore to an earlier moment does. */
+  async loseCopies(id: PaymentId, ...sequences: readonly number[]): Promise<void> {
+    for (const sequence of sequences) {
+      const Key = { [KeyAttribute.partition]: paymentPartition(id), [KeyAttribute.sort]: transitionSort(sequence) };
+      await this.tables.client.send(new DeleteCommand({ TableName: TABLES.ledger, Key }));
+    }
   }
 
   async outbox(id: PaymentId): Promise<readonly Row[]> {

@@ -1,4 +1,4 @@
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { TRACING } from '../../lambdas/kernel/contract/environment.ts';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
@@ -6,7 +6,7 @@ import { ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { TRANSITION_TYPES } from '../../lambdas/payments/domain/payment.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
-import { paymentPartition, transitionSort } from '../../lambdas/payments/store/items.ts';
+import { paymentPartition } from '../../lambdas/payments/store/items.ts';
 import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import { carriedUntilMs } from '../../lambdas/postgres/carried-until.ts';
@@ -22,6 +22,8 @@ import { TABLES } from '../world/tables.ts';
 import { chainOfAllKinds, firstWithNotes, refundAfter } from './carried-chain.ts';
 import { Copies, effectOf } from './copies.ts';
 import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
+
+const RUNBOOK = new URL('../../docs/operate/runbook/data.md', import.meta.url);
 
 let database: OpenDatabase;
 let copies: Copies;
@@ -219,8 +221,23 @@ describe('a chain whose position has another row in the Ledger', () => {
     const { id } = await forked();
     await copies.poll();
     // An operator restores the Ledger to a point before the other row.
-    const Key = { [KeyAttribute.partition]: paymentPartition(id), [KeyAttribute.sort]: transitionSort(2) };
-    await copies.tables.client.send(new DeleteCommand({ TableName: TABLES.ledger, Key }));
+    await copies.loseCopies(id, 2);
+    await database.run(sql('UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1', id));
+    await copies.poll();
+    expect(copies.copied(id)).toEqual([1, 2, 3]);
+    expect(await copies.outbox(id)).toEqual([]);
+  });
+
+  test('is copied again by the statement of the runbook, after the Ledger lost rows', async () => {
+    const { id, pending, paid } = newPayment();
+    await copies.write(pending, paid);
+    await copies.poll();
+    await copies.loseCopies(id, 1, 2);
+    await copies.write(refundAfter(paid));
+    expect(await copies.carrier().carry(id)).toBe('stopped');
+
+    const [, statement = ''] = /```sql\n([^`]*)```/.exec(readFileSync(RUNBOOK, 'utf8')) ?? [];
+    await database.run(sql(statement.replace('2026-03-01T12:00:00Z', '1970-01-01Z')));
     await database.run(sql('UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1', id));
     await copies.poll();
     expect(copies.copied(id)).toEqual([1, 2, 3]);

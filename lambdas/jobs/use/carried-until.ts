@@ -11,7 +11,7 @@ export const SETTLED_AFTER_MS = 30 * 60_000;
 export interface CarriedUntil {
   /** Time before which the Ledger has every transition, in Unix milliseconds. */
   readonly untilMs: number;
-  /** An earlier value of `untilMs`, which has been valid for {@link SETTLED_AFTER_MS}. */
+  /** The value of `untilMs` at least {@link SETTLED_AFTER_MS} ago. */
   readonly settledMs: number;
 }
 
@@ -42,10 +42,12 @@ export async function moveCarriedUntil(marks: JobMarks, untilMs: number, atMs: n
   await marks.moveMark(MARK, text, JSON.stringify(nextMark(text, untilMs, atMs)));
 }
 
-function nextMark(text: string | undefined, readMs: number, atMs: number): Mark {
-  if (text === undefined) return { untilMs: readMs, settledMs: 0, next: { untilMs: readMs, atMs } };
+/** Returns the mark after a reading. A reading can be earlier than the last one, if an operator has rows copied again. */
+function nextMark(text: string | undefined, untilMs: number, atMs: number): Mark {
+  const next = { untilMs, atMs };
+  if (text === undefined) return { untilMs, settledMs: 0, next };
   const mark = JSON.parse(text) as Mark;
-  const untilMs = Math.max(mark.untilMs, readMs);
   const isSettled = atMs - mark.next.atMs >= SETTLED_AFTER_MS;
-  return isSettled ? { untilMs, settledMs: mark.next.untilMs, next: { untilMs, atMs } } : { ...mark, untilMs };
+  const settledMs = Math.min(untilMs, isSettled ? mark.next.untilMs : mark.settledMs);
+  return { untilMs, settledMs, next: isSettled ? next : mark.next };
 }
