@@ -12,6 +12,7 @@ import { orderTransitionRow, parseOrderTransition } from '../../../lambdas/order
 import { isOrderId } from '../../../lambdas/payments/ids.ts';
 import { referenceRowKey, transitionRow } from '../../../lambdas/payments/store/items.ts';
 import {
+  bodyItem,
   parseHoldRow,
   parseInquiryRow,
   parseOrphanRow,
@@ -50,17 +51,20 @@ export interface PostgresChange {
   readonly after: Row | null;
 }
 
-const registry = (item: object): Placed => ({ table: TABLES.registry, item: item as Item });
+/** Returns the item that a production store has built. */
+const placed = (table: string, item: object): Placed => ({ table, item: item as Item });
+const registry = (item: object): Placed => placed(TABLES.registry, item);
 
 /** Returns the item of a row; undefined if DynamoDB has none. */
 const ITEMS: Readonly<Record<string, (row: Row) => Placed | undefined>> = {
-  idempotency: (row) => ({ table: TABLES.idempotency, item: recordItemOf(row) }),
+  idempotency: (row) => placed(TABLES.idempotency, recordItemOf(row)),
   transition: (row) => {
     const text = { ...row, body: JSON.stringify(row['body']) };
-    const item = isOrderId(String(row['chain_id']))
-      ? orderTransitionRow(parseOrderTransition(storedOfRow(text)))
-      : transitionRow(parseTransitionRow(text));
-    return { table: TABLES.ledger, item: item as Item };
+    const isOrder = isOrderId(String(row['chain_id']));
+    return placed(
+      TABLES.ledger,
+      isOrder ? orderTransitionRow(parseOrderTransition(storedOfRow(text))) : transitionRow(parseTransitionRow(text)),
+    );
   },
   reference: ({ tenant_id: tenantId, mode, reference, payment_id: paymentId }) =>
     registry({ ...referenceRowKey({ tenantId, mode, reference } as ReferenceName), paymentId }),
@@ -76,18 +80,16 @@ const ITEMS: Readonly<Record<string, (row: Row) => Placed | undefined>> = {
     registry({
       [KeyAttribute.partition]: RegistryRow.approvals,
       [KeyAttribute.sort]: approvalPlace(String(id)),
-      ...(JSON.parse(JSON.stringify(body), (name, value: unknown) =>
-        name === 'commitment' ? new Uint8Array(Buffer.from(String(value), 'hex')) : value,
-      ) as object),
+      ...bodyItem(JSON.stringify(body)),
     }),
 };
 
-function recordItemOf(row: Row): Item {
-  if (row['recorded_at'] !== null) return effectRecordItem(parseEffectRow(row)) as Item;
+function recordItemOf(row: Row): object {
+  if (row['recorded_at'] !== null) return effectRecordItem(parseEffectRow(row));
   const record = parseRecordRow(row);
-  if (record.status === 'COMPLETED') return rowOf(record) as Item;
+  if (record.status === 'COMPLETED') return rowOf(record);
   const dueAt = row['due_at'] as Date;
-  return { ...openRecordItem(record), [IdempotencyTable.openClaimsIndex.sortKey]: dueAt.getTime() } as Item;
+  return { ...openRecordItem(record), [IdempotencyTable.openClaimsIndex.sortKey]: dueAt.getTime() };
 }
 
 function workItemOf(row: Row): Placed {
@@ -122,9 +124,9 @@ const BYTES: ReadonlySet<string> = new Set(['fingerprint', 'prev_hash', 'hash', 
 function valuesOfJson(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => {
-      if (value === null) return [column, value];
-      if (TIME.test(column)) return [column, new Date(String(value))];
-      return [column, BYTES.has(column) ? Buffer.from(String(value).slice(2), 'hex') : value];
+      if (typeof value !== 'string') return [column, value];
+      if (TIME.test(column)) return [column, new Date(value)];
+      return [column, BYTES.has(column) ? Buffer.from(value.slice(2), 'hex') : value];
     }),
   );
 }
@@ -148,7 +150,7 @@ export class AuthorityItems {
   #ended(row: Row | null): readonly RowChange[] {
     const approval = this.#approvals.get(String(row?.['approval_id']));
     invariant(approval !== undefined, 'the end of an approval was written without the approval');
-    return changeOf(approval, { ...approval, item: { ...approval.item, end: row?.['body'] } as Item });
+    return changeOf(approval, placed(approval.table, { ...approval.item, end: row?.['body'] }));
   }
 }
 
@@ -169,6 +171,12 @@ function changeOf(before: Placed | undefined, after: Placed | undefined): readon
   ];
 }
 
+/** Returns the partition key of an item; it is empty without an item. */
+export function partitionOf(item: Item | undefined): string {
+  const partition = item?.[KeyAttribute.partition];
+  return typeof partition === 'string' ? partition : '';
+}
+
 /** Prefixes of the Registry's rows that are in PostgreSQL if it is the authority. */
 const OWN_REGISTRY: readonly string[] = [
   RegistryRow.reference,
@@ -183,6 +191,6 @@ const OWN_REGISTRY: readonly string[] = [
 
 /** Reports whether an item of DynamoDB must not exist if PostgreSQL is the authority. */
 export function isOfAuthority({ table, before, after }: RowChange): boolean {
-  const partition = String((after ?? before)?.[KeyAttribute.partition]);
+  const partition = partitionOf(after ?? before);
   return table === TABLES.registry && OWN_REGISTRY.some((prefix) => partition.startsWith(prefix));
 }

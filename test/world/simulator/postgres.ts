@@ -1,7 +1,6 @@
 import { POSTGRES_AUTHORITY } from '../../../lambdas/authority/contract.ts';
 import { openPostgresAuthority, type PostgresAuthority } from '../../../lambdas/authority/postgres-authority.ts';
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
-import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
 import { AmbiguousError, RetryableError } from '../../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { type OpenDatabase, openDatabase } from '../../../lambdas/postgres/connection.ts';
@@ -15,7 +14,7 @@ import { startPostgres } from '../../support/postgres.ts';
 import { SimulatedClock } from '../../support/simulated-clock.ts';
 import { MemoryDynamoDb, type RowChange } from '../memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../tables.ts';
-import { AuthorityItems, isOfAuthority, type PostgresChange } from './authority-items.ts';
+import { AuthorityItems, isOfAuthority, type PostgresChange, partitionOf } from './authority-items.ts';
 import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 
 /** Number of reads of the empty outbox of a process that take time and can fail. */
@@ -108,11 +107,9 @@ export class AuthorityBooks {
   readonly #voidReads = new WeakMap<Process, number>();
   readonly #copies: MemoryDynamoDb;
   readonly #database: Database;
-  readonly #simulation: Simulation;
   readonly #items = new AuthorityItems();
 
   constructor(simulation: Simulation, database: Database, copies: MemoryDynamoDb) {
-    this.#simulation = simulation;
     this.#database = database;
     this.#copies = copies;
     this.seen = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => simulation.nowMs });
@@ -190,6 +187,6 @@ export class AuthorityBooks {
 
 /** Reports whether a change of DynamoDB is the copy of a payment's or an order's transition. */
 function isCopy({ table, before, after }: RowChange): boolean {
-  const partition = String((after ?? before)?.[KeyAttribute.partition]);
+  const partition = partitionOf(after ?? before);
   return table === TABLES.ledger && (partition.startsWith(LedgerRow.payment) || partition.startsWith(LedgerRow.order));
 }
