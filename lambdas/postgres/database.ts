@@ -34,7 +34,7 @@ export interface Database extends Runner {
 export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';
   readonly constraint: string;
-  /** Whether the row may be that of an earlier attempt, whose response was lost. */
+  /** Whether an earlier attempt, whose response was lost, may have written the row. */
   readonly mayBeOwn: boolean;
 
   constructor(constraint: string, options: { readonly cause?: unknown; readonly mayBeOwn?: boolean } = {}) {

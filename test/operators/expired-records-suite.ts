@@ -66,7 +66,7 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
       const found = await walked();
       expect(found).toHaveLength(4);
       await subject.put({ key: 'OP#2', status: 'COMPLETED', expiresAtSeconds: BEFORE + 10 });
-      await subject.put({ key: 'OP#3', status: 'INPROGRESS' });
+      await subject.put({ key: 'OP#3', status: 'INPROGRESS', expiresAtSeconds: 10 });
       await subject.put({ key: 'OP#4', status: 'COMPLETED' });
 
       const removed: boolean[] = [];

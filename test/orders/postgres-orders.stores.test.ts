@@ -98,7 +98,7 @@ describe('an order on PostgreSQL', () => {
     expect(waiting).toEqual([1, 2, 3].map((sequence) => ({ kind: 'transition', sequence })));
   });
 
-  test('keeps its addresses apart from its chain, with the hash by which an index finds them', async () => {
+  test('stores its addresses outside of its chain, with the hash by which an index finds them', async () => {
     const withHash = { ...first, first: { ...first.first, emailHash: 'hash-of-email' } } as OrderTransition;
     const orders = new PostgresOrders(toolsOn(database));
     await orders.claimOrder({ record: open(), first: withHash });

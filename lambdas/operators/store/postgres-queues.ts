@@ -59,8 +59,6 @@ const ROWS: Readonly<Record<QueueName, Rows>> = {
   },
 };
 
-/** Maximum number of entries to count, as many as the DynamoDB store counts in eight shards. */
-const MAX_COUNTED = 1_000;
 /** PostgreSQL has no shards, so all positions have the same one. */
 const SHARD = 0;
 
@@ -75,16 +73,12 @@ export class PostgresQueues implements QueueLists {
   async summary(queue: QueueName): Promise<QueueSummary> {
     const [row] = await readRows(this.#tools, {
       name: `queue-summary-${queue}`,
-      text: `SELECT count(*) AS waiting, min(since) AS oldest FROM (${ROWS[queue].select('$2')} LIMIT $1) AS entries`,
-      values: [MAX_COUNTED + 1, ...this.#now(queue)],
+      text: `SELECT count(*) AS waiting, min(since) AS oldest FROM (${ROWS[queue].select('$1')}) AS entries`,
+      values: this.#now(queue),
     });
-    const { waiting = 0, oldest: oldestMs } = valuesOf(row ?? {});
-    const hasMore = Number(waiting) > MAX_COUNTED;
-    return {
-      waiting: hasMore ? MAX_COUNTED : Number(waiting),
-      hasMore,
-      ...(oldestMs === undefined ? {} : { oldestMs: Number(oldestMs) }),
-    };
+    const { waiting, oldest: oldestMs } = valuesOf(row ?? {});
+    const oldest = oldestMs === undefined ? {} : { oldestMs: Number(oldestMs) };
+    return { waiting: Number(waiting), hasMore: false, ...oldest };
   }
 
   async page(queue: QueueName, { after, limit }: { readonly after?: QueuePosition; readonly limit: number }) {

@@ -37,7 +37,7 @@ export async function readDue<Entry>(
 }
 
 /** Adds the key that names the row in the error for an unreadable row. */
-export function named(row: Row): Row {
+function named(row: Row): Row {
   return {
     ...row,
     [KeyAttribute.partition]: row['chain_id'] ?? row['operation_id'],

@@ -25,7 +25,7 @@ import { HOLDS, parseChargeToReturn, parseInquiry, parseOpenOrder, parseOrphan }
 
 /** The rows of payments in PostgreSQL, as values for the statements' JSON. */
 
-export type Columns = Readonly<Record<string, string | number | boolean>>;
+type Columns = Readonly<Record<string, string | number | boolean>>;
 
 /** Number of shards of the outbox. One worker reads a shard. */
 export const OUTBOX_SHARDS = 32;

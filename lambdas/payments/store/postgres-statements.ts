@@ -179,7 +179,7 @@ export interface EffectRows extends Written {
 }
 
 /** Further parts of the write of an effect, which refer to it by {@link IF_RECORDED}. */
-export interface EffectParts {
+interface EffectParts {
   /** The name of the whole statement. */
   readonly name: string;
   /** Common table expressions. Their parameters begin at `$10`. */
