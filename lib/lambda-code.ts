@@ -12,8 +12,6 @@ import { read } from './settings/rules.ts';
 const ROOT = resolve(import.meta.dirname, '..');
 /** The folder of each function's code in the published package, which contains no sources. */
 const PACKAGED = join(ROOT, 'functions');
-/** Suffix of the folders of functions that are bundled with the stores of PostgreSQL. */
-const WITH_POSTGRES = '-postgres';
 /**
  * Temporary directory of this process. Each process has its own, because two processes may synthesize at the same time.
  * The stacks copy the directory's content.
@@ -109,9 +107,10 @@ export function lambdaCode(node: Node, name: string): Code {
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
   const usesPostgres =
     AUTHORITY_FUNCTIONS.includes(name) && read(node, 'authority', AUTHORITY_RULES.authority) === 'postgres';
-  const suffix = usesPostgres ? WITH_POSTGRES : '';
-  if (isPackaged) return Code.fromAsset(join(PACKAGED + suffix, name));
-  const output = OUTPUT + suffix;
+  if (isPackaged && usesPostgres)
+    throw new Error('payonce:authority is postgres, but the package has only functions for dynamodb: deploy a clone');
+  if (isPackaged) return Code.fromAsset(join(PACKAGED, name));
+  const output = usesPostgres ? `${OUTPUT}-postgres` : OUTPUT;
   if (!bundled.has(output)) {
     const some: unknown = node.tryGetContext(BUNDLED_CONTEXT);
     const asked: readonly unknown[] = Array.isArray(some) ? some : names;

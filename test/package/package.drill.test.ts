@@ -22,7 +22,7 @@ const manifest = JSON.parse(read('package.json')) as {
 };
 
 test('the package has exactly the expected files: no sources, tests or local AWS files', () => {
-  const folders = ['bin', 'dist', 'functions', 'functions-postgres', 'types'];
+  const folders = ['bin', 'dist', 'functions', 'types'];
   const files = ['LICENSE', 'README.md', 'THIRD-PARTY-LICENSES', 'cdk.json', 'package.json'];
   expect(readdirSync(foreign.installed).toSorted()).toEqual([...files, ...folders].toSorted());
   const all = readdirSync(foreign.installed, { recursive: true, encoding: 'utf8' });
