@@ -73,7 +73,7 @@ describe('the functions of a deployment', () => {
   }
   const functionsOf = async (context: Record<string, unknown>) => {
     const { service } = await synthesize({ ...EVERYTHING, ...context });
-    return Object.values(service.findResources('AWS::Lambda::Function') as Record<string, Made>);
+    return Object.values(service?.findResources('AWS::Lambda::Function') as Record<string, Made>);
   };
 
   test('use PostgreSQL in the given network, and only those that ask for it', async () => {

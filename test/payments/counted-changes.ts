@@ -51,7 +51,8 @@ export class CountedChanges {
     const store = new Stores(world.clock, { client });
     const chain = await readChain(store, request.paymentId);
     const fold = calls.length;
-    const { activity, webhooks } = store;
+    const { webhooks } = store;
+    const activity = [store.activity];
     const tools = { chains: store, records: store, effects: store, webhooks, activity, digest: systemDigest };
     const last = chain?.transitions.length ?? 0;
     for (let afterSequence = 0; afterSequence < last; afterSequence += MAX_TRANSITIONS) {

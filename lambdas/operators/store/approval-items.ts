@@ -64,7 +64,7 @@ const approvalItem = itemSchema<Omit<Approval, 'reason' | 'salt'>>()({
 });
 
 /** An approval as its row stores it. */
-type StoredApproval = Omit<Approval, 'reason' | 'salt'>;
+type StoredApproval = Omit<Approval, 'reason' | 'salt'> & Required<Pick<Approval, 'commitment'>>;
 
 const reasonItem = z.object({ reason: z.string() });
 

@@ -9,7 +9,7 @@ import { parseEffectRow, parseRecordRow } from '../../../lambdas/once/store/post
 import { effectRecordItem, openRecordItem, rowOf } from '../../../lambdas/once/store/record-items.ts';
 import { approvalPlace } from '../../../lambdas/operators/domain/approval.ts';
 import { orderTransitionRow, parseOrderTransition } from '../../../lambdas/orders/store/order-items.ts';
-import { isOrderId } from '../../../lambdas/payments/ids.ts';
+import { type ChainId, isOrderId } from '../../../lambdas/payments/ids.ts';
 import { referenceRowKey, transitionRow } from '../../../lambdas/payments/store/items.ts';
 import {
   bodyItem,
@@ -60,7 +60,7 @@ const ITEMS: Readonly<Record<string, (row: Row) => Placed | undefined>> = {
   idempotency: (row) => placed(TABLES.idempotency, recordItemOf(row)),
   transition: (row) => {
     const text = { ...row, body: JSON.stringify(row['body']) };
-    const isOrder = isOrderId(String(row['chain_id']));
+    const isOrder = isOrderId(row['chain_id'] as ChainId);
     return placed(
       TABLES.ledger,
       isOrder ? orderTransitionRow(parseOrderTransition(storedOfRow(text))) : transitionRow(parseTransitionRow(text)),
