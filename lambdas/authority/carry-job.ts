@@ -2,8 +2,8 @@ import { moveCarriedUntil } from '../jobs/use/carried-until.ts';
 import { type Job, ONE_DONE } from '../jobs/use/job.ts';
 import type { JobMarks } from '../jobs/use/job-marks.ts';
 import { type Piece, sweepsJob } from '../jobs/use/pieces-job.ts';
-import { INDEX_SHARDS } from '../kernel/contract/tables.ts';
 import { type CarryTools, carryShard, observeOutbox } from '../postgres/carry.ts';
+import { OUTBOX_SHARDS } from '../postgres/outbox.ts';
 
 export interface CarryJobTools extends CarryTools {
   readonly marks: JobMarks;
@@ -19,7 +19,7 @@ const SHARDS_AT_ONCE = 8;
  */
 export function carryJob(tools: CarryJobTools): Job<string> {
   const pieces: Record<string, Piece> = {};
-  for (let shard = 0; shard < INDEX_SHARDS; shard += 1) {
+  for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) {
     pieces[`shard-${shard}`] = async ({ deadlineMs }) => {
       const { carried, stopped, failed, left } = await carryShard(tools, shard, deadlineMs);
       return { done: carried, left: left + stopped, failed };

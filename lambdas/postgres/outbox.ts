@@ -1,6 +1,9 @@
 import { type PostgresTools, readRows, writeRows } from './attempts.ts';
 import { timestamp } from './values.ts';
 
+/** Number of shards of the outbox. One worker reads a shard. */
+export const OUTBOX_SHARDS = 32;
+
 /** A row of the outbox, within its chain. */
 export interface OutboxRow {
   readonly kind: 'transition' | 'erasure';

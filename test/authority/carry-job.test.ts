@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { carryJob } from '../../lambdas/authority/carry-job.ts';
 import { readCarriedUntil } from '../../lambdas/jobs/use/carried-until.ts';
-import { INDEX_SHARDS } from '../../lambdas/kernel/contract/tables.ts';
 import { CLOCK_DIFFERENCE_MS, LONGEST_TRANSACTION_MS } from '../../lambdas/postgres/carried-until.ts';
-import type { OutboxState, WaitingChain } from '../../lambdas/postgres/outbox.ts';
+import { OUTBOX_SHARDS, type OutboxState, type WaitingChain } from '../../lambdas/postgres/outbox.ts';
 import { finishJob } from '../jobs/finish-job.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
@@ -50,13 +49,13 @@ function tools(oldestMs?: number) {
 
 describe('the job that copies', () => {
   test('reads every shard, counts its chains by result, and reports the outbox after all of them', async () => {
-    for (let shard = 0; shard < INDEX_SHARDS; shard += 1) waiting.set(shard, [`chain-${shard}`]);
+    for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) waiting.set(shard, [`chain-${shard}`]);
     waiting.set(7, ['failing', 'stopped', 'chain-7']);
     const result = await finishJob(carryJob(tools()), clock.nowMs());
-    expect(result).toMatchObject({ done: INDEX_SHARDS + 1, left: 1, failed: 1 });
+    expect(result).toMatchObject({ done: OUTBOX_SHARDS + 1, left: 1, failed: 1 });
     expect(failures).toEqual(['failing']);
-    expect(carried).toHaveLength(INDEX_SHARDS + 1);
-    expect(observed).toMatchObject([{ carried: INDEX_SHARDS + 1 }]);
+    expect(carried).toHaveLength(OUTBOX_SHARDS + 1);
+    expect(observed).toMatchObject([{ carried: OUTBOX_SHARDS + 1 }]);
   });
 
   test('leaves what it has no time for to the next run', async () => {

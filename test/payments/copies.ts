@@ -3,7 +3,7 @@ import type { ActivityDraft } from '../../lambdas/activity/domain/activity.ts';
 import { erasePostgresDetails } from '../../lambdas/activity/store/postgres-erasure.ts';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
-import { INDEX_SHARDS, KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import { ownerToken, type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -24,7 +24,7 @@ import {
   observeOutbox,
 } from '../../lambdas/postgres/carry.ts';
 import type { Database, Row } from '../../lambdas/postgres/database.ts';
-import { Outbox, type OutboxState } from '../../lambdas/postgres/outbox.ts';
+import { OUTBOX_SHARDS, Outbox, type OutboxState } from '../../lambdas/postgres/outbox.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
 import { databaseOf, toolsOn } from '../postgres/store-database.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
@@ -106,7 +106,7 @@ export class Copies implements CarryObserver {
 
   async poll(carrier: Carrier = this.carrier(), deadlineMs = Number.POSITIVE_INFINITY): Promise<void> {
     const tools: CarryTools = { outbox: new Outbox(this.tools()), carrier, observer: this, clock: this.clock };
-    for (let shard = 0; shard < INDEX_SHARDS; shard += 1) await carryShard(tools, shard, deadlineMs);
+    for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) await carryShard(tools, shard, deadlineMs);
     await observeOutbox(tools);
   }
 

@@ -4,6 +4,7 @@ import { rounds } from '../../once/use/rounds.ts';
 import { type PostgresTools, readRows, writeRows } from '../../postgres/attempts.ts';
 import type { Carrier } from '../../postgres/carry.ts';
 import { UniqueViolation } from '../../postgres/database.ts';
+import { OUTBOX_SHARDS } from '../../postgres/outbox.ts';
 import { timestamp } from '../../postgres/values.ts';
 import type { ActivityDraft } from '../domain/activity.ts';
 import { activityRowFor } from './postgres-activity.ts';
@@ -53,7 +54,7 @@ async function eraseRows(tools: PostgresTools, id: string, draft: ActivityDraft)
   const createdAt = timestamp(tools.pacing.clock.nowMs());
   return rounds<boolean>('the activity log', async () => {
     const entry = await activityRowFor(tools, draft);
-    const values = [id, JSON.stringify([entry]), shardOf(id), createdAt];
+    const values = [id, JSON.stringify([entry]), shardOf(id, OUTBOX_SHARDS), createdAt];
     try {
       return (await writeRows(tools, { name: 'details-erase', text: ERASE, values })).length > 0;
     } catch (error) {

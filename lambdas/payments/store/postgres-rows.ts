@@ -5,6 +5,7 @@ import { firstLookUpMs } from '../../kernel/looks.ts';
 import { type Item, shardOf } from '../../kernel/platform/items.ts';
 import { OWN_DETAILS } from '../../once/store/details-rows.ts';
 import type { Row } from '../../postgres/database.ts';
+import { OUTBOX_SHARDS } from '../../postgres/outbox.ts';
 import { byteText, timestamp, valuesOf } from '../../postgres/values.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { Transition } from '../domain/transition.ts';
@@ -26,9 +27,6 @@ import { HOLDS, parseChargeToReturn, parseInquiry, parseOpenOrder, parseOrphan }
 /** The rows of payments in PostgreSQL, as values for the statements' JSON. */
 
 type Columns = Readonly<Record<string, string | number | boolean>>;
-
-/** Number of shards of the outbox. One worker reads a shard. */
-export const OUTBOX_SHARDS = 32;
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
