@@ -35,7 +35,7 @@ export function addDb(program: Command, session: Session): void {
     .action((chosen: Chosen) => migrate(session, chosen));
   withServer(db.command('check').description('compares tables and privileges with this version; changes nothing'))
     .requiredOption('--role <name>', 'the role of the functions')
-    .action((chosen: Chosen & { readonly role: string }) => check(session, chosen));
+    .action((chosen: Chosen & { readonly role: string }) => checkDatabase(session, chosen));
 }
 
 function withServer(command: Command): Command {
@@ -63,7 +63,7 @@ async function migrate(session: Session, chosen: Chosen): Promise<void> {
   ]);
 }
 
-async function check(session: Session, chosen: Chosen & { readonly role: string }): Promise<void> {
+async function checkDatabase(session: Session, chosen: Chosen & { readonly role: string }): Promise<void> {
   const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
   const { role } = chosen;
   const migrations = readMigrations();

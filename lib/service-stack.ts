@@ -76,13 +76,8 @@ export class ServiceStack extends Stack {
     const room = { ...common, http };
     const callbacks = new Callbacks(this, 'Callbacks', room);
     const ofAuthority = defined({ authority: settings.authority });
-    const jobs = new Jobs(this, 'Jobs', {
-      ...room,
-      ...ofAuthority,
-      calls: settings,
-      settings: recordedSettings(settings),
-    });
-    const { payments: moneyJobs, upkeep } = jobs.workers;
+    const recorded = { calls: settings, settings: recordedSettings(settings) };
+    const { payments: moneyJobs, upkeep } = new Jobs(this, 'Jobs', { ...room, ...ofAuthority, ...recorded }).workers;
 
     const lostAfter = Duration.seconds(settings.eventsLostAfterSeconds);
     const events = new Events(this, 'Events', { data, logs, lostAfter });
@@ -99,7 +94,6 @@ export class ServiceStack extends Stack {
     views.grantLists({ reads: reads.api, orders: orders?.api });
     views.grantSearch(operators.api);
     views.grantKeep(upkeep);
-
     const exports = new Exports(this, 'Exports', { data, http, logs, memoryMb });
     exports.grantSweep(upkeep);
     const webhooks = new Webhooks(this, 'Webhooks', { ...room, allowLoopback: settings.allowLoopbackWebhooks });

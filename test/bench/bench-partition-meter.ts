@@ -89,7 +89,7 @@ export class PartitionMeter {
   }
 
   #noteRead(table: string | undefined, key: Item | undefined): void {
-    const place = `${table} ${String(key?.[KeyAttribute.partition])}`;
+    const place = `${table} ${key?.[KeyAttribute.partition] as string | undefined}`;
     this.reads.set(place, (this.reads.get(place) ?? 0) + 1);
   }
 

@@ -135,22 +135,6 @@ describe('the position mark', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment }]);
   });
 
-  test('stays before the time until which the Ledger is complete, and nothing later is compared', async () => {
-    await harness.recent();
-    const payment = await harness.paid('k-1');
-    await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
-    const paidAtMs = harness.clock.nowMs();
-    harness.wait(2 * DAY);
-    const complete = (untilMs: number) => ({ completeUntilMs: async () => untilMs });
-    for (const untilMs of [0, paidAtMs - 60_000]) {
-      expect(await harness.recent(complete(untilMs))).toMatchObject({ done: 0, failed: 0 });
-      expect(await harness.days(complete(untilMs))).toMatchObject({ done: 0, failed: 0 });
-    }
-    expect(await mark()).toBeLessThanOrEqual(paidAtMs);
-    expect(await harness.recent(complete(paidAtMs + 60_000))).toMatchObject({ done: 1, failed: 0 });
-    expect(harness.differences()).toMatchObject([{ subject: payment }]);
-  });
-
   /**
    * The writer's clock sets the time of the outcome, so the outcome appears five minutes late by the database's clock.
    */

@@ -59,7 +59,7 @@ const chains = (from: string, count: number, hours: number) =>
   Array.from({ length: count }, (_, index) => chainOf(`${from}-${index}`, hours + index));
 
 const storedPartitions = (prefix: string): readonly string[] =>
-  database.items(TABLES.views, prefix).map(({ pk }) => String(pk));
+  database.items(TABLES.views, prefix).map(({ pk }) => pk as string);
 const isPart = (partition: string): boolean => /\.\d+$/.test(partition);
 
 async function project(events: ReturnType<typeof eventsOf>): Promise<void> {
@@ -84,9 +84,9 @@ describe('rates that are raised later', () => {
 
     const payments = database.items(TABLES.views, 'PAYMENT#');
     expect(payments).toHaveLength(48);
-    const later = payments.filter(({ sk }) => Number(String(sk).slice(0, 15)) >= RAISED_MS);
+    const later = payments.filter(({ sk }) => Number((sk as string).slice(0, 15)) >= RAISED_MS);
     expect(later).toHaveLength(24);
-    expect(payments.filter(({ pk }) => isPart(String(pk))).every((row) => later.includes(row))).toBe(true);
+    expect(payments.filter(({ pk }) => isPart(pk as string)).every((row) => later.includes(row))).toBe(true);
     expect(new Set(later.map(({ pk }) => pk)).size).toBeGreaterThan(8);
 
     const ids = [...before, ...after].map(([first]) => first?.payment.id).toReversed();
@@ -148,10 +148,10 @@ describe('a list of one tenant at 5,000 payments per second', () => {
   const placed = async () => '0';
 
   async function fill(rows: number): Promise<void> {
-    const [row] = database.items(TABLES.views, 'PAYMENT#');
-    const { partition, ...head } = { ...row, partition: String(row?.['pk']) } as Record<string, unknown>;
+    const [row = {}] = database.items(TABLES.views, 'PAYMENT#');
+    const { partition, ...head } = { ...row, partition: row['pk'] as string } as Record<string, unknown>;
     for (let index = 0; index < rows; index += 1) {
-      const sort = `${String(FIRST_DAY + 100 * HOUR_MS + index).padStart(15, '0')}#${String(row?.['sk']).slice(16)}`;
+      const sort = `${String(FIRST_DAY + 100 * HOUR_MS + index).padStart(15, '0')}#${(row['sk'] as string).slice(16)}`;
       await views.put([
         { partition, sort, list: String(head['list']), sequence: 2, body: String(head['body']) } as unknown as ViewRow,
       ]);

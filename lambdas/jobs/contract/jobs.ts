@@ -148,7 +148,7 @@ export const JOBS = [
 ] as const satisfies readonly JobEntry[];
 
 /** The jobs of a deployment whose authority is PostgreSQL, in addition to {@link JOBS}. */
-export const POSTGRES_JOBS = [
+const POSTGRES_JOBS = [
   {
     id: 'carry',
     why: 'Copies transitions and erasures from PostgreSQL to DynamoDB, if the process that wrote them has not done it.',

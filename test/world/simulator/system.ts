@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { GatewayEvent } from '../../../lambdas/http/gateway-request.ts';
@@ -7,25 +6,20 @@ import { acceptedRun, runIdOf } from '../../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { runRow } from '../../../lambdas/jobs/store/job-items.ts';
 import { jobMessageText } from '../../../lambdas/jobs/use/job-message.ts';
-import { ALL_SCOPES } from '../../../lambdas/kernel/contract/api.ts';
 import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
-import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
-import { tenantId } from '../../../lambdas/kernel/ids.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import { ROW_IS_NEW } from '../../../lambdas/once/store/transact-items.ts';
 import { PartiesEnvironment } from '../../../lambdas/orders/contract.ts';
 import type { SendRequest } from '../../../lambdas/outbound/http-call.ts';
 import type { Database } from '../../../lambdas/postgres/database.ts';
 import { type SandboxEvent, SIGNATURE_HEADER } from '../../../lambdas/processors/sandbox/sandbox-api.ts';
-import { ownerRow } from '../../../lambdas/tenants/store/tenant-owners.ts';
-import { idOfKeyHash, keyRowKey } from '../../../lambdas/tenants/store/tenant-registry.ts';
 import { parseBook } from '../../../lambdas/webhooks/store/webhook-items.ts';
 import { sign } from '../../../sandbox/signature.ts';
 import { gatewayEvent } from '../gateway-event.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../sandbox-in-process.ts';
 import { TABLES } from '../tables.ts';
 import { Account } from './account.ts';
-import { OPERATORS, tenantNamed } from './callers.ts';
+import { OPERATORS, registerTenant, tenantNamed } from './callers.ts';
 import type {
   Alarm,
   ApiRequest,
@@ -176,7 +170,7 @@ export class SimulatedSystem implements RunningSystem {
       shop_live: tenantNamed('shop', 'live'),
     };
     const system = new SimulatedSystem(new Simulation(seed, START_MS, muted), tenants, postgres);
-    for (const tenant of Object.values(tenants)) await system.#register(tenant);
+    for (const tenant of Object.values(tenants)) await registerTenant(system.account.database, tenant, system.nowMs);
     // From now on, changes of rows schedule job runs.
     const jobs = new JobClock(system.simulation, system.database, (job, atMs) => system.#fire(job, atMs));
     if (system.account.books !== undefined) system.account.books.onWaiting = () => jobs.runNow('carry');
@@ -583,30 +577,5 @@ export class SimulatedSystem implements RunningSystem {
       body: body === undefined ? '' : JSON.stringify(body),
       requestContext: { requestId: client.token() },
     };
-  }
-
-  async #register(tenant: SimulatedTenant): Promise<void> {
-    const { mode, apiKey } = tenant;
-    const owner = tenantId(tenant.tenantId);
-    const put = (Item: Record<string, unknown>) =>
-      this.account.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
-    await put({
-      [KeyAttribute.partition]: RegistryRow.tenants,
-      [KeyAttribute.sort]: owner,
-      name: owner,
-      createdAtMs: this.nowMs,
-    });
-    await put(ownerRow(owner, mode));
-    const held = [
-      [RegistryRow.apiKey, apiKey, { tenantId: owner, mode, scopes: ALL_SCOPES, name: 'shop' }],
-      ...Object.values(OPERATORS).map(
-        ({ key, operator }) => [RegistryRow.operatorKey, key, { operator, role: 'approver' }] as const,
-      ),
-    ] as const;
-    for (const [kind, key, rights] of held) {
-      const keyHash = createHash('sha256').update(key).digest('hex');
-      const row = { keyHash, ...rights, hint: key.slice(-4), createdAtMs: this.nowMs };
-      await put({ ...keyRowKey(kind, idOfKeyHash(keyHash)), ...row });
-    }
   }
 }
