@@ -147,7 +147,8 @@ type Content = Readonly<
   Record<
     string,
     {
-      readonly schema: { readonly $ref: string };
+      /** A reference, unless the schema has no name. */
+      readonly schema: { readonly $ref?: string };
       readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
     }
   >
@@ -156,6 +157,11 @@ type Content = Readonly<
 interface Described {
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+
+function nameOf({ $ref }: Content[string]['schema']): string {
+  if ($ref === undefined) throw new Error('the schema has no name: add .meta({ id })');
+  return $ref.replace('#/components/schemas/', '');
 }
 
 describe('every body in the API description', () => {
@@ -180,7 +186,7 @@ describe('every body in the API description', () => {
   test.each(contents)(
     'has at least one example, and each of its examples matches its schema: %s',
     (_where, { schema, examples }) => {
-      const name = schema.$ref.replace('#/components/schemas/', '');
+      const name = nameOf(schema);
 
       expect(Object.keys(examples)).not.toEqual([]);
       for (const { value } of Object.values(resolved(examples) as typeof examples)) {
