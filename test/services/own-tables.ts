@@ -1,34 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import { PutCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { createTable } from '../../examples/membership/table.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 
-/** Creates a table as the example describes it. */
+/** Creates a table of the example. */
 export async function ownTable(): Promise<string> {
   const name = `membership-${randomUUID()}`;
-  await dynamoDbClient().send(
-    new CreateTableCommand({
-      TableName: name,
-      BillingMode: 'PAY_PER_REQUEST',
-      KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
-      AttributeDefinitions: [
-        { AttributeName: 'pk', AttributeType: 'S' },
-        { AttributeName: 'state', AttributeType: 'S' },
-        { AttributeName: 'dueAtMs', AttributeType: 'N' },
-      ],
-      GlobalSecondaryIndexes: [
-        {
-          IndexName: 'by-state',
-          KeySchema: [
-            { AttributeName: 'state', KeyType: 'HASH' },
-            { AttributeName: 'dueAtMs', KeyType: 'RANGE' },
-          ],
-          Projection: { ProjectionType: 'ALL' },
-        },
-      ],
-    }),
-  );
+  await createTable(dynamoDbClient(), name);
   return name;
 }
 
