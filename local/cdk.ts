@@ -43,6 +43,8 @@ export interface CdkApp {
 /** The tenant that `npm start` creates. Settings contain its id before the tenant exists. */
 export const LOCAL_TENANT = 'ten_local';
 
+const JOB_TARGETS = 'payonce:jobTargets';
+
 /** Payonce with the settings that are used on the local AWS. */
 export const PAYONCE: CdkApp = {
   context: {
@@ -69,7 +71,7 @@ export const PAYONCE: CdkApp = {
     }),
     // The example of docs/guides/services.md, at its port. While the example is not running, its daily run is reported
     // as missed.
-    'payonce:jobTargets': JSON.stringify({
+    [JOB_TARGETS]: JSON.stringify({
       membership: {
         url: 'http://127.0.0.1:8787',
         jobs: [
@@ -88,6 +90,46 @@ export const PAYONCE: CdkApp = {
     'payonce:allowLoopbackWebhooks': 'true',
   },
 };
+
+type Context = Readonly<Record<string, unknown>>;
+
+/** Reads the context in the project's `cdk.json`. */
+export function projectContext(project: string = PROJECT): Context {
+  const { context = {} } = JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8')) as {
+    readonly context?: Context;
+  };
+  return context;
+}
+
+/**
+ * Returns Payonce with the settings of the local AWS, and with the project's job targets in addition to its own. A
+ * target of the project replaces one of the same name.
+ */
+export function payonceWith({ [JOB_TARGETS]: given = {} }: Context): CdkApp {
+  const targets = targetsIn(given);
+  // The synthesis refuses such a value, and names it.
+  const merged = targets === undefined ? given : { ...targetsIn(PAYONCE.context[JOB_TARGETS]), ...targets };
+  return { context: { ...PAYONCE.context, [JOB_TARGETS]: textOf(merged) } };
+}
+
+/** Returns the settings in the project's context that have no effect, because the local AWS sets another value. */
+export function settingsWithoutEffect(context: Context): readonly string[] {
+  return Object.entries(PAYONCE.context).flatMap(([name, value]) => {
+    const given = context[name];
+    return name === JOB_TARGETS || given === undefined || textOf(given) === value ? [] : [name];
+  });
+}
+
+function targetsIn(given: unknown): object | undefined {
+  try {
+    const value: unknown = typeof given === 'string' ? JSON.parse(given) : given;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 export type StackOutputs = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
@@ -114,7 +156,7 @@ export async function synthesizeForLocalAws(
 ): Promise<CdkApp> {
   const lines: string[] = [];
   const run = { directory: assembly, report: (line: string) => void lines.push(line) };
-  const parameters = ['synth', '--quiet', ...contextOf(PAYONCE), '--output', assembly];
+  const parameters = ['synth', '--quiet', ...contextOf(payonceWith(projectContext())), '--output', assembly];
   const key = deployKey();
   if (withRules) {
     await cdk(run, [...parameters, '--strict'], { ...isolatedEnvironment(), CDK_VALIDATION: 'true' }).catch(
@@ -153,8 +195,11 @@ export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
 const contextOf = ({ context }: CdkApp): readonly string[] =>
   Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
 
-/** Deploys every stack as on AWS. Returns the outputs of the stacks. */
-export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackOutputs> {
+/**
+ * Deploys every stack as on AWS. Returns the outputs of the stacks.
+ * @param app the deployed app @default Payonce with the project's job targets
+ */
+export async function deploy(run: CdkRun, app: CdkApp = payonceWith(projectContext())): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');
   makeDirectory(run.directory);

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { Listr } from 'listr2';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { announcement } from './announcement.ts';
+import { projectContext, settingsWithoutEffect } from './cdk.ts';
 import { PAYONCE_DIRECTORY } from './directories.ts';
 import type { Emulator } from './emulator.ts';
 import { StartFailure } from './failure.ts';
@@ -76,6 +77,8 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
     const { lab, ...aws } = running;
     return { aws: isKeeperRunning(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
   }
+  for (const name of settingsWithoutEffect(projectContext()))
+    console.log(`The local stack sets ${name} itself: its value in cdk.json has no effect here.`);
   // If an earlier run was killed, its processes can still be running.
   const { keeperPid = 0, lab } = state.read() ?? {};
   for (const pid of [lab?.keeperPid ?? 0, keeperPid]) await stopKept(pid);
