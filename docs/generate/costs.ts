@@ -7,7 +7,7 @@ import {
   TRAFFIC_METRICS,
   tableGrants,
 } from '../../lib/cost/bill.ts';
-import { growthOf, logsOf, type Path } from '../../lib/cost/paths.ts';
+import { archivedGb, growthOf, logsOf, type Path } from '../../lib/cost/paths.ts';
 import {
   type BillLine,
   lineOf,
@@ -54,7 +54,7 @@ const OPTIONS: readonly Option[] = [
   {
     what: '`archive`',
     context: { ...PLAIN, 'payonce:archive': 'true' },
-    used: `${priceText('lockedGb')}; about ${archivedGb().toFixed(1)} GB per million payments`,
+    used: `${priceText('lockedGb')}; about ${archivedGb(MILLION).toFixed(1)} GB per million payments`,
   },
 ];
 const BY_USE: readonly (readonly [what: string, used: string])[] = [
@@ -68,11 +68,6 @@ const BY_USE: readonly (readonly [what: string, used: string])[] = [
     `${priceText('archivedGb')} for a GB, about ${((2 / 1024 ** 2) * MILLION * PRICES.archivedGb.usd).toFixed(2)} per million events`,
   ],
 ];
-
-/** Returns the archive's size in GB. A line, which is DynamoDB JSON, has about twice the bytes of its row. */
-function archivedGb(): number {
-  return (2 * (growthOf()['Ledger'] ?? 0) * MILLION) / 1024 ** 3;
-}
 
 interface Figures {
   readonly paths: ReturnType<typeof pathsFor>;
@@ -218,7 +213,7 @@ Lambda charges for the start of a process. The paths above assume half a second 
 function yearsRow(years: number): readonly string[] {
   const millions = 12 * years;
   const ledger = (millions * MILLION * (growthOf()['Ledger'] ?? 0)) / 1024 ** 3;
-  const archive = millions * archivedGb();
+  const archive = archivedGb(millions * MILLION);
   const kept = ledger * (PRICES.storedGb.usd + PRICES.backupGb.usd);
   const usd = [kept, archive * PRICES.lockedGb.usd].map((each) => each.toFixed(2));
   return [String(years), ledger.toFixed(0), usd[0] ?? '', archive.toFixed(0), usd[1] ?? ''];

@@ -1,7 +1,7 @@
 import { EventNames } from '../../lambdas/events/contract.ts';
 import { JOB_SECRET_FRESH_SECONDS, JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
-import { grownGb, logsOf, type Path, pathsOf } from './paths.ts';
+import { archivedGb, grownGb, logsOf, type Path, pathsOf } from './paths.ts';
 import { type BillLine, lineOf, linesOf, totalOf } from './prices.ts';
 
 interface Resource {
@@ -105,10 +105,22 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
     lineOf('loggedGb', logs * payments),
     lineOf('storedGb', grownGb(payments), 'GB stored in DynamoDB, added every month'),
     lineOf('backupGb', grownGb(payments), 'GB of point-in-time recovery, added every month'),
+    ...(hasArchive(templates)
+      ? [lineOf('lockedGb', archivedGb(payments), 'GB of the archive in S3, added every month')]
+      : []),
     ...(has('AWS::Events::Archive') ? [lineOf('archivedGb', payments * EVENT_GB)] : []),
     // One request creates the payment, and one is its callback.
     ...(has('AWS::WAFv2::WebACL') ? [lineOf('inspectedRequest', 2 * payments)] : []),
   ];
+}
+
+/** Returns whether the stacks have the archive's bucket, the only one with Object Lock. */
+function hasArchive(templates: readonly StackTemplate[]): boolean {
+  return templates.some(({ Resources }) =>
+    Object.values(Resources).some(
+      ({ Type, Properties }) => Type === 'AWS::S3::Bucket' && Properties?.['ObjectLockEnabled'] === true,
+    ),
+  );
 }
 
 function totalLine(what: string, { usage }: Path, times: number): BillLine {

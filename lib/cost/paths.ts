@@ -211,6 +211,14 @@ export function growthOf(): Readonly<Record<string, number>> {
   return Object.fromEntries(grown);
 }
 
+/**
+ * Computes what payments add to the archive, in gigabytes. A line, which is DynamoDB JSON, has about twice the bytes of
+ * its row.
+ */
+export function archivedGb(payments: number): number {
+  return (2 * (growthOf()['Ledger'] ?? 0) * payments) / BYTES_IN_GB;
+}
+
 /** Computes the storage that payments add, in gigabytes. */
 export function grownGb(payments: number): number {
   return (Object.values(growthOf()).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;

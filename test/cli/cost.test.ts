@@ -12,13 +12,16 @@ async function cost(...arguments_: readonly string[]): Promise<string> {
 
 describe('payonce cost', () => {
   test('prints a bill for given settings and a given number of monthly payments; its lines add up to the total', async () => {
-    const bill = JSON.parse(await cost('--json', '-c', 'payonce:firewall=true', '--payments', '1000000')) as {
+    const bill = JSON.parse(
+      await cost('--json', '-c', 'payonce:firewall=true', 'payonce:archive=true', '--payments', '1000000'),
+    ) as {
       lines: { what: string; number: number; usd: number }[];
       totalUsd: number;
     };
     const usd = (what: string): number | undefined => bill.lines.find((line) => line.what === what)?.usd;
     expect(usd('web ACLs')).toBe(5);
     expect(usd('requests that a web ACL inspects')).toBeCloseTo(1.2);
+    expect(usd('GB of the archive in S3, added every month')).toBeCloseTo(0.07);
     expect(usd('payments with a reference')).toBeCloseTo(15.24, 1);
     expect(bill.lines.reduce((sum, line) => sum + line.usd, 0)).toBeCloseTo(bill.totalUsd);
   });
