@@ -27,10 +27,11 @@ const MAX_SEGMENTS = 64;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MAX_SHOWN = 50;
 
-/** Actions that the operator must take, and losses that remain, after a recovery from the Ledger. */
+/** After a recovery from the Ledger: actions that the operator must take, losses that remain, and repeated work. */
 const LEFT = [
   'Webhook deliveries: run "payonce events republish" for the events since a day before the moment, once the functions run.',
   'E-mails that were sent since the moment can be sent again; the mail service has no idempotency keys.',
+  'Inquiries: the Ledger does not show whether one has finished. A finished one reads the processor’s books again.',
   'Commissions of payments that were erased, and API keys, endpoints and limits made since the moment, are lost.',
 ];
 
