@@ -12,9 +12,10 @@ import { runningProcesses, signalProcess } from './processes.ts';
 
 /**
  * Time that the group has to end after a termination signal, in milliseconds. In this time, the emulator saves its
- * state, which takes longer with more data.
+ * state, which takes longer with more data or on a busy machine. If it is killed, what changed since its last save is
+ * lost.
  */
-const GRACE_MS = 20_000;
+const GRACE_MS = 60_000;
 /** The first argument, the directory, only identifies the process in the process list. */
 const [, command = '', ...parameters] = process.argv.slice(2);
 const kept = spawn(command, parameters, { stdio: ['ignore', 'inherit', 'inherit'] });

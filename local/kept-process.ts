@@ -5,7 +5,7 @@ import { runningProcesses, signalProcess } from './processes.ts';
 
 const POLL_MS = 100;
 /** Time limit of a stop, in milliseconds. It is slightly longer than the keeper's grace period. */
-const STOPPED_WITHIN_MS = 25_000;
+const STOPPED_WITHIN_MS = 65_000;
 const KEEPER = join(import.meta.dirname, 'keeper.ts');
 
 interface KeptCommand {

@@ -2,24 +2,33 @@
 
 The emulator saves its state only when it ends, and only logs that a service cannot be saved. This fails unless every service is.
 With KEEP_STATE=0 nothing is saved at the end.
+
+A busy machine can kill the emulator while it saves at its end. If the stacks were then saved, but not their resources, the next
+deployment would leave resources unchanged that it takes for updated. Therefore, the files are replaced after all were written.
 """
 
 import json
 import os
+import shutil
+from functools import partial
 
 from ministack import app
 from ministack.core import persistence
+from ministack.services import lambda_svc
 
 # This file replaces and calls internals of the emulator.
 USED = {
     app: ["app", "save_all", "_build_persistence_save_dict", "_send_response"],
     persistence: ["STATE_DIR", "save_state"],
+    lambda_svc: ["_prune_orphan_code_blobs"],
 }
 SAVE = "/_payonce/save"
 # A background thread can change what is being copied.
 TRIES = 5
 
 _app = app.app
+_save_all = app.save_all
+_prune = lambda_svc._prune_orphan_code_blobs
 
 
 def save():
@@ -33,6 +42,24 @@ def save():
         persistence.save_state(service, state)
         if _identity(path) in (None, before):
             raise RuntimeError(f"the state of {service} is not saved")
+
+
+def save_at_end(services):
+    """Replaces the saved state of the services after it was written completely."""
+    directory, written = persistence.STATE_DIR, f"{persistence.STATE_DIR}.partial"
+    shutil.rmtree(written, ignore_errors=True)
+    os.makedirs(written)
+    unused = []
+    # The code of the functions is saved apart. The earlier state needs its code until it is replaced.
+    lambda_svc._prune_orphan_code_blobs = unused.append
+    persistence.STATE_DIR = written
+    _save_all({service: partial(_copied, get_state) for service, get_state in services.items()})
+    os.makedirs(directory, exist_ok=True)
+    for name in os.listdir(written):
+        os.replace(os.path.join(written, name), os.path.join(directory, name))
+    for referenced in unused:
+        _prune(referenced)
+    os.rmdir(written)
 
 
 def _copied(get_state):
@@ -70,5 +97,4 @@ async def answer(scope, receive, send):
 
 def install():
     app.app = answer
-    if os.environ.get("KEEP_STATE") == "0":
-        app.save_all = lambda services: None
+    app.save_all = (lambda services: None) if os.environ.get("KEEP_STATE") == "0" else save_at_end
