@@ -137,7 +137,7 @@ describe('a chain of the activity log', () => {
     const times: number[] = [];
     const add = (to: DynamoDbActivity, occurredAtMs: number) => {
       times.push(occurredAtMs);
-      return to.record({ ...draft(SHOP, `${occurredAtMs}`), occurredAtMs });
+      return to.record({ ...draft(SHOP, `entry ${times.length}`), occurredAtMs });
     };
     for (let index = 0; index < 45; index += 1) {
       await add(log, 100 * index - (index % 7) * 130);
