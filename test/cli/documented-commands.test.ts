@@ -84,6 +84,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npm run check': ['test/run/all.ts', "'lint', 'types', 'boundaries', 'dead', 'words', 'format'"],
   'npm run synth': ['test/run/all.ts', 'withRules: true'],
   'npm run commits': ['.githooks/commit-msg', 'npm run --silent commits'],
+  'npm run format:fix': ['package.json', 'biome check --write .'],
   'npm run hooks': ['package.json', 'core.hooksPath'],
   'npm run test:drills': ['test/run/prove.ts', "'test:drills'"],
   'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
