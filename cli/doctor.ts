@@ -11,14 +11,19 @@ import { defined } from '../lambdas/kernel/defined.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
+import type * as Synthesized from '../lib/synthesized.ts';
 import { type AccountCheck, examineAccount, examineQuotas, isStanding, readAccount } from './account.ts';
 import { settingOf } from './cost.ts';
 import { problemsOfDatabase } from './db.ts';
 import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { TENANT } from './operator-api.ts';
+import { examinePeakRates, type RecordedRates } from './peak-rates.ts';
 import { runProbes } from './probes.ts';
 import { type Session, table } from './session.ts';
+
+/** Number of recorded changes of settings that are examined. */
+const MAX_CHANGES = 100;
 
 /** The parts of a deployment that are checked for safety. */
 export interface Examined {
@@ -39,7 +44,8 @@ export interface Finding {
     | 'sandbox_with_live_keys'
     | 'empty_secret'
     | 'key_without_expiry'
-    | 'database';
+    | 'database'
+    | 'peak_rates';
   /** Name or id of the affected secret, key or stack. */
   readonly about: string;
   readonly detail: string;
@@ -91,6 +97,11 @@ async function examineDatabase(session: Session, settings: Examined['settings'])
   return problems.map((detail) => ({ check: 'database', about: 'postgres', detail }));
 }
 
+/** Compares the peak rates of the next deployment and the deployed ones with all that were deployed before. */
+async function examineRates({ rates, nowMs }: Deployed, context: DoctorOptions['context']) {
+  return examinePeakRates(rates, nowMs, await ofClone(({ peakRatesOfClone }) => peakRatesOfClone(context)));
+}
+
 /** `payonce doctor`. */
 export function addDoctor(program: Command, session: Session): void {
   program
@@ -118,6 +129,7 @@ export function addDoctor(program: Command, session: Session): void {
         ...examineAccount(account),
         ...examineQuotas(account, settings),
         ...(examined === undefined ? examineSettings(settings) : examine(examined)),
+        ...(examined === undefined ? [] : await examineRates(examined, context)),
         ...(await examineDatabase(session, settings)),
       ];
       const probed =
@@ -150,6 +162,11 @@ export function addDoctor(program: Command, session: Session): void {
     });
 }
 
+interface Deployed extends Examined {
+  /** Newest first. */
+  readonly rates: readonly RecordedRates[];
+}
+
 interface DoctorOptions {
   readonly context: Readonly<Record<string, string>>;
   readonly probe: boolean;
@@ -162,12 +179,23 @@ interface DoctorOptions {
  * @throws CliFailure for an invalid setting
  */
 async function settingsOf(context: DoctorOptions['context']): Promise<Examined['settings']> {
+  const settings = await ofClone(({ settingsOfClone }) => settingsOfClone(context));
   // Without the CDK, as in an installed package, only the given settings are known.
-  const synth = await import('../lib/synthesized.ts').catch(() => undefined);
-  if (synth === undefined)
-    return Object.fromEntries(Object.entries(context).map(([name, value]) => [name.replace('payonce:', ''), value]));
+  return (
+    settings ??
+    Object.fromEntries(Object.entries(context).map(([name, value]) => [name.replace('payonce:', ''), value]))
+  );
+}
+
+/**
+ * Reads settings with the CDK.
+ * @returns undefined without the CDK
+ * @throws CliFailure for an invalid setting
+ */
+async function ofClone<Result>(readWith: (clone: typeof Synthesized) => Result) {
+  const clone = await import('../lib/synthesized.ts').catch(() => undefined);
   try {
-    return synth.settingsOfClone(context);
+    return clone === undefined ? undefined : readWith(clone);
   } catch (error) {
     throw new CliFailure(ExitCode.usage, error instanceof Error ? error.message : String(error));
   }
@@ -193,17 +221,21 @@ async function apiUrlOf(target: AwsTarget): Promise<string> {
   return apiUrl.replace(/\/$/, '');
 }
 
-async function read(target: AwsTarget, operator: string): Promise<Examined> {
+async function read(target: AwsTarget, operator: string): Promise<Deployed> {
   const { client, tables, pacing } = await openTables(target);
   const administration = new TenantAdministration(client, tables, operator);
-  const [newest] = await new DynamoDbActivity(client, tables, pacing).listActivity('settings', {
+  const recorded = await new DynamoDbActivity(client, tables, pacing).listActivity('settings', {
     order: 'newest_first',
-    limit: 1,
+    limit: MAX_CHANGES,
   });
   const keys: (ApiKeySummary | OperatorKeySummary)[] = [...(await administration.listOperatorKeys())];
   for (const { id } of await administration.listTenants()) keys.push(...(await administration.listApiKeys(id)));
   const secrets = await secretsOf(target);
-  return { settings: newest?.details ?? {}, keys, secrets, nowMs: pacing.clock.nowMs() };
+  const rates = recorded.map(({ occurredAtMs, details }) => ({
+    atMs: occurredAtMs,
+    peakRates: details?.['peakRates'],
+  }));
+  return { settings: recorded[0]?.details ?? {}, rates, keys, secrets, nowMs: pacing.clock.nowMs() };
 }
 
 /** Reads the secrets of the data stack. Their values never leave this process. */

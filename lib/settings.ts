@@ -24,7 +24,7 @@ import {
 } from './settings/operators.ts';
 import { PARTY_DEFAULTS, PARTY_RULES, type PartySettings, refusePartyConflicts } from './settings/parties.ts';
 import { PAYMENT_REQUEST_RULES, type PaymentRequestSettings } from './settings/payment-requests.ts';
-import { PEAK_RATES_RULES, type PeakRatesSettings } from './settings/peak-rates.ts';
+import { PEAK_RATES_RULES, type PeakRatesSettings, recordedPeakRates } from './settings/peak-rates.ts';
 import { type CalledProcessor, processorSettings, readProcessors, readRoutes } from './settings/processors.ts';
 import { RETENTION_RULES, type RetentionSettings, refuseShortRetention } from './settings/retention.ts';
 import { email, flag, matching, PREFIX, type Rule, read, readAll, whole } from './settings/rules.ts';
@@ -185,7 +185,13 @@ function recorded(text: string): string {
  * Returns the settings as recorded in the activity log: as text, or as a digest if the text is long. Omits e-mail
  * addresses. Secrets are not settings.
  */
-export function recordedSettings({ processors, alarmEmail, emailSender, ...others }: Settings): Record<string, string> {
+export function recordedSettings({
+  processors,
+  alarmEmail,
+  emailSender,
+  peakRates,
+  ...others
+}: Settings): Record<string, string> {
   const texts = Object.entries(others).map(([name, value]): [string, string] => [
     name,
     recorded(typeof value === 'string' ? value : JSON.stringify(value)),
@@ -200,7 +206,8 @@ export function recordedSettings({ processors, alarmEmail, emailSender, ...other
   const addresses = Object.entries({ alarmEmail, emailSender }).flatMap(([name, given]): [string, string][] =>
     given === undefined ? [] : [[name, 'given']],
   );
-  return Object.fromEntries([...texts, ...ofProcessors, ...addresses]);
+  const rates = peakRates === undefined ? {} : { peakRates: recordedPeakRates(peakRates) };
+  return { ...Object.fromEntries([...texts, ...ofProcessors, ...addresses]), ...rates };
 }
 
 export const DEFAULTS: Omit<Settings, 'processors'> = {

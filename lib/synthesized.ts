@@ -2,9 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { RootConstruct } from 'constructs';
+import { type Node, RootConstruct } from 'constructs';
 import type { StackTemplate } from './cost/bill.ts';
-import { readSettings, recordedSettings } from './settings.ts';
+import { recordedPeakRates } from './settings/peak-rates.ts';
+import { peakRatesOf, readSettings, recordedSettings } from './settings.ts';
 import { buildStacks } from './stacks.ts';
 
 /**
@@ -37,9 +38,23 @@ export function synthesizedStacks(context: Readonly<Record<string, unknown>>): R
  * @throws Error for an invalid setting
  */
 export function settingsOfClone(context: Readonly<Record<string, unknown>>): Record<string, string> {
+  return recordedSettings(readSettings(nodeOfClone(context)));
+}
+
+/**
+ * Returns the peak rates of a deployment with this context, as {@link settingsOfClone}; undefined if they are not set.
+ * Other settings may be missing.
+ * @throws Error for an invalid setting
+ */
+export function peakRatesOfClone(context: Readonly<Record<string, unknown>>): string | undefined {
+  const rates = peakRatesOf(nodeOfClone(context));
+  return rates === undefined ? undefined : recordedPeakRates(rates);
+}
+
+function nodeOfClone(context: Readonly<Record<string, unknown>>): Node {
   const { node } = new RootConstruct();
   for (const [name, value] of Object.entries({ ...flagsOfClone(), ...context })) node.setContext(name, value);
-  return recordedSettings(readSettings(node));
+  return node;
 }
 
 function flagsOfClone(): Record<string, unknown> {

@@ -8,7 +8,7 @@ export interface PeakRatesSettings {
    * `payments` is the rate per second of all tenants, and `tenantPayments` is the rate of the largest tenant. The rates
    * apply to payments and orders from the UTC day `from` on; earlier ones keep their partitions and are still found. To
    * change the rates, append an entry with a day after the deployment. Never change or remove an entry whose day has
-   * begun: unfinished work of that time would no longer be found.
+   * begun: unfinished work of that time would no longer be found. `payonce doctor` reports such a change.
    * @default 1,000 payments per second, also of a single tenant
    */
   readonly peakRates?: readonly PeakRates[];
@@ -37,3 +37,8 @@ export const PEAK_RATES_RULES = {
     read: (given: unknown) => rates.safeParse(typeof given === 'string' ? parsedJson(given) : given).data,
   },
 } satisfies Readonly<Record<string, Rule<readonly PeakRates[]>>>;
+
+/** Returns the rates as recorded in the activity log, never as a digest: `payonce doctor` compares the entries. */
+export function recordedPeakRates(given: readonly PeakRates[]): string {
+  return given.map(({ from, payments, tenantPayments }) => `${from} ${payments}/${tenantPayments}`).join(', ');
+}

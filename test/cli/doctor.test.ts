@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   type Account,
   addressesPending,
@@ -9,10 +9,11 @@ import {
   isStanding,
 } from '../../cli/account.ts';
 import { type Examined, examine, examineSettings } from '../../cli/doctor.ts';
+import { examinePeakRates } from '../../cli/peak-rates.ts';
 import { PROBES } from '../../cli/probes.ts';
 import { keyIdOf } from '../../lambdas/kernel/cause.ts';
 import { RULES_OF_AN_EVENT, regionRows } from '../../lib/region-quotas.ts';
-import { settingsOfClone } from '../../lib/synthesized.ts';
+import { peakRatesOfClone, settingsOfClone } from '../../lib/synthesized.ts';
 import { synthesize } from '../support/synth.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 1);
@@ -145,6 +146,52 @@ test('the doctor reports, even before a deployment, that live mode has no archiv
   const trial = { 'payonce:stripeAccount': 'acct_1', 'payonce:archive': 'true', 'payonce:archiveYears': '0' };
   expect(checks(trial)).toEqual(['live_without_archive']);
   expect(checks({ 'payonce:testStripeAccount': 'acct_1' })).toEqual([]);
+});
+
+describe('the doctor examines peak rates', () => {
+  const raised = [
+    { from: '2026-03-02', payments: 20_000, tenantPayments: 5_000 },
+    { from: '2026-06-01', payments: 40_000, tenantPayments: 6_400 },
+    { from: '2026-09-01', payments: 2_000, tenantPayments: 2_000 },
+    { from: '2026-12-01', payments: 8_000, tenantPayments: 4_000 },
+  ];
+  const textOf = (...given: readonly object[]) =>
+    settingsOfClone({ 'payonce:peakRates': JSON.stringify(given) })['peakRates'];
+  const [first, ...others] = raised.map((entry) => textOf(entry) ?? '');
+  const none = { atMs: NOW_MS };
+  const all = { atMs: NOW_MS, peakRates: textOf(...raised) };
+  const restAt = (atMs: number) => ({ atMs, peakRates: textOf(...raised.slice(1)) });
+  const JUNE_MS = Date.UTC(2026, 5, 1);
+  const about = (...given: Parameters<typeof examinePeakRates>) =>
+    examinePeakRates(...given).map((found) => found.about);
+
+  test('which a deployment records as they are, however long they are', () => {
+    const context = { 'payonce:peakRates': JSON.stringify(raised) };
+    expect(peakRatesOfClone(context)).toBe(all.peakRates);
+    expect(all.peakRates?.split(', ')).toEqual([first, ...others]);
+    expect(peakRatesOfClone({})).toBeUndefined();
+  });
+
+  test('which may be set, appended to, and changed before their day', () => {
+    expect(about([], JUNE_MS)).toEqual([]);
+    expect(about([all], JUNE_MS, all.peakRates)).toEqual([]);
+    expect(about([all, none], JUNE_MS)).toEqual([]);
+    expect(about([restAt(NOW_MS + 1), all], JUNE_MS)).toEqual([]);
+    expect(about([none], NOW_MS, all.peakRates)).toEqual([]);
+  });
+
+  test('and names an entry that was removed or changed after its day had begun, until it is back', () => {
+    const changed = { atMs: JUNE_MS - 1, peakRates: textOf({ ...raised[0], payments: 30_000 }, ...raised.slice(1)) };
+    expect(about([restAt(JUNE_MS - 1), all], JUNE_MS)).toEqual([first]);
+    expect(about([{ atMs: JUNE_MS - 1 }, all], JUNE_MS)).toEqual([first]);
+    expect(about([changed, all], JUNE_MS)).toEqual([first]);
+    expect(about([all, restAt(JUNE_MS - 1), all], JUNE_MS)).toEqual([]);
+  });
+
+  test('of the next deployment, which must keep begun entries and add none', () => {
+    expect(about([all], JUNE_MS + 1, restAt(0).peakRates)).toEqual([first]);
+    expect(about([{ ...none, peakRates: first }], JUNE_MS, all.peakRates)).toEqual(others.slice(0, 1));
+  });
 });
 
 test('every payment event matches as many rules as the regional rates assume', async () => {

@@ -1,0 +1,59 @@
+/** The setting `peakRates` as recorded in the activity log, and when it was recorded. */
+export interface RecordedRates {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  /** Entries of the form `yyyy-mm-dd payments/tenantPayments`, separated by commas. */
+  readonly peakRates?: string | undefined;
+}
+
+interface RatesFinding {
+  readonly check: 'peak_rates';
+  readonly about: string;
+  readonly detail: string;
+}
+
+const DAY_LENGTH = 'yyyy-mm-dd'.length;
+
+/**
+ * Finds entries of `peakRates` whose day began while they were deployed, and which the latest settings change or lack.
+ * Rows of that time are in partitions that the functions no longer read, or are under keys that they no longer find.
+ *
+ * @param recorded newest first
+ * @param planned the setting of the next deployment, if it is known @default the newest recorded one
+ */
+export function examinePeakRates(
+  recorded: readonly RecordedRates[],
+  nowMs: number,
+  planned?: string,
+): readonly RatesFinding[] {
+  const [newest] = recorded;
+  if (newest === undefined) return [];
+  const latest = entriesOf(planned ?? newest.peakRates);
+  const lost = recorded.flatMap(({ peakRates }, index) => {
+    const untilMs = recorded[index - 1]?.atMs ?? nowMs;
+    return entriesOf(peakRates).filter((entry) => begins(entry) < untilMs && !latest.includes(entry));
+  });
+  const deployed = entriesOf(newest.peakRates);
+  const late = latest.filter((entry) => begins(entry) <= nowMs && planned !== undefined && !deployed.includes(entry));
+  return [
+    ...[...new Set(lost)].map((entry) => ({
+      check: 'peak_rates' as const,
+      about: entry,
+      detail:
+        'The day of this entry began while it was deployed. Put it back: unfinished work of that time is not found.',
+    })),
+    ...late.map((entry) => ({
+      check: 'peak_rates' as const,
+      about: entry,
+      detail: 'The day of this entry has begun. Name a day after the deployment.',
+    })),
+  ];
+}
+
+function entriesOf(peakRates = ''): readonly string[] {
+  return peakRates === '' ? [] : peakRates.split(', ');
+}
+
+function begins(entry: string): number {
+  return Date.parse(entry.slice(0, DAY_LENGTH));
+}
