@@ -1,5 +1,6 @@
 import { BatchGetCommand, BatchWriteCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import * as z from 'zod';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -54,6 +55,16 @@ describe('rows of the Views', () => {
     processed = 25;
     await views.put(rows);
     expect(batches).toEqual([25, 25, 10]);
+  });
+
+  test('that cannot be parsed fail with the same error alone and in a batch', async () => {
+    processed = 25;
+    const [row] = rows;
+    if (row === undefined) throw new Error('there is no row');
+    await views.put([{ ...row, body: undefined as unknown as string }]);
+    const alone: unknown = await views.read(row).catch((error: unknown) => error);
+    expect(alone).toBeInstanceOf(z.ZodError);
+    await expect(views.readAll([row])).rejects.toEqual(alone);
   });
 
   test('fail with a retryable error if DynamoDB never processes a batch', async () => {

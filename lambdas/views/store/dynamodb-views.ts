@@ -85,16 +85,19 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
   }
 
   async readAll(keys: readonly ViewKey[]): Promise<readonly (ViewRow | undefined)[]> {
-    const found = new Map<string, ViewRow>();
+    const found = new Map<string, Item>();
     let left = keys.map(keyOf);
     await readWithRetries(this.#pacing, async () => {
       const read = new BatchGetCommand({ RequestItems: { [this.#table]: { Keys: left, ConsistentRead: true } } });
       const { Responses, UnprocessedKeys } = await this.#client.send(read);
-      for (const item of Responses?.[this.#table] ?? []) found.set(nameOf(item), parseViewRow(item));
+      for (const item of Responses?.[this.#table] ?? []) found.set(nameOf(item), item);
       left = UnprocessedKeys?.[this.#table]?.Keys ?? [];
       refusePart(left);
     });
-    return keys.map((key) => found.get(nameOf(keyOf(key))));
+    return keys.map((key) => {
+      const item = found.get(nameOf(keyOf(key)));
+      return item === undefined ? undefined : parseViewRow(item);
+    });
   }
 
   async exchange(changes: readonly RowChange[]): Promise<boolean> {
