@@ -129,7 +129,7 @@ describe('after the rates were raised twice and lowered, rows of all rates are f
     expect(stores.holdsLeft()).toEqual([]);
   });
 
-  test('among the deliveries of an endpoint, and in the queue of due webhooks', async () => {
+  test('among the deliveries of an endpoint, in the queue of due webhooks, and in the lane of the endpoint', async () => {
     const endpoint = endpointNamed('raised');
     const ids: string[] = [];
     await atAllTimes(async (key, atMs) => {
@@ -142,6 +142,10 @@ describe('after the rates were raised twice and lowered, rows of all rates are f
     expect(listed.map(({ id }) => id)).toEqual(ids.toSorted().toReversed());
     for (const id of ids) expect((await stores.webhooks.readDelivery(endpoint.id, id))?.id).toBe(id);
     expect(partitionsOf(RegistryRow.webhookDelivery).size).toBeGreaterThan(8);
-    expect(await stores.webhooks.due(clock.nowMs(), 100 * TOTAL)).toHaveLength(TOTAL);
+    const found = await stores.webhooks.due(clock.nowMs(), 100 * TOTAL);
+    expect(found).toHaveLength(TOTAL);
+    for (const due of found) await stores.webhooks.move(due, { sweepAtMs: due.sweepAtMs, apart: true });
+    expect(await stores.webhooks.due(clock.nowMs(), 100 * TOTAL)).toEqual([]);
+    expect(await stores.webhooks.dueInLane(endpoint.id, 10 * TOTAL)).toHaveLength(TOTAL);
   });
 });
