@@ -5,12 +5,12 @@ With KEEP_STATE=0 nothing is saved at the end.
 
 A busy machine can kill the emulator while it saves at its end. If the stacks were then saved, but not their resources, the next
 deployment would leave resources unchanged that it takes for updated. Therefore, the files are replaced after all were written.
+If one cannot be written, none is replaced.
 """
 
 import json
 import os
 import shutil
-from functools import partial
 
 from ministack import app
 from ministack.core import persistence
@@ -18,7 +18,7 @@ from ministack.services import lambda_svc
 
 # This file replaces and calls internals of the emulator.
 USED = {
-    app: ["app", "save_all", "_build_persistence_save_dict", "_send_response"],
+    app: ["app", "save_all", "_build_persistence_save_dict", "_send_response", "logger"],
     persistence: ["STATE_DIR", "save_state"],
     lambda_svc: ["_prune_orphan_code_blobs"],
 }
@@ -27,13 +27,12 @@ SAVE = "/_payonce/save"
 TRIES = 5
 
 _app = app.app
-_save_all = app.save_all
 _prune = lambda_svc._prune_orphan_code_blobs
 
 
-def save():
+def save(services):
     """Raises an error when a service is not saved."""
-    for service, get_state in app._build_persistence_save_dict().items():
+    for service, get_state in services.items():
         state = _copied(get_state)
         if state is None:
             continue
@@ -53,7 +52,11 @@ def save_at_end(services):
     # The code of the functions is saved apart. The earlier state needs its code until it is replaced.
     lambda_svc._prune_orphan_code_blobs = unused.append
     persistence.STATE_DIR = written
-    _save_all({service: partial(_copied, get_state) for service, get_state in services.items()})
+    try:
+        save(services)
+    except Exception:
+        app.logger.exception("the state stays as it was saved before")
+        return
     os.makedirs(directory, exist_ok=True)
     for name in os.listdir(written):
         os.replace(os.path.join(written, name), os.path.join(directory, name))
@@ -89,7 +92,7 @@ async def answer(scope, receive, send):
     else:
         try:
             # Not in a thread: no request changes the state while it is saved.
-            save()
+            save(app._build_persistence_save_dict())
         except Exception as error:
             status, said = 500, str(error)
     await app._send_response(send, status, {"Content-Type": "application/json"}, json.dumps({"message": said}).encode())

@@ -13,7 +13,7 @@ import os, sys
 import saved_state
 from ministack import app
 saved_state.install()
-resources = {"kill": lambda: os._exit(${KILLED}), "save": lambda: {"version": 2}}[sys.argv[1]]
+resources = {"kill": lambda: os._exit(${KILLED}), "fail": lambda: {}["absent"], "save": lambda: {"version": 2}}[sys.argv[1]]
 app.save_all({"cloudformation": lambda: {"version": 2}, "iam": resources})
 `;
 
@@ -28,7 +28,7 @@ afterEach(() => {
 });
 
 /** Ends the emulator's program. @returns the saved versions */
-async function end(how: 'kill' | 'save'): Promise<readonly number[]> {
+async function end(how: 'kill' | 'fail' | 'save'): Promise<readonly number[]> {
   const env = { ...process.env, STATE_DIR: directory, PERSIST_STATE: '1', KEEP_STATE: '1' };
   const options = { cwd: join(PROJECT, 'local'), env };
   const code = await promisify(execFile)(await ensurePython(), ['-B', '-c', END, how], options).then(
@@ -49,5 +49,9 @@ describe('the state of the local AWS', () => {
 
   test('stays as it was if the emulator is killed while it saves, so that stacks never differ from their resources', async () => {
     expect(await end('kill')).toEqual([1, 1]);
+  });
+
+  test('stays as it was if a service cannot be saved', async () => {
+    expect(await end('fail')).toEqual([1, 1]);
   });
 });
