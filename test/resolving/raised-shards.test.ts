@@ -1,4 +1,4 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { MAX_PAYMENTS, MAX_TENANT_PAYMENTS } from '../../lambdas/kernel/contract/shards.ts';
@@ -9,6 +9,7 @@ import { DynamoDbQueues } from '../../lambdas/operators/store/dynamodb-queues.ts
 import { holdItem, inquiryItem, openOrderRow } from '../../lambdas/payments/store/queue-items.ts';
 import type { Hold, Inquiry, OpenOrder } from '../../lambdas/payments/use/payment-store.ts';
 import { positionAt } from '../../lambdas/payments/use/transition-reader.ts';
+import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
@@ -148,4 +149,25 @@ describe('after the rates were raised twice and lowered, rows of all rates are f
     expect(await stores.webhooks.due(clock.nowMs(), 100 * TOTAL)).toEqual([]);
     expect(await stores.webhooks.dueInLane(endpoint.id, 10 * TOTAL)).toHaveLength(TOTAL);
   });
+});
+
+test('a read of a queue requests no more rows at raised rates, and at least its limit', async () => {
+  let requested = 0;
+  const { client } = stores.database;
+  const send = (command: Parameters<typeof client.send>[0]): Promise<unknown> => {
+    if (command instanceof QueryCommand) requested += command.input.Limit ?? Infinity;
+    return client.send(command);
+  };
+  const counted = Object.create(client, { send: { value: send } }) as typeof client;
+  const work = new DynamoDbUnfinishedWork(counted, TABLES, { clock, entropy: countingEntropy() });
+  const due = { untilMs: clock.nowMs(), limit: 1_000 };
+  for (const rates of [[], [{ from: '2026-03-03', payments: MAX_PAYMENTS, tenantPayments: MAX_TENANT_PAYMENTS }]]) {
+    setPeakRates(...rates);
+    for (const queue of ['staleClaims', 'unknownOutcomes', 'routineInquiries'] as const) {
+      requested = 0;
+      await work[queue](due);
+      expect(requested).toBeGreaterThanOrEqual(due.limit);
+      expect(requested).toBeLessThanOrEqual(32 * due.limit);
+    }
+  }
 });

@@ -11,6 +11,12 @@ import { eachShard, mostShards, shardsAt } from './shards.ts';
 /** Interval at which the same unreadable row is reported again, in milliseconds. The row does not block other rows. */
 export const UNREADABLE_AGAIN_MS = 5 * 60_000;
 
+/**
+ * Maximum number of rows that a read requests, as a multiple of its limit. The partitions share these rows, so a read of
+ * a long backlog needs no more memory at high peak rates.
+ */
+const MAX_LIMITS = 32;
+
 /** Called for each row that this code cannot read. The row stays in its queue, and the other rows are read. */
 export type Unreadable = (error: unknown) => void;
 
@@ -77,7 +83,9 @@ export async function readPartitions<Row>(
   due: Due,
 ): Promise<readonly Row[]> {
   const { index, partitions, parse } = parts;
-  const found = await Promise.all(partitions.map((partition) => readPart(tools, index, partition, due)));
+  const share = Math.min(due.limit, Math.ceil((MAX_LIMITS * due.limit) / partitions.length));
+  const part = { ...due, limit: share };
+  const found = await Promise.all(partitions.map((partition) => readPart(tools, index, partition, part)));
   const items = found.flat().sort((left, right) => Number(left[index.sortKey]) - Number(right[index.sortKey]));
   const rows: Row[] = [];
   for (const item of items.slice(0, due.limit)) {
