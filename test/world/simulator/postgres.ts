@@ -110,7 +110,10 @@ export class AuthorityBooks {
   readonly #items = new AuthorityItems();
 
   constructor(simulation: Simulation, database: Database, copies: MemoryDynamoDb) {
-    this.#database = database;
+    this.#database = {
+      run: (given) => simulation.outside(database.run(given)),
+      transaction: (work) => simulation.outside(database.transaction(work)),
+    };
     this.#copies = copies;
     this.seen = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => simulation.nowMs });
     copies.listen((changes) => {

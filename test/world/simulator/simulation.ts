@@ -78,6 +78,8 @@ export class Simulation {
   severed = 0;
   /** Number of calls that are taking effect at this moment. */
   #busy = 0;
+  /** Ends with the last call of {@link outside}. */
+  #outside: Promise<unknown> | undefined;
   #digest = 0;
   #failure: { readonly error: unknown } | undefined;
 
@@ -201,6 +203,7 @@ export class Simulation {
     const turn = (): void => {
       if (this.#failure !== undefined) return reject(this.#failure.error);
       if (this.#busy > 0 || this.#active.size > 0) {
+        if (this.#outside !== undefined) return void this.#outside.then(() => setImmediate(turn));
         turns += 1;
         if (turns < MAX_TURNS) return void setImmediate(turn);
         const names = [...this.#active].map(({ name, of }) => `${of} ${name}`).join(', ');
@@ -246,6 +249,19 @@ export class Simulation {
 
   busy(by: 1 | -1): void {
     this.#busy += by;
+  }
+
+  /**
+   * Waits for a call of a real system, for example a database. It takes no simulated time, and may take any real time.
+   *
+   * @throws the error of the call
+   */
+  outside<Result>(call: Promise<Result>): Promise<Result> {
+    const over = Promise.allSettled([this.#outside, call]).finally(() => {
+      if (this.#outside === over) this.#outside = undefined;
+    });
+    this.#outside = over;
+    return call;
   }
 
   /** Draws the fault of a call. @returns undefined if the call succeeds */
