@@ -1,0 +1,93 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { surveyFaults } from '../support/fault-histories.ts';
+import { whole } from '../support/slice.ts';
+import type { WorldOptions } from '../world/world.ts';
+import { CHANGE_RACES, changeStory } from './change-story.ts';
+import { change, paymentRequest } from './payment-fixtures.ts';
+import { everyRace, PaymentWorld, paymentStory } from './payment-story.ts';
+
+type GivenStores = Pick<WorldOptions, 'store' | 'storeFor'>;
+
+interface GivenDatabase {
+  readonly name: string;
+  /** A call that can have a fault. */
+  readonly call: string;
+  readonly stores: () => GivenStores;
+}
+
+/** Histories with two faults. */
+interface Pairs {
+  /** Calls that can have a fault. */
+  readonly calls: string;
+  readonly stores: () => GivenStores;
+  readonly oneOf: number;
+  readonly atLeast: number;
+}
+
+/** Number of concurrent simulations, which share no rows. */
+const AT_ONCE = 8;
+/** A simulated process with a fault can hold a connection while its rival runs. */
+export const MAX_CONNECTIONS = 2 * AT_ONCE;
+const CHANGES_ONE_OF = 29;
+
+let made = 0;
+function newRequest(changes: Partial<CreatePayment> = {}): CreatePayment {
+  made += 1;
+  return paymentRequest(`history-${made}`, changes);
+}
+
+/** Tests payments under faults on the stores of a database. */
+export function describePaymentsOn({ name, call, stores }: GivenDatabase, pairs: Pairs): void {
+  describe(`the guarantees of a payment, its retry and a rival on ${name}`, () => {
+    const story = (of: () => GivenStores) =>
+      paymentStory((plan) => ({ world: new PaymentWorld({ plan, ...of() }), request: newRequest() }));
+
+    test(`hold under every single fault at every ${call}`, async () => {
+      const races = everyRace(3);
+      const found = await surveyFaults(story(stores), { faults: 1, races, atOnce: AT_ONCE, oneOf: 17 });
+      expect(found.findings.slice(0, 3)).toEqual([]);
+      expect(found.histories).toBeGreaterThan(whole(150, { slice: 8 }));
+    });
+
+    test(`hold under pairs of faults at any two ${pairs.calls}, without a rival and with a takeover`, async () => {
+      const races = [{}, { rivalAt: 2, leaseEnded: true }, { rivalAt: 3, leaseEnded: true }];
+      const { oneOf } = pairs;
+      const found = await surveyFaults(story(pairs.stores), { faults: 2, races, atOnce: AT_ONCE, oneOf });
+      expect(found.findings.slice(0, 3)).toEqual([]);
+      expect(found.histories).toBeGreaterThan(whole(pairs.atLeast, { slice: 8 }));
+    });
+  });
+}
+
+/** Tests changes under faults on the stores of a database. */
+export function describeChangesOn({ name, call, stores }: GivenDatabase): void {
+  describe(`the guarantees of a change, its retry and a rival on ${name}`, () => {
+    test.each<[string, ChangeCommand, ChangeCommand]>([
+      ['two refunds of 70 out of 100', { kind: 'refund', amountMinor: 700 }, { kind: 'refund', amountMinor: 700 }],
+      ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],
+    ])(
+      `hold for %s under every single fault at every ${call} and every call of the processor`,
+      async (_what, command, rival) => {
+        const story = changeStory(() => {
+          const payment = newRequest({ capture: command.kind === 'refund' ? 'automatic' : 'manual' });
+          return {
+            payment,
+            change: change(payment, 'mine', command),
+            rival: change(payment, 'rival', rival),
+            stores: stores(),
+          };
+        });
+        const found = await surveyFaults(story, {
+          faults: 1,
+          races: CHANGE_RACES,
+          atOnce: AT_ONCE,
+          oneOf: CHANGES_ONE_OF,
+        });
+        expect(found.findings.slice(0, 3)).toEqual([]);
+        expect(found.histories).toBeGreaterThan(whole(200, { slice: 200 / CHANGES_ONE_OF }));
+      },
+    );
+  });
+}
