@@ -2,7 +2,13 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import type { QueueEntry, QueueLists, QueueName, QueuePosition } from '../../lambdas/operators/use/queue-lists.ts';
+import {
+  QUEUES,
+  type QueueEntry,
+  type QueueLists,
+  type QueueName,
+  type QueuePosition,
+} from '../../lambdas/operators/use/queue-lists.ts';
 import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type { Claim, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { OrphanStore, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
@@ -18,15 +24,7 @@ export interface QueueListsUnderTest {
   readonly work: UnfinishedWork;
 }
 
-const QUEUES: readonly QueueName[] = [
-  'claims',
-  'inquiries',
-  'returns',
-  'orders',
-  'holds',
-  'orphans',
-  'unmatched_callbacks',
-];
+const NAMES = Object.keys(QUEUES) as QueueName[];
 const COUNT = 7;
 
 /** Tests the contract of every store that lists the queues of unfinished work. */
@@ -109,7 +107,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
 
   describe(`the ${name} lists of queues`, () => {
     test('are empty without work', async () => {
-      for (const queue of QUEUES) {
+      for (const queue of NAMES) {
         expect(await subject.lists.summary(queue)).toEqual({ waiting: 0, hasMore: false });
         expect(await subject.lists.page(queue, { limit: 9 })).toEqual([]);
       }
@@ -118,7 +116,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
     test('show each entry once, in pages of any size, with its payment or order, its age and whether it needs an operator', async () => {
       await fill();
       clock.advance(60_000);
-      for (const queue of QUEUES) {
+      for (const queue of NAMES) {
         const entries = ids.map((_, each) => {
           const part = PART_OF[queue](each);
           const isMarked = each === 2 && queue !== 'orders' && queue !== 'orphans';
@@ -145,7 +143,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
     test('show no entry after the last position of a queue', async () => {
       await fill();
       clock.advance(60_000);
-      for (const queue of QUEUES) {
+      for (const queue of NAMES) {
         let after = (await subject.lists.page(queue, { limit: COUNT })).at(-1)?.place;
         if (after === undefined) throw new Error(`the queue ${queue} is empty`);
         expect(await subject.lists.page(queue, { after, limit: COUNT })).toEqual([]);
