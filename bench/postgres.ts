@@ -1,11 +1,10 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { createDatabase } from '../test/support/postgres.ts';
+import { startServer } from '../test/support/server-process.ts';
 
-const SERVER = join(import.meta.dirname, '..', 'test', 'support', 'postgres-server.ts');
 const SCHEMA = join(import.meta.dirname, 'peers', 'schema.sql');
 
 /** A database with the tables of `bench/peers/schema.sql`, on a PostgreSQL server of its own. */
@@ -22,15 +21,14 @@ export interface Postgres {
  * @throws Error with the server's message if it does not start
  */
 export async function startPostgres(): Promise<Postgres> {
-  const server = fork(SERVER, { execArgv: [] });
+  const { server, url: requests } = await startServer('postgres-server.ts');
   const end = async (): Promise<void> => {
     const ended = once(server, 'exit');
     server.disconnect();
     await ended;
   };
   try {
-    const [requests] = (await once(server, 'message')) as [number];
-    const address = new URL((await createDatabase(`http://127.0.0.1:${requests}/`)).url);
+    const address = new URL((await createDatabase(requests)).url);
     const client = new Client({ connectionString: address.href });
     await client.connect();
     await client.query(readFileSync(SCHEMA, 'utf8'));

@@ -6,8 +6,8 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { rounds } from '../../lambdas/once/use/rounds.ts';
 import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
+import { describeOnPostgres } from '../postgres/describe-on-postgres.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { describeOnPostgres } from '../postgres/store-database.ts';
 import { describeActivityLog } from './activity-log-suite.ts';
 
 let recorded = 0;

@@ -1,7 +1,7 @@
 import { PostgresApprovals } from '../../lambdas/operators/store/postgres-approvals.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
+import { describeOnPostgres } from '../postgres/describe-on-postgres.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { describeOnPostgres } from '../postgres/store-database.ts';
 import { describeApprovingStore } from './approving-store-suite.ts';
 
 describeOnPostgres((toolsOf, database) => {

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { PostgresExpiredRecords } from '../../lambdas/operators/store/postgres-expired-records.ts';
 import type { Database } from '../../lambdas/postgres/database.ts';
 import { timestamp } from '../../lambdas/postgres/values.ts';
+import { describeOnPostgres } from '../postgres/describe-on-postgres.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { describeOnPostgres } from '../postgres/store-database.ts';
 import { describeExpiredRecords, type PutRecord } from './expired-records-suite.ts';
 
 /** Writes a record. Each status of an unfinished record of another table is open here. */

@@ -4,8 +4,8 @@ import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.t
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import type { Database } from '../../lambdas/postgres/database.ts';
 import { PostgresUnfinishedWork } from '../../lambdas/resolving/store/postgres-unfinished.ts';
+import { describeOnPostgres } from '../postgres/describe-on-postgres.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { describeOnPostgres } from '../postgres/store-database.ts';
 import { describeQueueLists } from './queue-lists-suite.ts';
 
 async function emptied(database: Database): Promise<void> {

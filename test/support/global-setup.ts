@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +9,7 @@ import { sliceOfTree } from '../run/tree-slice.ts';
 import { startBareAws } from './bare-aws.ts';
 import { POSTGRES_URL } from './postgres.ts';
 import { openRunFolder } from './run-folder.ts';
+import { startServer } from './server-process.ts';
 import { SLICE } from './slice.ts';
 import { SYNTH_URL } from './synth-requests.ts';
 
@@ -53,9 +53,9 @@ export default async function globalSetup(
   const first = TEST_PORTS.get(project);
   const isBare = project === 'stores';
   // If an assembly exists, the store tests need no synth server: they read the tables from its files.
-  if (!isBare || process.env[ASSEMBLY] === undefined) process.env[SYNTH_URL] = await startServer('synth-server.ts');
+  if (!isBare || process.env[ASSEMBLY] === undefined) process.env[SYNTH_URL] = await startForRun('synth-server.ts');
   if (first === undefined) return;
-  if (isBare) process.env[POSTGRES_URL] = await startServer('postgres-server.ts');
+  if (isBare) process.env[POSTGRES_URL] = await startForRun('postgres-server.ts');
   await startAws(first + (shard?.shardIndex ?? 1) - 1, isBare ? startBareAws : startDeployed).catch(withoutStack);
 }
 
@@ -65,12 +65,11 @@ function withoutStack(error: unknown): never {
   throw error;
 }
 
-/** Starts a program of this folder that ends with the run. @returns its URL */
-async function startServer(file: string): Promise<string> {
-  const server = fork(join(import.meta.dirname, file), { execArgv: [] });
+/** Starts a server that ends with the run. @returns its URL */
+async function startForRun(file: Parameters<typeof startServer>[0]): Promise<string> {
+  const { server, url } = await startServer(file);
   globalThis.runningServers = [...(globalThis.runningServers ?? []), server];
-  const [port] = (await once(server, 'message')) as [number];
-  return `http://127.0.0.1:${port}/`;
+  return url;
 }
 
 type StartAws = (options: {

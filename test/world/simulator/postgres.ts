@@ -3,15 +3,12 @@ import { openPostgresAuthority, type PostgresAuthority } from '../../../lambdas/
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { AmbiguousError, RetryableError } from '../../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
-import { type OpenDatabase, openDatabase } from '../../../lambdas/postgres/connection.ts';
+import type { OpenDatabase } from '../../../lambdas/postgres/connection.ts';
 import type { Database, Row, Statement } from '../../../lambdas/postgres/database.ts';
 import { DatabaseFault } from '../../../lambdas/postgres/faults.ts';
-import { migrate } from '../../../lambdas/postgres/migrate.ts';
-import { readMigrations } from '../../../lambdas/postgres/migrations.ts';
-import { parseServerUrl } from '../../../lambdas/postgres/server.ts';
+import { sql } from '../../postgres/postgres-fixture.ts';
+import { createDatabase, openTestDatabase } from '../../postgres/store-database.ts';
 import { countingEntropy } from '../../support/counting-entropy.ts';
-import { startPostgres } from '../../support/postgres.ts';
-import { SimulatedClock } from '../../support/simulated-clock.ts';
 import { MemoryDynamoDb, type RowChange } from '../memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../tables.ts';
 import { AuthorityItems, isOfAuthority, type PostgresChange, partitionOf } from './authority-items.ts';
@@ -28,8 +25,6 @@ const SERVER: ServiceBehavior = {
   lasts: [2, 20],
   timeoutMs: 10_000,
 };
-
-const statement = (text: string): Statement => ({ name: '', text, values: [] });
 
 /** Triggers that list the changes of all rows, so that the simulator sees what a statement has changed. */
 const NOTE = [
@@ -54,26 +49,20 @@ export class SimulatedPostgres {
 
   private constructor(database: OpenDatabase, tables: readonly string[]) {
     this.#database = database;
-    this.#reset = statement(`TRUNCATE ${[...tables, 'simulator.change'].join(', ')}`);
+    this.#reset = sql(`TRUNCATE ${[...tables, 'simulator.change'].join(', ')}`);
   }
 
   /** Creates a database on the server of the run. */
   static async create(): Promise<SimulatedPostgres> {
-    const { url } = await startPostgres();
-    const server = parseServerUrl(url);
-    const database = openDatabase({
-      credentials: { current: async () => server, renewed: async () => undefined },
-      clock: { nowMs: () => Date.now() },
-    });
-    await migrate({ database, clock: new SimulatedClock(), migrations: readMigrations() });
-    for (const text of NOTE) await database.run(statement(text));
+    const database = openTestDatabase(await createDatabase());
+    for (const text of NOTE) await database.run(sql(text));
     const found = await database.run(
-      statement(`SELECT tablename FROM pg_tables WHERE schemaname = 'payonce' AND tablename <> 'schema_version'`),
+      sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'payonce' AND tablename <> 'schema_version'`),
     );
     const tables = found.map(({ tablename }) => String(tablename));
     for (const table of tables) {
       await database.run(
-        statement(`CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON ${table}
+        sql(`CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON ${table}
           FOR EACH ROW EXECUTE FUNCTION simulator.note()`),
       );
     }

@@ -5,12 +5,11 @@
  *
  * `payonce simulate` runs this file.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { POSTGRES_URL } from '../../support/postgres.ts';
+import { startServer } from '../../support/server-process.ts';
 import type { History } from './contract.ts';
 import {
   addReached,
@@ -30,7 +29,6 @@ import { type Shown, shrink } from './shrink.ts';
 /** Maximum number of times that a history is played while it is shrunk. */
 const MAX_SHRINKING_RUNS = 150;
 const PROGRESS_MS = 10_000;
-const SERVER = new URL('../../support/postgres-server.ts', import.meta.url);
 const REACHED = new URL('../../../docs/proof/reached.json', import.meta.url);
 /** Keep stack traces short, because injected faults create many Error objects. */
 Error.stackTraceLimit = 8;
@@ -59,7 +57,7 @@ if (!['dynamodb', 'postgres'].includes(values.authority)) {
   process.stderr.write(`Unknown authority ${values.authority}. Known: dynamodb, postgres.\n`);
   process.exit(2);
 }
-const postgres = values.authority === 'postgres' ? await startServer() : undefined;
+const postgres = values.authority === 'postgres' ? await startPostgres() : undefined;
 const profiles = values.profile === undefined ? Object.keys(PROFILES) : [values.profile];
 const firstSeed = Number(values.seed);
 const most = values.minutes === undefined ? Number(values.histories) : Number.POSITIVE_INFINITY;
@@ -114,10 +112,9 @@ async function printShortest(oracle: string, history: History): Promise<void> {
 }
 
 /** Starts a PostgreSQL server that ends with this program. */
-async function startServer(): Promise<SimulatedPostgres> {
-  const server = fork(SERVER, { execArgv: [] });
-  const [port] = (await once(server, 'message')) as [number];
-  process.env[POSTGRES_URL] = `http://127.0.0.1:${port}`;
+async function startPostgres(): Promise<SimulatedPostgres> {
+  const { server, url } = await startServer('postgres-server.ts');
+  process.env[POSTGRES_URL] = url;
   server.unref();
   server.channel?.unref();
   return SimulatedPostgres.create();
