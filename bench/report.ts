@@ -23,10 +23,7 @@ export interface Measurements extends Measured {
   readonly overhead: readonly SpeedRatio[];
 }
 
-/**
- * Renders the benchmarks. The figures are counts, or ratios of medians from the same run: neither kind depends on the
- * speed of the machine.
- */
+/** Renders the benchmarks. */
 export function report(measurements: Measurements): string {
   const {
     engine,
@@ -47,8 +44,9 @@ export function report(measurements: Measurements): string {
   } = measurements;
   return `# Benchmarks
 
-Written by \`npm run bench\`. Counts are DynamoDB's own (\`ReturnConsumedCapacity\`, indexes included), as the local emulator
-counts them. Ratios are medians of alternating rounds, in one run on one store without Streams. Neither depends on the speed of the machine.
+Written by \`npm run bench\` on ${machine()}. Counts are DynamoDB's own (\`ReturnConsumedCapacity\`, indexes included), as the local emulator
+counts them; they are the same on every machine. Ratios are medians of alternating rounds, in one run on one store without Streams, so the speed of the machine cancels out.
+Ratios of times include the local DynamoDB, which shares the machine; ratios of CPU times do not. The CPU times of events, and the rates and needs that are computed from them, depend on the machine.
 
 ## Goals
 
@@ -100,7 +98,7 @@ These limits remain:
 
 CPU time that each function's process needs for the outcome of a payment with a reference and one webhook endpoint: the bundles of a
 deployment, warm, with batches of the deployed size and with a server that answers immediately in the place of AWS and of the receiver. Medians of new
-processes. Unlike the other figures of this page, they depend on the machine: one core of an ${cpus()[0]?.model ?? 'unknown CPU'}.
+processes, on one core.
 
 ${eventCpuTable(eventCpu)}
 
@@ -205,6 +203,11 @@ before would save a fifth, but Lambda would not accept what a build can make
 ([0145](../design/decisions/0145-no-compiled-code-in-the-bundles.md)). Source maps, other processors' packages, the code
 of tracing, JSON schemas and Secrets Manager's client are not read at the start.
 `;
+}
+
+function machine(): string {
+  const cores = cpus();
+  return `a machine with ${cores.length} cores (${cores[0]?.model ?? 'unknown'})`;
 }
 
 function ratioCells({ timeRatio, cpuRatio, emulatorRatio }: Omit<SpeedRatio, 'subject'>): readonly string[] {
