@@ -17,7 +17,7 @@ Written by \`npm run bench -- compare\`. Five ways to take a payment, under the 
 - **naive**: a handler on DynamoDB that looks for its key, charges, posts, publishes an event and saves the answer ([naive.ts](../../bench/subjects/naive.ts)).
 - **Powertools**: the same inside \`makeIdempotent\` with the DynamoDB layer, as its documents show ([powertools.ts](../../bench/subjects/powertools.ts)). They say nothing about the processor, so a second row also sends the key to the processor.
 - **rocket-rides**: a transaction for each phase on PostgreSQL, with recovery points, a staged job and a key for the processor, as in [the article](https://brandur.org/idempotency-keys) ([rocket-rides.mjs](../../bench/peers/rocket-rides.mjs)).
-- **DBOS**: a workflow on PostgreSQL whose id is the key, with the charge and the event as steps and the posting as a transaction ([dbos.mjs](../../bench/peers/dbos.mjs)). The charge has a key for the processor. The data source is written here, by the interface of the SDK.
+- **DBOS**: a workflow on PostgreSQL whose id is the key, with the charge and the event as steps and the posting as a transaction ([dbos.mjs](../../bench/peers/dbos.mjs)). The charge has a key for the processor. Its data source, which runs the transaction on \`pg\`, is our own, written to the interface of the SDK.
 - **Payonce**: the payments function, as it is deployed.
 
 Each program runs in a process of its own and reaches its database, the processor and the bus through proxies that count its calls. A history stops one call of one payment: before the service gets it, or after the service has applied it and before the process gets the answer. There is one history for each call and side. The result for a payment should be one charge, one answer to all its requests, one event and one effect (a posting).
@@ -30,11 +30,11 @@ ${table(trials, 'kill')}
 
 ## ${TITLES.duplicate}
 
-The process is held at the call while another process gets the same request, and then continues. A client that gets a conflict or a failure sends the request again.
+The process is held at the call while another process gets the same request, and then continues. A client that gets a conflict or a failure sends the request again, at most six times. Without a final answer, the number of answers is 0.
 
 ${table(trials, 'duplicate')}
 
-"1 to 2 (3 wrong)" means: between one and two, and not one in three histories. An event counts when it is sent to the bus or committed for a relay; a relay can send it again, and a consumer recognizes its id. The repeated events of DBOS have one id, too. "None" means that a client got no final answer in any of six attempts.
+"1 to 2 (3 wrong)": the smallest count is 1, the largest is 2, and in 3 histories it is not 1. An event counts when it is sent to the bus or committed for a relay; a relay can send it again, and a consumer recognizes its id. The repeated events of DBOS have one id, too.
 
 ## What a payment costs
 
@@ -80,7 +80,6 @@ function cell(histories: readonly History[], count: Count): string {
   const values = histories.map((each) => each[count]);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const wrong = values.filter((value) => value !== 1).length;
-  const shown = (value: number): string => (count === 'answers' && value === 0 ? 'none' : String(value));
-  const range = least === most ? shown(least) : `${shown(least)} to ${shown(most)}`;
+  const range = least === most ? String(least) : `${least} to ${most}`;
   return wrong === 0 ? range : `${range} (${wrong} wrong)`;
 }

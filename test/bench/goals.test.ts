@@ -58,7 +58,7 @@ test('the comparison counts the histories in which a count is not one', () => {
   });
   const histories = [history(1, 1), history(2, 0), history(1, 1)];
   const page = comparisonPage({ trials: [{ name: 'naive', cpuMs: 2, writes: 3, histories }], units: new Map() });
-  expect(page).toContain('| naive | 3 | 1 to 2 (1 wrong) | none to 1 (1 wrong) | 1 | 1 |');
+  expect(page).toContain('| naive | 3 | 1 to 2 (1 wrong) | 0 to 1 (1 wrong) | 1 | 1 |');
 });
 
 test('the profile counts the time of each sample for the owner of the code', () => {
