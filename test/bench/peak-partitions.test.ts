@@ -91,13 +91,15 @@ const SHARED: readonly Shared[] = [
 
 const sometimes = inTurn(test, { place: 3, of: 4, otherwise: test.skip });
 
-beforeAll(() => setPeakRates({ from: '2026-01-01', ...PEAK }));
+let ids: readonly PaymentId[];
+beforeAll(() => {
+  setPeakRates({ from: '2026-01-01', ...PEAK });
+  ids = Array.from({ length: PEAK.payments }, (_, index) => paymentIdFor(`peak-${index}`));
+});
 afterAll(() => setPeakRates());
 
 /** Returns the name of the list, index or queue to which a partition belongs. */
 const listOf = (place: string): string => place.replace(/(?:\d+(?:\.\d+)?|\d+#[\d-]+)$/, '');
-
-const ids = Array.from({ length: PEAK.payments }, (_, index) => paymentIdFor(`peak-${index}`));
 
 /** Returns the largest number of payments per second that one partition receives. */
 function busiestOf({ rate, partitionOf }: Shared): number {
