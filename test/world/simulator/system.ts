@@ -154,8 +154,13 @@ export class SimulatedSystem implements RunningSystem {
       reachable: (isReachable) => this.#tablesReachable(isReachable),
       at: (...planned) => this.at(...planned),
     });
+    // With PostgreSQL as the authority, half of the histories have outages of PostgreSQL instead.
+    const isPostgres = postgres !== undefined && simulation.decide('outages of PostgreSQL') < 0.5;
+    const database = isPostgres ? 'postgres' : 'dynamodb';
     simulation.outageOf = (service) => {
       if (service === 'dynamodb' && this.#parties.down.has('all tables')) return GONE;
+      if (service === database && this.#parties.down.has('all dynamodb')) return BROKEN;
+      if (service === 'dynamodb') return undefined;
       if (this.#parties.down.has(`all ${service}`)) return BROKEN;
       return this.#parties.down.has(`all answers of ${service}`) ? ANSWERS_LOST : undefined;
     };

@@ -15,7 +15,7 @@ interface Lasting extends Arguments {
 }
 
 const DESCRIPTIONS: Readonly<Record<Mishap, string>> = {
-  'all dynamodb': 'DynamoDB answers 5xx',
+  'all dynamodb': 'the database answers 5xx',
   'all bus': 'EventBridge answers 5xx',
   'all sqs': 'SQS answers 5xx',
   'all tables': 'the tables are unavailable',
