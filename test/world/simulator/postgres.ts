@@ -12,6 +12,7 @@ import { countingEntropy } from '../../support/counting-entropy.ts';
 import { MemoryDynamoDb, type RowChange } from '../memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../tables.ts';
 import { AuthorityItems, isOfAuthority, type PostgresChange, partitionOf } from './authority-items.ts';
+import type { Violation } from './contract.ts';
 import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 
 /** Number of reads of the empty outbox of a process that take time and can fail. */
@@ -41,6 +42,18 @@ const CHANGES: Statement = {
   text: 'DELETE FROM simulator.change RETURNING id, of, before, after',
   values: [],
 };
+
+const WRONG_POSTINGS = `WITH expected AS (
+  SELECT chain_id, sequence, posting->>'account' AS account, posting->>'direction' AS direction,
+    (posting->>'amountMinor')::bigint AS amount_minor, posting->>'currency' AS currency
+  FROM transition, json_array_elements(coalesce(body->'postings', '[]')) AS posting
+), written AS (
+  SELECT chain_id, sequence, account, direction, amount_minor, currency FROM posting
+)
+SELECT DISTINCT chain_id, sequence FROM (
+  (SELECT * FROM expected EXCEPT ALL SELECT * FROM written)
+  UNION ALL (SELECT * FROM written EXCEPT ALL SELECT * FROM expected)
+) AS wrong`;
 
 /** PostgreSQL database for one history at a time. */
 export class SimulatedPostgres {
@@ -73,6 +86,16 @@ export class SimulatedPostgres {
   async empty(): Promise<OpenDatabase> {
     await this.#database.run(this.#reset);
     return this.#database;
+  }
+
+  /** Finds transitions whose rows of postings are not the postings of their body. */
+  async wrongPostings(): Promise<readonly Violation[]> {
+    const rows = await this.#database.run(sql(WRONG_POSTINGS));
+    return rows.map(({ chain_id: about, sequence }) => ({
+      oracle: 'the posting table has the postings of the transitions',
+      what: `the rows of transition ${String(sequence)} are not its postings`,
+      about: String(about),
+    }));
   }
 
   close(): Promise<void> {
