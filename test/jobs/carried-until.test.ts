@@ -46,6 +46,16 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
   });
 
+  test('is not settled for rows that are copied again, until half an hour after their copy', async () => {
+    await moveCarriedUntil(marks, NOW, NOW);
+    await moveCarriedUntil(marks, NOW - HOUR_MS, NOW + 5 * MINUTE_MS);
+    const copiedMs = NOW + 25 * MINUTE_MS;
+    for (let atMs = copiedMs; atMs < copiedMs + SETTLED_AFTER_MS; atMs += MINUTE_MS) {
+      await moveCarriedUntil(marks, atMs, atMs);
+      expect((await readCarriedUntil(marks))?.settledMs).toBeLessThanOrEqual(NOW - HOUR_MS);
+    }
+  });
+
   test('is settled when a row that was copied late has had half an hour to be archived', async () => {
     expect(SETTLED_AFTER_MS).toBeGreaterThanOrEqual(ARCHIVED_WITHIN_MS);
     const settled: number[] = [];

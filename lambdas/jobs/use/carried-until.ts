@@ -42,12 +42,18 @@ export async function moveCarriedUntil(marks: JobMarks, untilMs: number, atMs: n
   await marks.moveMark(MARK, text, JSON.stringify(nextMark(text, untilMs, atMs)));
 }
 
-/** Returns the mark after a reading. A reading can be earlier than the last one, if an operator has rows copied again. */
+/**
+ * Returns the mark after a reading. A reading can be earlier than the last one, if an operator has rows copied again.
+ * Times after such a reading are settled only by a reading after those copies.
+ */
 function nextMark(text: string | undefined, untilMs: number, atMs: number): Mark {
-  const next = { untilMs, atMs };
-  if (text === undefined) return { untilMs, settledMs: 0, next };
-  const mark = JSON.parse(text) as Mark;
-  const isSettled = atMs - mark.next.atMs >= SETTLED_AFTER_MS;
-  const settledMs = Math.min(untilMs, isSettled ? mark.next.untilMs : mark.settledMs);
-  return { untilMs, settledMs, next: isSettled ? next : mark.next };
+  const reading = { untilMs, atMs };
+  if (text === undefined) return { untilMs, settledMs: 0, next: reading };
+  const { settledMs, next } = JSON.parse(text) as Mark;
+  const isSettled = atMs - next.atMs >= SETTLED_AFTER_MS;
+  return {
+    untilMs,
+    settledMs: Math.min(untilMs, isSettled ? next.untilMs : settledMs),
+    next: isSettled || untilMs < next.untilMs ? reading : next,
+  };
 }
