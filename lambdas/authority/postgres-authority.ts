@@ -13,11 +13,9 @@ import type { StoreTables } from '../once/store/transact-items.ts';
 import { PostgresApprovals } from '../operators/store/postgres-approvals.ts';
 import { PostgresExpiredRecords } from '../operators/store/postgres-expired-records.ts';
 import { PostgresQueues } from '../operators/store/postgres-queues.ts';
-import { ORDER_COPIES } from '../orders/store/postgres-order-copies.ts';
-import { PostgresOrders } from '../orders/store/postgres-orders.ts';
-import { LedgerCarrier } from '../payments/store/postgres-carrier.ts';
+import { ORDER_CHAIN, PostgresOrders } from '../orders/store/postgres-orders.ts';
+import { LedgerCarrier, PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
 import { PostgresEffects } from '../payments/store/postgres-effects.ts';
-import { PAYMENT_COPIES } from '../payments/store/postgres-payment-copies.ts';
 import { PostgresStore } from '../payments/store/postgres-store.ts';
 import type { PostgresTools } from '../postgres/attempts.ts';
 import { carryAfterCommit } from '../postgres/carry.ts';
@@ -62,7 +60,7 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
     pacing: { clock, entropy, retention },
   };
   const observer = carryTelemetry(instruments);
-  const chains = [PAYMENT_COPIES, ORDER_COPIES];
+  const chains = [PAYMENT_CHAIN, ORDER_CHAIN];
   const carrier = new LedgerCarrier({ ...stores, client: documents, tables, chains, observer });
   const tools: PostgresTools = { ...stores, committed: (id) => carryAfterCommit({ carrier, observer }, id) };
   const store = new PostgresStore(tools);

@@ -7,8 +7,8 @@ import {
 } from '../../lambdas/orders/domain/order-transition.ts';
 import { orderOperation, paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { orderPartition } from '../../lambdas/orders/store/order-items.ts';
-import { ORDER_COPIES } from '../../lambdas/orders/store/postgres-order-copies.ts';
-import { PAYMENT_COPIES } from '../../lambdas/payments/store/postgres-payment-copies.ts';
+import { ORDER_CHAIN } from '../../lambdas/orders/store/postgres-orders.ts';
+import { PAYMENT_CHAIN } from '../../lambdas/payments/store/postgres-carrier.ts';
 import { openRecord } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { Stores } from '../world/stores.ts';
@@ -35,10 +35,10 @@ test('the copies of an order equal the rows that the DynamoDB store writes', asy
   await stores.claimOrder({ record, first });
   await stores.appendToOrder({ transitions: more });
 
-  expect([ORDER_COPIES.owns(orderId), PAYMENT_COPIES.owns(orderId)]).toEqual([true, false]);
-  const rows = [first, ...more].map((transition) => ORDER_COPIES.rowOf(stored(transition)));
+  expect([ORDER_CHAIN.owns(orderId), PAYMENT_CHAIN.owns(orderId)]).toEqual([true, false]);
+  const rows = [first, ...more].map((transition) => ORDER_CHAIN.rowOf(stored(transition)));
   expect(rows).toEqual(stores.database.items(TABLES.ledger, orderPartition(orderId)));
   const notes = { part: 'DETAILS', salt: SALT, details: { email, referrer }, emailHash: EMAIL_HASH };
-  const put = ORDER_COPIES.detailsOf(TABLES, stored(first), notes);
+  const put = ORDER_CHAIN.detailsOf(TABLES, stored(first), notes);
   expect([put.Put?.Item]).toEqual(stores.database.items(TABLES.registry, `DETAILS#${orderId}`));
 });

@@ -9,9 +9,8 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { paymentPartition, transitionSort } from '../../lambdas/payments/store/items.ts';
-import { LedgerCarrier } from '../../lambdas/payments/store/postgres-carrier.ts';
+import { LedgerCarrier, PAYMENT_CHAIN } from '../../lambdas/payments/store/postgres-carrier.ts';
 import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.ts';
-import { PAYMENT_COPIES } from '../../lambdas/payments/store/postgres-payment-copies.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { PostgresTools } from '../../lambdas/postgres/attempts.ts';
@@ -84,7 +83,7 @@ export class Copies implements CarryObserver {
       ...this.tools(database),
       client,
       tables: TABLES,
-      chains: [PAYMENT_COPIES],
+      chains: [PAYMENT_CHAIN],
       observer: this,
     });
   }

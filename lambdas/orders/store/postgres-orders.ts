@@ -4,6 +4,7 @@ import { failOnUnreadable, type Unreadable } from '../../kernel/platform/queue-r
 import { rowOfCompleted, rowOfOpen } from '../../once/store/postgres-record-rows.ts';
 import { PostgresRecords } from '../../once/store/postgres-records.ts';
 import type { ClaimOutcome, CommitOutcome } from '../../once/use/record-store.ts';
+import type { CopiedChain } from '../../payments/store/postgres-carrier.ts';
 import { readChain, selectChain } from '../../payments/store/postgres-chains.ts';
 import { type DueTools, readDueWork, THIS_ENTRY } from '../../payments/store/postgres-due.ts';
 import {
@@ -19,8 +20,23 @@ import type { OpenOrder, TransitionPage } from '../../payments/use/payment-store
 import { type PostgresTools, readRows, writeIf, writeRows } from '../../postgres/attempts.ts';
 import { byteText, timestamp } from '../../postgres/values.ts';
 import type { OrderTransition } from '../domain/order-transition.ts';
+import { parseOrderId } from '../ids.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../use/order-store.ts';
-import { newContacts, parseOrderTransition, storedOrderTransition, withContacts } from './order-items.ts';
+import {
+  contactsPut,
+  newContacts,
+  orderTransitionRow,
+  parseOrderTransition,
+  storedOrderTransition,
+  withContacts,
+} from './order-items.ts';
+
+/** The chains of orders. */
+export const ORDER_CHAIN: CopiedChain = {
+  owns: (id) => parseOrderId(id) !== undefined,
+  rowOf: (stored) => orderTransitionRow(parseOrderTransition(stored)),
+  detailsOf: (tables, stored, details) => contactsPut(tables, parseOrderTransition(stored).order, details),
+};
 
 /** Stores orders in the tables of payments. Each write is one statement. */
 export class PostgresOrders extends PostgresRecords implements OrderStore {

@@ -13,7 +13,8 @@ import type { Carrier, CarryObserver } from '../../postgres/carry.ts';
 import type { Row } from '../../postgres/database.ts';
 import { Outbox, type OutboxRow } from '../../postgres/outbox.ts';
 import { valuesOf } from '../../postgres/values.ts';
-import { type NewDetails, transitionSort } from './items.ts';
+import { parsePaymentId } from '../ids.ts';
+import { detailsPut, type NewDetails, parseTransition, transitionRow, transitionSort } from './items.ts';
 import { newDetailsOf, storedOfRow } from './postgres-rows.ts';
 
 /** How the rows of one kind of chain are written to the DynamoDB tables. */
@@ -25,6 +26,13 @@ export interface CopiedChain {
   /** Builds the put of personal data that a stored transition was written with. */
   readonly detailsOf: (tables: Pick<StoreTables, 'registry'>, stored: Item, details: NewDetails) => TransactItem;
 }
+
+/** The chains of payments. */
+export const PAYMENT_CHAIN: CopiedChain = {
+  owns: (id) => parsePaymentId(id) !== undefined,
+  rowOf: (stored) => transitionRow(parseTransition(stored)),
+  detailsOf: (tables, stored, details) => detailsPut(tables, parseTransition(stored).payment, details),
+};
 
 export interface LedgerCarrierTools extends PostgresTools {
   readonly client: DynamoDBDocumentClient;
