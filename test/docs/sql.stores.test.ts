@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
+import { firstWithNotes, refundAfter } from '../payments/carried-chain.ts';
+import { Copies } from '../payments/copies.ts';
 import {
   completedRecord,
   openRecord,
@@ -29,9 +31,9 @@ afterAll(async () => {
 });
 
 /** Runs the query of a section of the page as a person does, for the tenant and mode of the fixtures. */
-async function query(section: string) {
+async function query(section: string, change = (text: string) => text) {
   const text = new RegExp(`## ${section}\n[^]*?\`\`\`sql\n([^]+?);\n\`\`\``).exec(PAGE)?.[1] ?? '';
-  return person.query(text.replaceAll("'ten_example'", "'ten_fixture'").replaceAll("'live'", "'test'"));
+  return person.query(change(text).replaceAll("'ten_example'", "'ten_fixture'").replaceAll("'live'", "'test'"));
 }
 
 test('the queries of docs/reference/sql.md sum balances, list open claims and find a reference', async () => {
@@ -60,4 +62,20 @@ test('the queries of docs/reference/sql.md sum balances, list open claims and fi
   expect(await query('A reference')).toEqual([
     { chain_id: paid, status: 'succeeded', amount_minor: '1000', currency: 'EUR' },
   ]);
+});
+
+test('the statement of docs/reference/sql.md erases personal data and its copies, also those written since', async () => {
+  const id = paymentIdFor('sql-erased');
+  const copies = new Copies(database);
+  const first = firstWithNotes(id);
+  for (const transition of [first, refundAfter(first)]) {
+    await copies.write(transition);
+    await copies.poll();
+    expect(copies.details(id)).not.toEqual([]);
+    await query('Erase personal data', (text) => text.replace(/'pay_\w+'/, `'${id}'`));
+    await copies.poll();
+    expect(await database.run(sql('SELECT part FROM details WHERE chain_id = $1', id))).toEqual([]);
+    expect(copies.details(id)).toEqual([]);
+    expect(await copies.outbox(id)).toEqual([]);
+  }
 });
