@@ -1,0 +1,63 @@
+/** The result of a statement that was repeated after faults. */
+import { describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import { MAX_ATTEMPTS } from '../../lambdas/kernel/platform/attempts.ts';
+import { type PostgresTools, readRows, writeIf, writeRows } from '../../lambdas/postgres/attempts.ts';
+import { UniqueViolation } from '../../lambdas/postgres/database.ts';
+import { DatabaseFault } from '../../lambdas/postgres/faults.ts';
+import { sql } from './postgres-fixture.ts';
+import { toolsOn } from './store-database.ts';
+
+const STATEMENT = sql('UPDATE anything');
+const LOST = new AmbiguousError(DatabaseFault.ambiguous, 'the response was lost');
+const BUSY = new RetryableError(DatabaseFault.busy, 'a lock was not available');
+const CONFLICT = new RetryableError(DatabaseFault.conflict, 'a concurrent transaction won');
+const REFUSED = new TerminalError(DatabaseFault.refused, 'the statement was refused');
+const TAKEN = new UniqueViolation('transition_pkey');
+
+/** Returns more failures than a statement has attempts. */
+const always = (error: Error): readonly Error[] => Array.from({ length: MAX_ATTEMPTS + 1 }, () => error);
+
+/** Returns tools whose statements fail with these errors, one after the other, and then return a row. */
+function failingWith(...errors: readonly Error[]): PostgresTools & { readonly attempts: () => number } {
+  let attempts = 0;
+  const run = async () => {
+    const error = errors[attempts];
+    attempts += 1;
+    if (error !== undefined) throw error;
+    return [{ found: attempts }];
+  };
+  return { ...toolsOn({ run, transaction: () => Promise.reject(REFUSED) }), attempts: () => attempts };
+}
+
+describe('a write', () => {
+  test('is repeated after a conflict and a lost response, and returns the rows of the last attempt', async () => {
+    expect(await writeRows(failingWith(CONFLICT, LOST), STATEMENT)).toEqual([{ found: 3 }]);
+  });
+
+  test.each([
+    ['not applied, if all attempts conflicted', always(CONFLICT), 'RetryableError', MAX_ATTEMPTS],
+    ['not applied, if the server was busy, which is not repeated', [BUSY], 'RetryableError', 1],
+    ['not applicable, if the server refused it', [REFUSED], 'TerminalError', 1],
+    ['possibly applied, if a response was lost among conflicts', [LOST, ...always(CONFLICT)], 'AmbiguousError', 5],
+    ['possibly applied, if the server is busy after a lost response', [LOST, BUSY], 'AmbiguousError', 2],
+    ['possibly applied, if the server refuses it after a lost response', [LOST, REFUSED], 'AmbiguousError', 2],
+  ])('is reported as %s', async (_, errors, name, attempts) => {
+    const tools = failingWith(...errors);
+    await expect(writeRows(tools, STATEMENT)).rejects.toMatchObject({ name });
+    expect(tools.attempts()).toBe(attempts);
+  });
+
+  test('names the constraint of an existing row, which may be its own only after a lost response', async () => {
+    const taken = { kind: 'taken', constraint: 'transition_pkey' };
+    expect(await writeIf(failingWith(CONFLICT, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: false });
+    expect(await writeIf(failingWith(LOST, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: true });
+  });
+});
+
+test('a read is never reported as possibly applied', async () => {
+  expect(await readRows(failingWith(LOST), STATEMENT)).toEqual([{ found: 2 }]);
+  await expect(readRows(failingWith(...always(LOST)), STATEMENT)).rejects.toMatchObject({
+    name: 'RetryableError',
+  });
+});
