@@ -13,7 +13,7 @@ import {
   paymentIdFor,
   pendingTransition,
 } from '../payments/payment-fixtures.ts';
-import { Administrator } from '../postgres/postgres-fixture.ts';
+import { Administrator, sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase, toolsOn } from '../postgres/store-database.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/reference/sql.md'), 'utf8');

@@ -141,7 +141,9 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       await effects.recordEffect({ record: record(), transitions: [], orphan: orphan() });
       await effects.giveUp(orphan());
       await effects.giveUp(orphan());
-      expect(await effects.waiting('own', ALL_DUE)).not.toContainEqual(orphan());
+      await effects.postponeOrphan(orphan(), 0);
+      const waiting = await effects.waiting('own', ALL_DUE);
+      expect(waiting.map(({ operationId }) => operationId)).not.toContain(orphan().operationId);
     });
   });
 }

@@ -290,6 +290,9 @@ describe('the poller', () => {
 });
 
 describe('an erasure', () => {
+  /** A carrier that ends before it begins. */
+  const DEAD: Carrier = { carry: async () => 'stopped' };
+
   test('deletes the details in PostgreSQL and their copies, once, with one entry in the activity log', async () => {
     const { id } = newPayment();
     const first = firstWithNotes(id);
@@ -329,16 +332,32 @@ describe('an erasure', () => {
     expect(copies.details(id).map((row) => row[KeyAttribute.sort])).toEqual(['dec_1', 'ref_1']);
   });
 
+  test('deletes the copies after all transitions before it, even if they do not fit in one transaction', async () => {
+    const { id } = newPayment();
+    const [first, ...later] = chainOfAllKinds(id);
+    invariant(first !== undefined, 'the chain is empty');
+    await copies.write(first);
+    await copies.carrier().carry(id);
+    await copies.write(...later);
+    await expect(copies.erase(id, DEAD)).rejects.toMatchObject({ code: 'erasure_unfinished' });
+    const copiedAtDeletion: number[] = [];
+    copies.tables.listen((changes) => {
+      for (const { after } of changes) if (after === undefined) copiedAtDeletion.push(copies.copied(id).length);
+    });
+    await copies.carrier().carry(id);
+    expect(copiedAtDeletion).toEqual([1 + later.length]);
+    expect(copies.details(id)).toEqual([]);
+  });
+
   test('takes effect before its copies, twice for two erasures, and keeps what was written since', async () => {
     const { id } = newPayment();
     const first = firstWithNotes(id);
     await copies.write(first);
     await copies.carrier().carry(id);
-    const later: Carrier = { carry: async () => 'stopped' };
-    await expect(copies.erase(id, later)).rejects.toMatchObject({ code: 'erasure_unfinished' });
+    await expect(copies.erase(id, DEAD)).rejects.toMatchObject({ code: 'erasure_unfinished' });
     const refund = refundAfter(first);
     await copies.write(refund);
-    await expect(copies.erase(id, later)).rejects.toMatchObject({ code: 'erasure_unfinished' });
+    await expect(copies.erase(id, DEAD)).rejects.toMatchObject({ code: 'erasure_unfinished' });
     expect((await copies.outbox(id)).map(({ kind }) => kind)).toEqual(['erasure', 'erasure', 'transition']);
     await copies.write(refundAfter(refund));
     await copies.poll();

@@ -4,6 +4,7 @@ import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import { PostgresHolds } from '../../lambdas/resolving/store/postgres-holds.ts';
 import { PostgresUnfinishedWork } from '../../lambdas/resolving/store/postgres-unfinished.ts';
 import { effectWithHold } from '../payments/held-effect.ts';
+import { completedRecord, openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { describeOnPostgres } from '../postgres/describe-on-postgres.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -29,6 +30,19 @@ describeOnPostgres((toolsOf, database) => {
         await effects.recordEffect(effectWithHold(hold));
       },
     };
+  });
+
+  test('a claim that was completed since the read is not queued again', async () => {
+    const id = paymentIdFor('postponed-late');
+    const payments = new PostgresStore(toolsOf());
+    const record = openRecord(id);
+    await payments.claim({ record });
+    await payments.commit({ record: completedRecord(id), expects: 'open' });
+    await new PostgresUnfinishedWork(toolsOf()).postponeClaim(record, { dueAtMs: 1, undecidable: true });
+    const rows = await database().run(
+      sql('SELECT due_at, undecidable FROM idempotency WHERE operation_id = $1', record.operationId),
+    );
+    expect(rows).toEqual([{ due_at: null, undecidable: null }]);
   });
 
   test('an unreadable row is reported, hides no other row, and is reported again after five minutes', async () => {

@@ -203,6 +203,8 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.chargesToReturn(ALL_DUE)).toContainEqual(money);
       await work.postponeReturn(money, { dueAtMs: 0, undecidable: true });
       expect(await work.chargesToReturn(ALL_DUE)).toContainEqual({ ...money, undecidable: true });
+      await work.closeReturn({ ...money, by: 'void' });
+      expect(await work.chargesToReturn(ALL_DUE)).toContainEqual({ ...money, undecidable: true });
       await work.closeReturn(money);
       expect(await work.chargesToReturn(ALL_DUE)).not.toContainEqual(money);
     });
