@@ -78,7 +78,8 @@ export class Operators extends Construct {
     const looks = [inquiry, giveBack, openOrder, details];
     const made = [...keys, ...looks, approvals];
     data.registry.grantRows(this.api, 'MakeKeysApprovalsAndLooks', ['dynamodb:PutItem'], made);
-    data.registry.grantRows(this.api, 'TenantsAndOwners', ['dynamodb:ConditionCheckItem'], [tenants, operatorKey]);
+    const checked = [tenants, operatorKey, details];
+    data.registry.grantRows(this.api, 'Conditions', ['dynamodb:ConditionCheckItem'], checked);
     const queues = [inquiry, giveBack, openOrder, hold, orphan, keptOrphan];
     const listed = [apiKeys, operatorKeys, tenants, ...queues];
     const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals, limit];

@@ -152,7 +152,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       // Allows the API to read operators' keys, and to revoke one if another owner remains.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
-      `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*')}`,
+      `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*', 'DETAILS#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*', 'APPROVALS', 'LIMIT#*')}`,
       // Lists claims: the index, and their records.
       'dynamodb:Query on Idempotency',
@@ -375,10 +375,10 @@ test('no role may create an operator key, and only functions that operators call
     'AuditApi ReadOperatorKeys',
     'ExportsApi ReadOperatorKeys',
     'JobsApi ReadOperatorKeys',
+    'OperatorsApi Conditions',
     'OperatorsApi List',
     'OperatorsApi ReadOperatorKeys',
     'OperatorsApi RevokeOperatorKeys',
-    'OperatorsApi TenantsAndOwners',
     'Reads ReadOperatorKeys',
     'WebhooksApi ReadOperatorKeys',
   ]);

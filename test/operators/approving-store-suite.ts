@@ -24,6 +24,28 @@ const LEGS = [
   { account: 'fees', direction: 'credit', amountMinor: 5 },
 ] as const;
 
+const REASON = 'Asked by “Grace” \u0000 決済';
+
+/** Returns an approval of a correction. */
+export function correctionApproval(paymentId: PaymentId, operationId: OperationId, createdAtMs = T0): Approval {
+  return {
+    id: approvalId(systemDigest, operationId, createdAtMs),
+    operationId,
+    paymentId,
+    tenantId: tenantId('ten_fixture'),
+    mode: 'test',
+    asked: { kind: 'correction', change: { kind: 'post', legs: LEGS } },
+    amountMinor: 5,
+    currency: 'EUR',
+    effect: { type: 'ledger.corrected', paymentStatus: 'succeeded', postings: [POSTING] },
+    askedBy: ADA,
+    reason: REASON,
+    ...sealOf(systemDigest, { reason: REASON }, new Uint8Array(16).fill(7)),
+    createdAtMs,
+    expiresAtMs: createdAtMs + 1_000,
+  };
+}
+
 /** Tests the contract of every store of approvals. */
 export function describeApprovingStore(name: string, make: () => Promise<ApprovingStoreUnderTest>): void {
   let made = 0;
@@ -46,20 +68,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
     recordedAtMs: T0,
   });
   const approvalOf = (key: string, createdAtMs = T0, changes: Partial<Approval> = {}): Approval => ({
-    id: approvalId(systemDigest, operation(key), createdAtMs),
-    operationId: operation(key),
-    paymentId,
-    tenantId: tenantId('ten_fixture'),
-    mode: 'test',
-    asked: { kind: 'correction', change: { kind: 'post', legs: LEGS } },
-    amountMinor: 5,
-    currency: 'EUR',
-    effect: { type: 'ledger.corrected', paymentStatus: 'succeeded', postings: [POSTING] },
-    askedBy: ADA,
-    reason: 'Asked by “Grace” \u0000 決済',
-    ...sealOf(systemDigest, { reason: 'Asked by “Grace” \u0000 決済' }, new Uint8Array(16).fill(made)),
-    createdAtMs,
-    expiresAtMs: createdAtMs + 1_000,
+    ...correctionApproval(paymentId, operation(key), createdAtMs),
     ...changes,
   });
   const stored = ({ salt: _salt, ...approval }: Approval) => approval;
@@ -144,6 +153,21 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.readEffect(operation('approve'))).toBeUndefined();
       expect(await effects.listTransitions(paymentId, PAGE)).toEqual([pending]);
       expect((await effects.readApproval(approval.id))?.end).toEqual(end('rejected'));
+    });
+
+    test('does not approve after the reason was erased, so that the effect does not restore it', async () => {
+      const pending = pendingTransition(paymentId);
+      await subject.payments.claim({ record: openRecord(paymentId), pending });
+      const approval = approvalOf('a');
+      await ask(approval, 'a');
+      await subject.erase(paymentId);
+      const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
+      const approve = { record: recordOf('approve'), transitions: [paid], ended: { approval, end: end('approved') } };
+      expect(await effects.recordEffect(approve)).toEqual({ kind: 'transition_exists' });
+      expect(await effects.readEffect(operation('approve'))).toBeUndefined();
+      expect(await effects.listTransitions(paymentId, PAGE)).toHaveLength(1);
+      const reject = { record: recordOf('reject'), transitions: [], ended: { approval, end: end('rejected') } };
+      expect(await effects.recordEffect(reject)).toEqual({ kind: 'recorded' });
     });
 
     test('returns the approval without its reason after the payment was erased', async () => {

@@ -20,6 +20,7 @@ import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
 import { DynamoDbApprovals } from '../../lambdas/operators/store/dynamodb-approvals.ts';
 import { type AnnotatePayment, annotatePayment } from '../../lambdas/operators/use/annotate-payment.ts';
+import { approve } from '../../lambdas/operators/use/approve.ts';
 import { type CorrectLedger, correctLedger } from '../../lambdas/operators/use/correct-ledger.ts';
 import { type ErasePaymentOutcome, erasePayment } from '../../lambdas/operators/use/erase-payment.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
@@ -239,6 +240,35 @@ describe('a payment', () => {
       await annotatePayment(desk, annotation),
     ])
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
+  });
+
+  test('is erased for good while an operator approves a correction whose reason was read before', async () => {
+    const { tools, clock, store, everything } = world;
+    const desk = { ...tools, effects: world.effects, approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 3_600_000 } };
+    await createPayment(tools, paymentRequest('p'));
+    const asked = await correctLedger(desk, {
+      cause: BY_OPERATOR,
+      operationId: storedOperationId('cor_a'),
+      fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),
+      payment: request.paymentId,
+      reason: `Asked for by ${TEXT}`,
+      by: OPERATOR,
+      asked: { kind: 'correction', change: { kind: 'reverse', sequence: 2 } },
+    });
+    expect(await everything()).toContain(TEXT);
+    const pacing = { clock, entropy: tools.entropy };
+    const erasedBefore = new (class extends DynamoDbApprovals {
+      override async recordEffect(...effect: Parameters<DynamoDbApprovals['recordEffect']>) {
+        await world.erase({ ...request, id: request.paymentId });
+        return super.recordEffect(...effect);
+      }
+    })(world.client, TABLES, pacing, store);
+    const { id } = JSON.parse('answer' in asked ? asked.answer.body : '{}') as { readonly id: string };
+    const by = { ...OPERATOR, name: 'Ben Example', person: 'Ben Example', identity: 'key_ben' };
+    const verdict = { id, by, cause: BY_OPERATOR };
+    expect(await approve({ ...desk, effects: erasedBefore }, verdict)).toEqual({ kind: 'reason_erased' });
+    expect(await everything()).not.toContain(TEXT);
+    expect((await readChain(store, request.paymentId))?.newest.type).toBe('payment.completed');
   });
 
   test('leaves nothing that confirms a guess of its text after it was erased and its stored responses expired', async () => {

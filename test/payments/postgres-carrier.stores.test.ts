@@ -12,10 +12,9 @@ import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import { carriedUntilMs } from '../../lambdas/postgres/carried-until.ts';
 import type { Carrier } from '../../lambdas/postgres/carry.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
-import type { Database, Statement } from '../../lambdas/postgres/database.ts';
 import { Outbox } from '../../lambdas/postgres/outbox.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, heldBeforeCommit, openTestDatabase } from '../postgres/store-database.ts';
 import { timedOut } from '../support/faulty-client.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
@@ -42,20 +41,6 @@ function newPayment(): { readonly id: PaymentId; readonly pending: Transition; r
   const id = paymentIdFor(`carried-${made}`);
   const pending = pendingTransition(id);
   return { id, pending, paid: outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' }) };
-}
-
-/** Returns the database as a process sees it that another process holds before its commit. */
-function holding(beforeCommit: () => Promise<void>): Database {
-  return {
-    run: (statement: Statement) =>
-      database.transaction(async (transaction) => {
-        await transaction.run(sql('SET LOCAL idle_in_transaction_session_timeout = 0'));
-        const rows = await transaction.run(statement);
-        await beforeCommit();
-        return rows;
-      }),
-    transaction: (work) => database.transaction(work),
-  };
 }
 
 describe('a copy', () => {
@@ -163,7 +148,7 @@ test('a row that commits late is copied, and did not count as complete before', 
   const createdAtMs = copies.clock.nowMs();
   const written = Promise.withResolvers<undefined>();
   const released = Promise.withResolvers<undefined>();
-  const slow = holding(async () => {
+  const slow = heldBeforeCommit(database, async () => {
     written.resolve(undefined);
     await released.promise;
   });

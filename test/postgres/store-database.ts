@@ -11,7 +11,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import type { Actor, FaultErrors } from '../support/fault-plan.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { fixed } from './postgres-fixture.ts';
+import { fixed, sql } from './postgres-fixture.ts';
 
 /** Creates a database with Payonce's tables on the server of the run. @returns its connection URL */
 export async function createDatabase(): Promise<string> {
@@ -29,6 +29,20 @@ export function openTestDatabase(
 ): OpenDatabase {
   const credentials = fixed(parseServerUrl(url));
   return openDatabase({ connections: 8, ...options, credentials, clock: { nowMs: () => Date.now() } });
+}
+
+/** Returns the database as a process sees it that is held before each commit. */
+export function heldBeforeCommit(database: Database, beforeCommit: () => Promise<void>): Database {
+  return {
+    run: (statement) =>
+      database.transaction(async (transaction) => {
+        await transaction.run(sql('SET LOCAL idle_in_transaction_session_timeout = 0'));
+        const rows = await transaction.run(statement);
+        await beforeCommit();
+        return rows;
+      }),
+    transaction: (work) => database.transaction(work),
+  };
 }
 
 export function toolsOn(database: Database, clock: Clock = new SimulatedClock()): PostgresTools {

@@ -6,6 +6,7 @@ import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { Claim, Commit, PaymentStore, TransitionPage } from '../../lambdas/payments/use/payment-store.ts';
 import type { OrphanStore, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
+import type { PostgresTools } from '../../lambdas/postgres/attempts.ts';
 import type { Database } from '../../lambdas/postgres/database.ts';
 import { PostgresUnfinishedWork } from '../../lambdas/resolving/store/postgres-unfinished.ts';
 import { databaseOf, toolsOn } from '../postgres/store-database.ts';
@@ -15,14 +16,13 @@ import { Stores } from './stores.ts';
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 
 /** Stores of payments and their queues on PostgreSQL. The other stores are in memory. */
-class PostgresStores extends Stores {
+export class PostgresStores extends Stores {
   readonly #payments: PostgresStore;
   readonly #effectsOfPayments: PostgresEffects;
   readonly #unfinished: PostgresUnfinishedWork;
 
-  constructor(database: Database, clock: Clock) {
+  constructor(tools: PostgresTools, clock: Clock) {
     super(clock);
-    const tools = toolsOn(database, clock);
     this.#payments = new PostgresStore(tools);
     this.#effectsOfPayments = new PostgresEffects(tools, this.#payments);
     this.#unfinished = new PostgresUnfinishedWork(tools);
@@ -92,7 +92,7 @@ class PostgresStores extends Stores {
 /** Returns stores on PostgreSQL: one without faults, and one per process with faults at its statements. */
 export function storesOnPostgres(database: Database) {
   return {
-    store: new PostgresStores(database, STILL),
-    storeFor: (actor: Actor, clock: Clock) => new PostgresStores(databaseOf(actor, database), clock),
+    store: new PostgresStores(toolsOn(database, STILL), STILL),
+    storeFor: (actor: Actor, clock: Clock) => new PostgresStores(toolsOn(databaseOf(actor, database), clock), clock),
   };
 }

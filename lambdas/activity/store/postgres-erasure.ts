@@ -39,7 +39,13 @@ export async function erasePostgresDetails(
   draft: ActivityDraft,
 ): Promise<boolean> {
   const [id = ''] = draft.about;
-  const isErased = await eraseRows(tools, id, draft);
+  let isErased = false;
+  // A statement does not delete what was committed after its begin, for example the copy of a reason that it waited for.
+  await rounds(`the details of ${id}`, async () => {
+    const isAnyErased = await eraseRows(tools, id, draft);
+    isErased ||= isAnyErased;
+    return isAnyErased ? 'again' : undefined;
+  });
   if (!isErased && !(await hasErasure(tools, id))) return false;
   await carrier.carry(id);
   if (await hasErasure(tools, id)) {

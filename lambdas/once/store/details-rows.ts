@@ -16,6 +16,8 @@ import type { StoreTables, TransactItem } from './transact-items.ts';
 
 /** The details rows of payments and orders: their personal data, and the salt of the commitment to this data. */
 
+const ROW_EXISTS = `attribute_exists(${KeyAttribute.partition})`;
+
 /**
  * The sort key of the row with the details of the payment or order itself. Each other details row has an id as its sort
  * key.
@@ -76,6 +78,11 @@ export function detailsItem(
   return { Put: { TableName: registry, Item } };
 }
 
+/** Builds the condition that a details row exists. @param part as for {@link detailsKey} */
+export function checkDetails({ registry }: Pick<StoreTables, 'registry'>, id: string, part: string): TransactItem {
+  return { ConditionCheck: { TableName: registry, Key: detailsKey(id, part), ConditionExpression: ROW_EXISTS } };
+}
+
 export interface DetailsTools {
   readonly client: DynamoDBDocumentClient;
   readonly registry: string;
@@ -132,7 +139,6 @@ async function readRow({ client, registry, pacing }: DetailsTools, key: Item): P
   return (await readWithRetries(pacing, () => client.send(new GetCommand(input)))).Item;
 }
 
-const ROW_EXISTS = `attribute_exists(${KeyAttribute.partition})`;
 /** Maximum number of rows erased together: a transaction has at most 100 items, and one of them records the erasure. */
 const ERASED_AT_ONCE = 99;
 

@@ -48,11 +48,16 @@ const VALUES = Object.entries(COLUMNS).map(valueOf).join(', ');
  * transaction that is writing the record. Only a new statement can then read the record, because a statement does not see
  * what was committed after its begin.
  */
-export const INSERT_RECORD = `
+export const INSERT_RECORD = insertRecordIf('');
+
+/** Returns {@link INSERT_RECORD} with a further condition, `WHERE …`. If the condition does not hold, it returns no row. */
+export function insertRecordIf(condition: string): string {
+  return `
   INSERT INTO idempotency (${RECORD_COLUMNS})
-  SELECT ${VALUES} FROM ${ROW}
+  SELECT ${VALUES} FROM ${ROW} ${condition}
   ON CONFLICT (operation_id) DO NOTHING
   RETURNING operation_id`;
+}
 
 /**
  * Replaces an open claim with the record in `$1` and returns a row, only while the owner in `$1` holds the claim.

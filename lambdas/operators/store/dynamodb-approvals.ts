@@ -6,7 +6,7 @@ import { defined } from '../../kernel/defined.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
-import { detailsItem } from '../../once/store/details-rows.ts';
+import { checkDetails, detailsItem } from '../../once/store/details-rows.ts';
 import { ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
 import { DynamoDbEffects } from '../../payments/store/dynamodb-effects.ts';
 import type { Effect } from '../../payments/use/effect-store.ts';
@@ -110,6 +110,11 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
           ExpressionAttributeValues: { ':end': ended.end },
         },
       });
+      // An approved effect copies the reason of the approval. After an erasure, the copy would restore the reason.
+      if (ended.end.verdict === 'approved') {
+        const { paymentId, id } = ended.approval;
+        items.push(checkDetails(this.#tables, paymentId, id));
+      }
     }
     return items;
   }

@@ -29,6 +29,15 @@ const APPROVAL_PARTS = `asked AS (
   ${IF_RECORDED}
 )`;
 
+/**
+ * The condition of an approved effect, which copies the reason of the approval in `$12` and `$13`. The lock makes an
+ * erasure wait, which then also erases the copy:
+ *
+ *   approval ── lock reason ── copy ── commit ✓
+ *   erasure  ──────── delete reason: waits ──── ✓ ── delete copy ✓ ── nothing left
+ */
+const REASON_EXISTS = 'WHERE EXISTS (SELECT 1 FROM details WHERE chain_id = $12 AND part = $13 FOR UPDATE)';
+
 /** Each approval with its end and its reason, so that all are of one moment. */
 const APPROVALS = `SELECT approval.body::text, approval_end.body::text AS ended, details.part, details.salt, details.details
   FROM approval
@@ -75,17 +84,20 @@ export class PostgresApprovals extends PostgresEffects implements ApprovingStore
     const { approval, ended } = effect;
     if (approval === undefined && ended === undefined) return super.statementOf(record, rows, effect);
     const asked = approval === undefined ? undefined : askedRows(approval);
+    const copied = ended?.end.verdict === 'approved' ? ended.approval : undefined;
     const details = asked === undefined ? rows.rows.details : [...rows.rows.details, asked.reason];
     return effectStatement(
       record,
       { ...rows, rows: { ...rows.rows, details } },
       {
-        name: 'effect-approval',
+        name: copied === undefined ? 'effect-approval' : 'effect-approved',
         text: APPROVAL_PARTS,
         values: [
           JSON.stringify(asked === undefined ? [] : [asked.approval]),
           JSON.stringify(ended === undefined ? [] : [endRow(ended)]),
+          ...(copied === undefined ? [] : [copied.paymentId, copied.id]),
         ],
+        ...(copied === undefined ? {} : { condition: REASON_EXISTS }),
       },
     );
   }

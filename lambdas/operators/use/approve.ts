@@ -80,7 +80,11 @@ export async function approve(tools: DecisionTools, verdict: Verdict): Promise<A
     payment: approval.paymentId,
     reason,
     recordedReason: () => undefined,
-    decide: (chain) => decideAgain(approval, effect, chain, tools.clock.nowMs()),
+    decide: async (chain) => {
+      // The reason may have been erased since the approval was read.
+      const current = (await tools.effects.readApproval(approval.id)) ?? approval;
+      return decideAgain(current, effect, chain, tools.clock.nowMs());
+    },
     answer: ({ occurredAtMs }) => answerOf({ ...approval, end: end(occurredAtMs) }, occurredAtMs),
     personalFields: () => reasonFields(approval),
     ended: (atMs) => ({ approval, end: end(atMs) }),

@@ -5,7 +5,10 @@ import type { Approval, ApprovalEnd } from '../domain/approval.ts';
 export interface ApprovalChange {
   /** A new approval. */
   readonly approval?: Approval;
-  /** An approval to end. The write is refused when the approval has already ended or expired. */
+  /**
+   * An approval to end. The write is refused when the approval has already ended, and when it would copy a reason that
+   * was erased.
+   */
   readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
 }
 

@@ -69,6 +69,17 @@ export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
   return { ...draft, subject: mapReasons(subject, seal) };
 }
 
+/**
+ * Returns the subject without the salts of reasons whose details rows exist. A transition that is made from it does not
+ * write these rows again, so an erasure at any moment is final.
+ */
+export function withoutSalts(subject: Subject): Subject {
+  return mapReasons(subject, (given) => {
+    const { salt, ...rest } = given;
+    return salt === undefined ? given : (rest as typeof given);
+  });
+}
+
 /** Returns the subject as the chain stores it: without reasons and salts, which are in details rows. */
 export function withoutReasons(subject: Subject): Subject {
   return mapReasons(subject, (given) => {

@@ -1,5 +1,6 @@
 import { invariant } from '../../kernel/invariant.ts';
 import { isRefundOf } from '../ids.ts';
+import { withoutSalts } from './given-reason.ts';
 import type {
   Annotation,
   Correction,
@@ -91,7 +92,8 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
   let payment = before?.payment;
   let isProcessingRecorded = before?.isProcessingRecorded ?? false;
   let { sequence, sums, buckets } = before ?? { sequence: 0, sums: NO_SUMS, buckets: NO_BUCKETS };
-  for (const { type, payment: after, subject, sequence: place = sequence + 1 } of steps) {
+  for (const { type, payment: after, subject: written, sequence: place = sequence + 1 } of steps) {
+    const subject = written === undefined ? undefined : withoutSalts(written);
     if (after.chargeId !== payment?.chargeId && refunds.size > 0) {
       sums = recounted(sums, after.chargeId, refunds.values());
     }

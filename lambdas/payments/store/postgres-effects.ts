@@ -5,7 +5,6 @@ import type { Due } from '../../kernel/looks.ts';
 import { failOnUnreadable, type Unreadable } from '../../kernel/platform/queue-rows.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { parseEffectRow, rowOfEffect, selectRecord } from '../../once/store/postgres-record-rows.ts';
-import { rounds } from '../../once/use/rounds.ts';
 import { type PostgresTools, readRows, writeIf, writeRows } from '../../postgres/attempts.ts';
 import type { Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
@@ -53,22 +52,20 @@ export class PostgresEffects implements EffectStore, OrphanStore {
     return outcome;
   }
 
-  #record(effect: Effect): Promise<EffectOutcome> {
+  async #record(effect: Effect): Promise<EffectOutcome> {
     const { record, activity, transitions, ...others } = effect;
     const rows = rowsOfTransitions(transitions);
     const nowMs = this.#tools.pacing.clock.nowMs();
-    return rounds<EffectOutcome>('this effect', async () => {
-      const entry = activity === undefined ? undefined : await activityRowFor(this.#tools, activity);
-      const effectRows = { ...others, rows, nowMs, ...defined({ activity: entry }) };
-      const written = await writeIf(this.#tools, this.statementOf(rowOfEffect(record), effectRows, effect));
-      if (written.kind === 'applied') return { kind: 'recorded' };
-      if (written.kind === 'taken') return { kind: 'transition_exists' };
-      const found = await this.readEffect(record.operationId);
-      // The record was deleted between the two statements.
-      if (found === undefined) return 'again';
-      // If the record is this call's own, its first attempt was applied and the response was lost.
-      return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
-    });
+    const entry = activity === undefined ? undefined : await activityRowFor(this.#tools, activity);
+    const effectRows = { ...others, rows, nowMs, ...defined({ activity: entry }) };
+    const written = await writeIf(this.#tools, this.statementOf(rowOfEffect(record), effectRows, effect));
+    if (written.kind === 'applied') return { kind: 'recorded' };
+    if (written.kind === 'taken') return { kind: 'transition_exists' };
+    const found = await this.readEffect(record.operationId);
+    // A condition does not hold, or the record was deleted between the two statements.
+    if (found === undefined) return { kind: 'transition_exists' };
+    // If the record is this call's own, its first attempt was applied and the response was lost.
+    return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
   /** Builds the statement of an effect. */

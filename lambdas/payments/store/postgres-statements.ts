@@ -1,4 +1,4 @@
-import { COMPLETE_RECORD, INSERT_RECORD } from '../../once/store/postgres-record-rows.ts';
+import { COMPLETE_RECORD, INSERT_RECORD, insertRecordIf } from '../../once/store/postgres-record-rows.ts';
 import type { Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
 import type { OrphanedCallback } from '../use/effect-store.ts';
@@ -153,7 +153,7 @@ export function appendStatement(written: Written): Statement {
   return { name: 'chain-append', text: APPEND, values: valuesOf({}, written) };
 }
 
-const EFFECT = `record AS (${INSERT_RECORD}), ${WRITES}, orphaned AS (
+const effectIf = (condition: string): string => `record AS (${insertRecordIf(condition)}), ${WRITES}, orphaned AS (
   INSERT INTO orphan (operation_id, received_at, reason, is_foreign, due_at, event)
   SELECT operation_id, received_at, reason, is_foreign, due_at, event::json
   FROM json_to_recordset($7::json) AS given (operation_id text, received_at timestamptz, reason text,
@@ -184,10 +184,16 @@ interface EffectParts {
   readonly name: string;
   /** Common table expressions. Their parameters begin at `$10`. */
   readonly text: string;
+  /** A condition of the whole effect, `WHERE …`. @default none */
+  readonly condition?: string;
   readonly values: readonly unknown[];
 }
 
-/** Builds the write of an effect. It returns a row if the record is new. @param record the row of the record */
+/**
+ * Builds the write of an effect. It returns a row if the record is new and the condition holds.
+ *
+ * @param record the row of the record
+ */
 export function effectStatement(
   record: object,
   { orphan, adopted, activity, ...written }: EffectRows,
@@ -195,7 +201,7 @@ export function effectStatement(
 ): Statement {
   return {
     name: parts?.name ?? 'effect-record',
-    text: `WITH ${EFFECT}${parts === undefined ? '' : `, ${parts.text}`} SELECT operation_id FROM record`,
+    text: `WITH ${effectIf(parts?.condition ?? '')}${parts === undefined ? '' : `, ${parts.text}`} SELECT operation_id FROM record`,
     values: [
       ...valuesOf(record, written),
       JSON.stringify(orphan === undefined ? [] : [rowOfOrphan(orphan)]),

@@ -57,7 +57,10 @@ export interface Effect {
 export type EffectOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
-  /** A rival has taken the position in the payment's chain or in the activity log. */
+  /**
+   * A rival has taken the position in the payment's chain or in the activity log, has ended the approval, or has erased
+   * its reason. The effect must be decided again.
+   */
   | { readonly kind: 'transition_exists' };
 
 /** Stores effects that need no claim. An effect and its record are written in one conditional transaction. */

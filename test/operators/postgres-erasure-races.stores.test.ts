@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { PostgresApprovals } from '../../lambdas/operators/store/postgres-approvals.ts';
+import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
+import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
+import { refundAfter } from '../payments/carried-chain.ts';
+import { Copies, effectOf } from '../payments/copies.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { Administrator, sql } from '../postgres/postgres-fixture.ts';
+import { createDatabase, heldBeforeCommit, openTestDatabase } from '../postgres/store-database.ts';
+import { until } from '../support/until.ts';
+import { PostgresStores } from '../world/postgres-stores.ts';
+import { TABLES } from '../world/tables.ts';
+import { World } from '../world/world.ts';
+import { correctionApproval } from './approving-store-suite.ts';
+import { describeErasureRaces } from './erasure-races-suite.ts';
+
+let database: OpenDatabase;
+let administrator: Administrator;
+beforeAll(async () => {
+  const url = await createDatabase();
+  database = openTestDatabase(url);
+  administrator = await Administrator.connect(url);
+});
+afterAll(async () => {
+  await administrator.end();
+  await database.close();
+});
+
+/** The tables that can contain text of a request. */
+const TEXTS = ['idempotency', 'transition', 'reference', 'details', 'work', 'orphan', 'approval', 'activity'];
+
+describeErasureRaces('PostgreSQL, with its copies', async () => {
+  const copies = new Copies(database);
+  const world = new World({ store: new PostgresStores(copies.carrying(), copies.clock) });
+  return {
+    world,
+    erase: async (paymentId) => {
+      await copies.erase(paymentId);
+    },
+    everything: async (paymentId) => {
+      await copies.poll();
+      const rowsOf = (table: string) => `SELECT row_to_json(each)::text AS line FROM ${table} AS each`;
+      const all = TEXTS.map(rowsOf).join(' UNION ALL ');
+      const rows = await database.run(
+        sql(`SELECT line FROM (${all}) AS lines WHERE line LIKE '%' || $1 || '%'`, paymentId),
+      );
+      return JSON.stringify([rows, Object.values(TABLES).map((table) => copies.tables.items(table))]);
+    },
+  };
+});
+
+test('an erasure waits for an approval that copies the reason, and erases the copy, too', async () => {
+  const copies = new Copies(database);
+  const payments = new PostgresStore(copies.tools());
+  const paymentId = paymentIdFor('erased-approval');
+  const pending = pendingTransition(paymentId);
+  const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
+  await copies.write(pending, paid);
+  const approval = correctionApproval(paymentId, storedOperationId('cor_erased'));
+  const effects = new PostgresApprovals(copies.tools(), payments);
+  await effects.recordEffect({ ...effectOf([paid]), transitions: [], approval });
+
+  const [written, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  const held = heldBeforeCommit(database, async () => {
+    written.resolve(undefined);
+    await released.promise;
+  });
+  const approving = new PostgresApprovals(copies.tools(held), payments).recordEffect({
+    ...effectOf([refundAfter(paid)]),
+    ended: { approval, end: { verdict: 'approved', by: approval.askedBy, atMs: 1 } },
+  });
+  await written.promise;
+  let hasEnded = false;
+  const erasing = copies.erase(paymentId).finally(() => {
+    hasEnded = true;
+  });
+  const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%DELETE FROM details%'`;
+  await until(async () => hasEnded || (await administrator.query(waiting)).length > 0 || undefined);
+  released.resolve(undefined);
+  expect(await approving).toEqual({ kind: 'recorded' });
+  expect(await erasing).toBe(true);
+  expect(await database.run(sql('SELECT part FROM details WHERE chain_id = $1', paymentId))).toEqual([]);
+});
