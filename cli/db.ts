@@ -9,6 +9,7 @@ import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import type { OpenDatabase } from '../lambdas/postgres/connection.ts';
 import { readMigrations } from '../lambdas/postgres/migrations.ts';
 import { isLoopback, parseServerUrl, type Server, serverSecret } from '../lambdas/postgres/server.ts';
+import { emptyReplayCache } from './empty-cache.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
 
@@ -36,6 +37,9 @@ export function addDb(program: Command, session: Session): void {
   withServer(db.command('check').description('compares tables and privileges with this version; changes nothing'))
     .requiredOption('--role <name>', 'the role of the functions')
     .action((chosen: Chosen & { readonly role: string }) => checkDatabase(session, chosen));
+  db.command('empty-cache')
+    .description('deletes the answers in the table ReplayCache, so that replays ask PostgreSQL')
+    .action(() => emptyReplayCache(session));
 }
 
 function withServer(command: Command): Command {

@@ -1,11 +1,17 @@
 import type { Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
-import { AUTHORITY_FUNCTIONS, POSTGRES_AUTHORITY, type PostgresSettings } from '../lambdas/authority/contract.ts';
+import {
+  AUTHORITY_FUNCTIONS,
+  POSTGRES_AUTHORITY,
+  type PostgresSettings,
+  REPLAY_CACHE_FUNCTIONS,
+} from '../lambdas/authority/contract.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { Carrying, type CarryingProps } from './carrying.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
+import { ReplayCache } from './replay-cache.ts';
 import type { AuthoritySettings } from './settings/authority.ts';
 
 /**
@@ -34,11 +40,13 @@ export function usePostgres(stack: Stack, { data, settings, poller }: PostgresPr
   if (secretId === undefined) throw new Error('the settings name no secret, although readSettings requires one');
   const named: PostgresSettings = { secretId, ...defined({ host, port, database }) };
   const carrying = new Carrying(stack, 'Carrying', { data });
+  const cache = new ReplayCache(stack, 'ReplayCache');
   for (const each of stack.node.findAll()) {
     if (!(each instanceof PayonceFunction && AUTHORITY_FUNCTIONS.includes(each.folder))) continue;
     each.setEnvironment({ [POSTGRES_AUTHORITY]: JSON.stringify(named) });
     each.allow('ReadDatabaseSecret', 'secretsmanager:GetSecretValue', secretId);
     attach(each, settings);
+    if (REPLAY_CACHE_FUNCTIONS.includes(each.folder)) cache.grantUse(each);
     // The others append nothing, so they leave nothing to copy.
     if (each !== poller && each instanceof EngineFunction) carrying.grantCarry(each);
   }

@@ -1,3 +1,4 @@
+import type { ReplayCacheMetric } from '../../lambdas/authority/contract.ts';
 import type { CountedMetric, JobMetric } from '../../lambdas/jobs/contract/runs.ts';
 import type { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import type {
@@ -137,6 +138,12 @@ const COPIES: Readonly<Record<ValueOf<typeof CarryMetric>, Meaning>> = {
   copies_stopped: 'Payments and orders that are not copied, because the Ledger has another row.',
 };
 
+const REPLAYS: Readonly<Record<ValueOf<typeof ReplayCacheMetric>, Meaning>> = {
+  replay_cache_hits: 'Replays whose answer was in the table ReplayCache.',
+  replay_cache_missed: 'Replays whose answer was read from PostgreSQL, because the table did not have it.',
+  replay_cache_failed_writes: 'Answers that could not be written into the table.',
+};
+
 const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric> | ValueOf<typeof PurgeMetric>, Meaning>> = {
   mismatches: 'Confirmed differences between a processor and the Ledger. Reported after every comparison.',
   ttl_not_working: 'Tables whose time to live is disabled or does not keep up. Reported every night.',
@@ -172,6 +179,7 @@ const GROUPS: readonly (readonly [
   ['Functions', 'none', 'Sum', FUNCTIONS],
   ['Unfinished work', '`service` = `backlog`', 'Maximum', BACKLOG],
   ['Copies of PostgreSQL’s rows', '`service` = `copies`', 'Maximum', COPIES],
+  ['Cache of answers', '`service` = `replay-cache`', 'Sum', REPLAYS],
   ['Books and tables', '`service` = `books`', 'Maximum', BOOKS],
 ];
 

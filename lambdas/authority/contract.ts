@@ -23,3 +23,22 @@ export const AUTHORITY_FUNCTIONS: readonly string[] = [
 
 /** JSON, `PostgresSettings`: the database that decides about money. Absent when DynamoDB decides. */
 export const POSTGRES_AUTHORITY = 'POSTGRES_AUTHORITY';
+
+/** The name of the table ReplayCache. Absent when DynamoDB decides. */
+export const REPLAY_CACHE_TABLE = 'REPLAY_CACHE_TABLE';
+
+/** The functions that answer requests with an idempotency key, or complete such requests: those that use the cache. */
+export const REPLAY_CACHE_FUNCTIONS: readonly string[] = ['orders', 'payment-jobs', 'payment-requests', 'payments'];
+
+/** Metrics of the table ReplayCache, counted by each function that uses it. */
+export const ReplayCacheMetric = {
+  /** Replays whose answer was in the table. */
+  hits: 'replay_cache_hits',
+  /** Replays whose answer was not in the table, and was read from PostgreSQL. */
+  missed: 'replay_cache_missed',
+  /** Answers that could not be written into the table. */
+  notStored: 'replay_cache_failed_writes',
+} as const;
+
+/** The value of the metric dimension `service`. */
+export const REPLAY_CACHE_SERVICE = 'replay-cache';

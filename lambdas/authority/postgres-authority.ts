@@ -9,11 +9,14 @@ import type { Unreadable } from '../kernel/platform/queue-rows.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import type { Platform } from '../kernel/platform/system-platform.ts';
 import { jsonOf, readVariable, secretId } from '../kernel/platform/variables.ts';
+import { ProcessReplayCache } from '../once/process-records.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
+import type { ReplayCache } from '../once/use/operation-runner.ts';
 import { PostgresApprovals } from '../operators/store/postgres-approvals.ts';
 import { PostgresExpiredRecords } from '../operators/store/postgres-expired-records.ts';
 import { PostgresQueues } from '../operators/store/postgres-queues.ts';
 import { ORDER_CHAIN, PostgresOrders } from '../orders/store/postgres-orders.ts';
+import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { LedgerCarrier, PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
 import { PostgresEffects } from '../payments/store/postgres-effects.ts';
 import { PostgresStore } from '../payments/store/postgres-store.ts';
@@ -27,7 +30,9 @@ import { isLoopback, type Server, secretCredentials, serverSecret } from '../pos
 import { PostgresHolds } from '../resolving/store/postgres-holds.ts';
 import { PostgresUnfinishedWork } from '../resolving/store/postgres-unfinished.ts';
 import { carryJob } from './carry-job.ts';
-import { POSTGRES_AUTHORITY, type PostgresSettings } from './contract.ts';
+import { POSTGRES_AUTHORITY, type PostgresSettings, REPLAY_CACHE_TABLE } from './contract.ts';
+import { TableReplayCache } from './replay-cache.ts';
+import { replayTelemetry } from './replay-telemetry.ts';
 
 export interface AuthorityPlatform extends Platform, Secrets {
   /** Opens the database. @default connects to the server of the settings */
@@ -75,8 +80,17 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
     queues: new PostgresQueues(tools),
     expired: new PostgresExpiredRecords(tools),
     carryJob: (marks: JobMarks) => carryJob({ outbox: new Outbox(tools), carrier, observer, clock, marks }),
+    replays: replayCache(platform),
+    copies: new DynamoDbStore(documents, tables, stores.pacing),
     erase: (draft: ActivityDraft) => erasePostgresDetails(tools, carrier, draft),
   };
+}
+
+/** Returns the cache of completed records: the table of the deployment, or only this process. */
+function replayCache({ documents, clock, entropy, instruments, variables }: AuthorityPlatform): ReplayCache {
+  const table = variables[REPLAY_CACHE_TABLE];
+  if (table === undefined) return new ProcessReplayCache();
+  return new TableReplayCache({ client: documents, table, clock, entropy, observer: replayTelemetry(instruments) });
 }
 
 function connect({ clock, secretsManager }: AuthorityPlatform, { secretId: id, ...inSettings }: PostgresSettings) {

@@ -98,7 +98,8 @@ async function paymentJobs(
     ...processors,
     books: processors.books.map((books) => retryingBooks(books, pacing)),
     runner,
-    replays: new ProcessReplayCache(),
+    replays: postgres?.replays ?? new ProcessReplayCache(),
+    copies: postgres?.copies,
     digest,
     report: (error: unknown) => telemetry.fault(NAME, error),
     // Writes the alarm immediately, so that a later crash does not lose it.

@@ -49,7 +49,8 @@ export async function wire(
     limits: tenantLimits(platform, config.tables.registry),
     ...(await configuredProcessors(config, platform)),
     runner,
-    replays: new ProcessReplayCache(),
+    replays: postgres?.replays ?? new ProcessReplayCache(),
+    copies: postgres?.copies,
     telemetry: {
       ...standardTelemetry('payment-requests', instruments),
       ...consumerTelemetry('payment-requests', platform),

@@ -23,11 +23,15 @@ export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
 export class ProcessReplayCache implements ReplayCache {
   readonly #records = new ProcessRecords<CompletedRecord>();
 
-  get(operationId: OperationId): CompletedRecord | undefined {
+  async find(operationId: OperationId): Promise<CompletedRecord | undefined> {
     return this.#records.find(operationId);
   }
 
   put(record: CompletedRecord): void {
     this.#records.keep(record.operationId, record);
+  }
+
+  async committed(record: CompletedRecord): Promise<void> {
+    this.put(record);
   }
 }

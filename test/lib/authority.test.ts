@@ -2,10 +2,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { AUTHORITY_FUNCTIONS } from '../../lambdas/authority/contract.ts';
+import { Match } from 'aws-cdk-lib/assertions';
+import { AUTHORITY_FUNCTIONS, REPLAY_CACHE_FUNCTIONS } from '../../lambdas/authority/contract.ts';
 import { readSettings } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
-import { EVERYTHING } from './templates.ts';
+import { EVERYTHING, present, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
 
 const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(context).node);
@@ -98,8 +99,38 @@ describe('the functions of a deployment', () => {
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toEqual([]);
   });
 
+  test('use a cache of answers if they answer requests with a key, and alarms watch the cache', async () => {
+    const { service } = await synthesize({ ...EVERYTHING, ...POSTGRES });
+    const template = present(service);
+    const made = template.findResources('AWS::Lambda::Function') as Record<string, Made>;
+    const using = Object.values(made).filter(
+      ({ Properties }) => 'REPLAY_CACHE_TABLE' in Properties.Environment.Variables,
+    );
+    expect(using).toHaveLength(REPLAY_CACHE_FUNCTIONS.length);
+    const [table = ''] = Object.keys(template.findResources('AWS::DynamoDB::Table'));
+    template.hasResource('AWS::DynamoDB::Table', {
+      DeletionPolicy: 'Delete',
+      Properties: { TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true } },
+    });
+    const allowed = [...statementsByOwner(template).values()]
+      .flat()
+      .filter((statement) => JSON.stringify(statement).includes(`"${table}"`));
+    expect(allowed).toHaveLength(REPLAY_CACHE_FUNCTIONS.length);
+    for (const { Action } of allowed) expect(Action).toEqual(['dynamodb:GetItem', 'dynamodb:PutItem']);
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'replay_cache_failed_writes',
+      Threshold: 1,
+    });
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Threshold: 20,
+      Metrics: Match.arrayWith([
+        Match.objectLike({ Expression: 'IF(hits + missed >= 50, 100 * missed / (hits + missed), 0)' }),
+      ]),
+    });
+  });
+
   test('are those of today without the setting', async () => {
     const text = JSON.stringify(await functionsOf({}));
-    expect(text).not.toMatch(/POSTGRES|VpcConfig|authority/i);
+    expect(text).not.toMatch(/POSTGRES|VpcConfig|authority|REPLAY_CACHE/i);
   });
 });

@@ -52,7 +52,7 @@ const toolsWith = (changes: Partial<CreatePaymentTools> = {}): CreatePaymentTool
   store,
   processor,
   runner: idempotentRunner,
-  replays: { get: () => undefined, put: () => undefined },
+  replays: { find: async () => undefined, put: () => undefined, committed: async () => undefined },
   clock,
   entropy,
   digest: systemDigest,

@@ -43,6 +43,9 @@ import type { TableShape } from './memory-table.ts';
 
 export const TABLES = { idempotency: 'Idempotency', ledger: 'Ledger', registry: 'Registry', views: 'Views' } as const;
 
+/** The table of PostgreSQL's final answers. */
+export const REPLAY_CACHE = 'ReplayCache';
+
 const KEY = {
   partition: { name: KeyAttribute.partition, type: 'S' },
   sort: { name: KeyAttribute.sort, type: 'S' },
@@ -160,6 +163,12 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       // Rows of consumers that only the tests define.
       'TEST#': (item) => item,
     },
+  },
+  {
+    name: REPLAY_CACHE,
+    partition: { name: IdempotencyTable.partitionKey, type: 'S' },
+    timeToLive: IdempotencyTable.timeToLiveAttribute,
+    readers: { [IdempotencyRow.record]: parseRecord },
   },
 ];
 

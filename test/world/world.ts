@@ -110,7 +110,11 @@ type Changes = Partial<WorldTools>;
 type OfPayment = Pick<CreatePayment, 'paymentId'>;
 type OfOrder = Pick<CreateOrder, 'orderId'>;
 
-const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
+const NO_CACHE: ReplayCache = {
+  find: async () => undefined,
+  put: () => undefined,
+  committed: async () => undefined,
+};
 const MINUTE_MS = 60_000;
 const GONE = 'the process died';
 

@@ -51,6 +51,8 @@ export const StackOutput = {
   eventBus: 'EventBusName',
   /** JSON, `PeakRates[]`. Only with the setting `peakRates`. */
   peakRates: 'PeakRates',
+  /** Only with PostgreSQL as the authority. */
+  replayCacheTable: 'ReplayCacheTableName',
   archiveBucket: 'ArchiveBucketName',
   archiverFunction: 'ArchiverFunctionName',
   auditorFunction: 'AuditorFunctionName',

@@ -188,7 +188,7 @@ export async function executeOnce<Subject, Work, Write, Refusal>(
   notes: RunNotes = { takenOver: false, fenced: false },
 ): Promise<Executed<Refusal>> {
   const run = new Execution(tools, operation, notes);
-  return run.replayed() ?? (await run.whileBreakerIsOpen()) ?? tools.runner.run(operation.key.operationId, run);
+  return (await run.replayed()) ?? (await run.whileBreakerIsOpen()) ?? tools.runner.run(operation.key.operationId, run);
 }
 
 /** Executes the operation of one idempotency key once. Each call has a new instance, so that two keys share nothing. */
@@ -208,10 +208,10 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   // ------------------------------------------------------------------------------------------------- before the claim
 
-  /** Returns the stored response if this process has cached it. Such a warm replay needs no read. */
-  replayed(): RepeatOutcome | undefined {
+  /** Returns the stored response if it is in the cache. Such a replay needs no read of the store. */
+  async replayed(): Promise<RepeatOutcome | undefined> {
     const { replays, clock } = this.#tools;
-    const warm = replays.get(this.#operation.key.operationId);
+    const warm = await replays.find(this.#operation.key.operationId);
     if (warm === undefined) return undefined;
     const judged = judgeRecord(warm, this.#operation.key, clock.nowMs());
     if (judged.kind === 'replay') return { ...judged, source: 'cache' };
@@ -391,7 +391,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
       const outcome = await this.#operation.commit(record, expects, write);
       switch (outcome.kind) {
         case 'committed':
-          replays.put(record);
+          await replays.committed(record);
           return { kind: 'first', answer, unknown };
         case 'transition_exists':
           current = await this.#operation.decideAgain(current);

@@ -2,10 +2,16 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { CompletedRecord } from '../domain/idempotency.ts';
 
-/** The completed records of this process. With them, a warm replay needs no read. */
+/**
+ * Completed records outside of the store. With them, a replay needs no read of the store. Entries may disappear at any
+ * time. No method rejects.
+ */
 export interface ReplayCache {
-  get(operationId: OperationId): CompletedRecord | undefined;
+  find(operationId: OperationId): Promise<CompletedRecord | undefined>;
+  /** Keeps a record that `find` did not return, but that the store has. */
   put(record: CompletedRecord): void;
+  /** Keeps the record that the caller, its owner, has just committed. */
+  committed(record: CompletedRecord): Promise<void>;
 }
 
 /** The operations that this process has completed. For effects that are safe but costly to repeat. */

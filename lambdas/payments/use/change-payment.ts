@@ -36,7 +36,7 @@ import type { HoldChange, Refund, TransitionDraft } from '../domain/payment.ts';
 import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
 import { detailsOf, nextTransition } from '../domain/transition.ts';
-import { type CreatePaymentTools, withPersonalFields } from './create-payment.ts';
+import { type CreatePaymentTools, fromCopies, withPersonalFields } from './create-payment.ts';
 import type { EffectStore } from './effect-store.ts';
 import { decideNotAttempted, findOutChange } from './find-out-change.ts';
 import { hasBegun, readOwnChain } from './payment-chain.ts';
@@ -89,10 +89,14 @@ export async function changePayment(
   notes?: RunNotes,
 ): Promise<ChangePaymentOutcome> {
   const { operationId, paymentId } = request;
-  return withPersonalFields(await executeOnce(tools, new ChangeOperation(tools, request), notes), async () => {
-    const chain = await readOwnChain(tools.store, request, paymentId);
-    return chain === undefined ? undefined : changeAnswerFields(operationId, chain.state, detailsOf(chain.first));
-  });
+  const outcome = await executeOnce(tools, new ChangeOperation(tools, request), notes);
+  return withPersonalFields(outcome, () =>
+    fromCopies(tools, outcome, async (store) => {
+      const chain = await readOwnChain(store, request, paymentId);
+      if (chain === undefined || changeOf(chain.state, operationId) === undefined) return undefined;
+      return changeAnswerFields(operationId, chain.state, detailsOf(chain.first));
+    }),
+  );
 }
 
 interface Work {

@@ -48,6 +48,11 @@ import { booksInquiry, chargesToReturn, holdEntryFor, inquiryForCharge } from '.
 
 export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
   readonly store: PaymentStore;
+  /**
+   * Copies of the payments, from which a cached response gets its personal data. A copy may be missing or late.
+   * @default the store
+   */
+  readonly copies?: Pick<PaymentStore, 'readPayment' | 'listTransitions'> | undefined;
   readonly digest: Digest;
 }
 
@@ -95,10 +100,29 @@ export async function createPayment(
   request: CreatePayment,
   notes?: RunNotes,
 ): Promise<CreatePaymentOutcome> {
-  return withPersonalFields(await executeOnce(tools, new PaymentOperation(tools, request), notes), async () => {
-    const history = await tools.store.readPayment(request.paymentId);
-    return history === undefined ? undefined : personalFields(detailsOf(history.first));
-  });
+  const outcome = await executeOnce(tools, new PaymentOperation(tools, request), notes);
+  return withPersonalFields(outcome, () =>
+    fromCopies(tools, outcome, async (store) => {
+      const history = await store.readPayment(request.paymentId);
+      return history === undefined ? undefined : personalFields(detailsOf(history.first));
+    }),
+  );
+}
+
+/**
+ * Reads personal data of a replayed response. The data of a cached response is read from the copies, so that the replay
+ * asks the store only if the copy is missing.
+ *
+ * @param read returns undefined if the payment or its change is not in the given store
+ */
+export async function fromCopies(
+  { store, copies }: Pick<CreatePaymentTools, 'store' | 'copies'>,
+  outcome: { readonly kind: string; readonly source?: 'store' | 'cache' },
+  read: (store: NonNullable<CreatePaymentTools['copies']>) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  const copied =
+    outcome.source === 'cache' && copies !== undefined ? await read(copies).catch(() => undefined) : undefined;
+  return copied ?? read(store);
 }
 
 /**

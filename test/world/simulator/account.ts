@@ -1,4 +1,4 @@
-import { POSTGRES_AUTHORITY } from '../../../lambdas/authority/contract.ts';
+import { POSTGRES_AUTHORITY, REPLAY_CACHE_TABLE } from '../../../lambdas/authority/contract.ts';
 import { ALL_EVENTS, type EventName, PUBLIC_EVENTS } from '../../../lambdas/events/contract.ts';
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../../../lambdas/follow-ups/contract.ts';
 import type { GatewayEvent, GatewayResult } from '../../../lambdas/http/gateway-request.ts';
@@ -19,7 +19,7 @@ import { idempotentRunner } from '../../../lambdas/once/idempotent-runner.ts';
 import type { Database } from '../../../lambdas/postgres/database.ts';
 import type { ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
 import { MemoryDynamoDb } from '../memory-dynamodb.ts';
-import { TABLE_SHAPES } from '../tables.ts';
+import { REPLAY_CACHE, TABLE_SHAPES } from '../tables.ts';
 import { ArchiveBucket } from './archive-bucket.ts';
 import type { ClientAnswer, Published } from './contract.ts';
 import { ExportsBucket } from './exports-bucket.ts';
@@ -356,6 +356,7 @@ export class Account {
     const own = parking === undefined ? {} : { [Environment.parkingQueueUrl]: queueUrl(parking) };
     const settings = {
       [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'database' }),
+      [REPLAY_CACHE_TABLE]: REPLAY_CACHE,
       [Environment.authority]: 'postgres',
     };
     const authority = this.books === undefined ? {} : settings;

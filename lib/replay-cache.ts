@@ -1,0 +1,67 @@
+import { CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
+import { BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import { REPLAY_CACHE_SERVICE, REPLAY_CACHE_TABLE, ReplayCacheMetric } from '../lambdas/authority/contract.ts';
+import { StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
+import { tableEncryption } from './constructs/data-key.ts';
+import { text } from './constructs/data-table.ts';
+import type { PayonceFunction } from './constructs/payonce-function.ts';
+import { payonceMetric } from './constructs/payonce-metric.ts';
+import { RunbookAlarm } from './constructs/runbook-alarm.ts';
+
+/** Share of replays that may miss the table, in percent, and the number of replays from which the share counts. */
+const MISSED_PERCENT = 20;
+const COUNTED_REPLAYS = 50;
+
+/**
+ * The table of final answers in front of PostgreSQL. It holds nothing that PostgreSQL does not hold, so it is not
+ * backed up and is deleted with the stack.
+ */
+export class ReplayCache extends Construct {
+  readonly #table: Table;
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    this.#table = new Table(this, 'Table', {
+      partitionKey: text(IdempotencyTable.partitionKey),
+      timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      removalPolicy: RemovalPolicy.DESTROY,
+      ...tableEncryption(this),
+    });
+    new CfnOutput(this, 'Name', { value: this.#table.tableName }).overrideLogicalId(StackOutput.replayCacheTable);
+    const counted = (name: string) =>
+      payonceMetric({ service: REPLAY_CACHE_SERVICE, name, period: Duration.minutes(15) });
+    new RunbookAlarm(this, 'ReplaysMissed', {
+      description: `More than ${MISSED_PERCENT} percent of the replays of 15 minutes were read from PostgreSQL.`,
+      entry: 'data.md#replays-miss-the-cache',
+      metric: new MathExpression({
+        expression: `IF(hits + missed >= ${COUNTED_REPLAYS}, 100 * missed / (hits + missed), 0)`,
+        usingMetrics: { hits: counted(ReplayCacheMetric.hits), missed: counted(ReplayCacheMetric.missed) },
+        period: Duration.minutes(15),
+      }),
+      threshold: MISSED_PERCENT,
+    });
+    new RunbookAlarm(this, 'ReplaysNotCached', {
+      description: 'Answers could not be written into the table ReplayCache.',
+      entry: 'data.md#replays-miss-the-cache',
+      metric: counted(ReplayCacheMetric.notStored),
+      threshold: 1,
+    });
+  }
+
+  /** Lets a function read and write entries. */
+  grantUse(to: PayonceFunction): void {
+    to.setEnvironment({ [REPLAY_CACHE_TABLE]: this.#table.tableName });
+    to.role.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'CacheReplays',
+        actions: ['dynamodb:GetItem', 'dynamodb:PutItem'],
+        resources: [this.#table.tableArn],
+      }),
+    );
+  }
+}
