@@ -97,6 +97,18 @@ test('the replay of a refund runs no statement, and contains its reason', async 
   expect(statements).toEqual([]);
 });
 
+test('the replay of a refund whose copy is missing reads its reason from PostgreSQL', async () => {
+  const request = newRequest();
+  await world.answered(request, newProcess());
+  const refund = change(request, 'r', { kind: 'refund', amountMinor: 400, reason: 'Ada asked for it' });
+  const first = await world.change(refund, newProcess());
+  invariant(first.kind === 'first', 'the refund was not executed');
+  await copies.loseCopies(request.paymentId, 3, 4);
+  statements = [];
+  expect(await world.change(refund, newProcess())).toMatchObject({ source: 'cache', answer: first.answer });
+  expect(statements).not.toEqual([]);
+});
+
 test('after an erasure, a replay runs no statement, and says that the data was erased', async () => {
   const request = newRequest();
   await world.answered(request, newProcess());
