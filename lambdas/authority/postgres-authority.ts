@@ -4,6 +4,7 @@ import type { ActivityDraft } from '../activity/domain/activity.ts';
 import { PostgresActivity } from '../activity/store/postgres-activity.ts';
 import { erasePostgresDetails } from '../activity/store/postgres-erasure.ts';
 import type { JobMarks } from '../jobs/use/job-marks.ts';
+import { COMMIT_SECONDS } from '../kernel/contract/timing.ts';
 import { loadedOnce } from '../kernel/loaded-once.ts';
 import type { Unreadable } from '../kernel/platform/queue-rows.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
@@ -21,7 +22,7 @@ import { LedgerCarrier, PAYMENT_CHAIN } from '../payments/store/postgres-carrier
 import { PostgresEffects } from '../payments/store/postgres-effects.ts';
 import { PostgresStore } from '../payments/store/postgres-store.ts';
 import type { PostgresTools } from '../postgres/attempts.ts';
-import { carryAfterCommit } from '../postgres/carry.ts';
+import { carryOrReport } from '../postgres/carry.ts';
 import { carryTelemetry } from '../postgres/carry-telemetry.ts';
 import { openDatabase } from '../postgres/connection.ts';
 import type { Database } from '../postgres/database.ts';
@@ -67,7 +68,12 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
   const observer = carryTelemetry(instruments);
   const chains = [PAYMENT_CHAIN, ORDER_CHAIN];
   const carrier = new LedgerCarrier({ ...stores, client: documents, tables, chains, observer });
-  const tools: PostgresTools = { ...stores, committed: (id) => carryAfterCommit({ carrier, observer }, id) };
+  const tools: PostgresTools = {
+    ...stores,
+    // The commit and its copy share the time that a request keeps for them.
+    committed: (id, beganMs) =>
+      carryOrReport({ carrier: carrier.until(beganMs + COMMIT_SECONDS * 1000), observer }, id),
+  };
   const store = new PostgresStore(tools);
   return {
     store,

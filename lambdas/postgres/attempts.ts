@@ -1,5 +1,5 @@
 import { AmbiguousError, isFault, RetryableError } from '../kernel/faults.ts';
-import { exhausted, MAX_ATTEMPTS, type Pacing, pause } from '../kernel/platform/attempts.ts';
+import { exhausted, MAX_ATTEMPTS, type Pacing, pause, timeLeftMs } from '../kernel/platform/attempts.ts';
 import { type Database, type Row, type Statement, UniqueViolation } from './database.ts';
 import { DatabaseFault } from './faults.ts';
 
@@ -7,10 +7,11 @@ export interface PostgresTools {
   readonly database: Database;
   readonly pacing: Pacing;
   /**
-   * Called after each write of transitions, except claims, with the id of the payment or order. Never rejects.
+   * Called after each write of transitions, except claims, with the id of the payment or order, and the time at which
+   * the write began, in Unix milliseconds. Never rejects.
    * @default nothing
    */
-  readonly committed?: ((chainId: string) => Promise<void>) | undefined;
+  readonly committed?: ((chainId: string, beganMs: number) => Promise<unknown>) | undefined;
 }
 
 /**
@@ -26,8 +27,10 @@ export async function writeRows({ database, pacing }: PostgresTools, statement: 
   let lastError: unknown;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     if (attempt > 0) await pause(pacing, attempt);
+    const timeoutMs = timeLeftMs(pacing);
+    if (timeoutMs <= 0) break;
     try {
-      return await database.run(statement);
+      return await database.run(Number.isFinite(timeoutMs) ? { ...statement, timeoutMs } : statement);
     } catch (error) {
       lastError = error;
       if (error instanceof AmbiguousError) mayBeApplied = true;

@@ -30,20 +30,13 @@ export interface CarryTools {
 }
 
 /**
- * Copies a chain after a commit. The commit stands whether or not its copy succeeds, so an error is only reported, and
- * the next pass of the poller copies the chain.
+ * Copies a chain. A commit stands whether or not its copy succeeds, so an error is only reported, and the next pass of
+ * the poller copies the chain.
  *
  *   owner   ── claim ── call ── commit ✓ ── carry ✗ ── response
  *   poller  ──────────────────────────────────────────────────── carry ✓
  */
-export async function carryAfterCommit(
-  tools: Pick<CarryTools, 'carrier' | 'observer'>,
-  chainId: string,
-): Promise<void> {
-  await carryOrReport(tools, chainId);
-}
-
-async function carryOrReport(
+export async function carryOrReport(
   { carrier, observer }: Pick<CarryTools, 'carrier' | 'observer'>,
   chainId: string,
 ): Promise<'carried' | 'stopped' | 'failed'> {

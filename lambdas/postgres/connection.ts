@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
+import { defined } from '../kernel/defined.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { Database, Row, Runner, Statement } from './database.ts';
 import { Pool, type PoolClient, TypeOverrides, types } from './driver.ts';
@@ -216,11 +217,16 @@ class PooledDatabase implements OpenDatabase {
     return pool;
   }
 
-  async #send(client: PoolClient, { name, text, values }: Statement, progress: Progress): Promise<readonly Row[]> {
+  async #send(
+    client: PoolClient,
+    { name, text, values, timeoutMs }: Statement,
+    progress: Progress,
+  ): Promise<readonly Row[]> {
     // The driver sends nothing on a connection that has ended.
     const reached = this.#lost.has(client) ? 'uncommitted' : progress;
     try {
-      const result = await client.query<Row>({ text, values: [...values], ...(name === '' ? {} : { name }) });
+      const options = { ...(name === '' ? {} : { name }), ...defined({ query_timeout: timeoutMs }) };
+      const result = await client.query<Row>({ text, values: [...values], ...options });
       return result.rows;
     } catch (error) {
       const fault = faultOf(error, reached);

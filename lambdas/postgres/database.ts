@@ -4,6 +4,11 @@ export interface Statement {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
+  /**
+   * Time to wait for the response, in milliseconds. The connection is closed afterwards.
+   * @default the limit of the connection
+   */
+  readonly timeoutMs?: number;
 }
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -3,10 +3,15 @@ import { describe, expect, test } from '@jest/globals';
 import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
 import { POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
 import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authority.ts';
-import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
+import { COMMIT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Statement } from '../../lambdas/postgres/database.ts';
+import { DatabaseFault } from '../../lambdas/postgres/faults.ts';
+import { effectOf } from '../payments/copies.ts';
+import { paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { QUIET_INSTRUMENTS } from '../support/quiet-instruments.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
@@ -18,7 +23,7 @@ function platformWith(settings: string | undefined, statements: Statement[] = []
     entropy: countingEntropy(),
     digest: systemDigest,
     documents: emptyTables().client,
-    instruments: systemInstruments,
+    instruments: QUIET_INSTRUMENTS,
     secretsManager: () => Promise.reject(new Error('no secret is read before the first statement')),
     openDatabase: () => ({
       run: async (statement) => {
@@ -41,6 +46,25 @@ describe('configuredAuthority', () => {
 
     expect(await postgres?.store.readRecord('pay_1' as never)).toBeUndefined();
     expect(statements.map(({ values }) => values)).toEqual([['pay_1']]);
+  });
+
+  test('ends the copy of a commit within the time that a request keeps for both', async () => {
+    const platform = platformWith('{"secretId":"database"}');
+    const beganMs = platform.clock.nowMs();
+    const copies: unknown[] = [];
+    const run = async ({ name, timeoutMs }: Statement) => {
+      await platform.clock.sleep(1_000);
+      if (!name.startsWith('outbox')) return [{ written: 1 }];
+      copies.push(timeoutMs);
+      throw new RetryableError(DatabaseFault.unavailable, 'the connection was lost');
+    };
+    const openDatabase = () => ({ run, transaction: () => Promise.reject(new Error('no transaction is expected')) });
+    const postgres = await configuredAuthority({ ...platform, openDatabase }, TABLES);
+
+    const id = paymentIdFor('copied');
+    await postgres?.effects().recordEffect(effectOf([pendingTransition(id)]));
+    expect(copies).toEqual([2_000, 1_000]);
+    expect(platform.clock.nowMs()).toBeLessThanOrEqual(beganMs + COMMIT_SECONDS * 1000);
   });
 
   test.each([

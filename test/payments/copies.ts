@@ -18,7 +18,7 @@ import {
   type Carrier,
   type CarryObserver,
   type CarryTools,
-  carryAfterCommit,
+  carryOrReport,
   carryShard,
   observeOutbox,
 } from '../../lambdas/postgres/carry.ts';
@@ -74,7 +74,7 @@ export class Copies implements CarryObserver {
 
   /** Returns tools of stores that copy each chain after their commits. */
   carrying(carrier: Carrier = this.carrier()): PostgresTools {
-    return { ...this.tools(), committed: (id) => carryAfterCommit({ carrier, observer: this }, id) };
+    return { ...this.tools(), committed: (id) => carryOrReport({ carrier, observer: this }, id) };
   }
 
   /** Returns the carrier of one process. */

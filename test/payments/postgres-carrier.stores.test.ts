@@ -141,6 +141,31 @@ describe('a copy', () => {
     ]);
     expect(copies.states.at(-1)).toEqual({ oldestMs: undefined, oldestWaitingMs: undefined, stopped: 0 });
   });
+
+  test('begins no call after its time, and the poller copies the rest', async () => {
+    const chain = chainOfAllKinds(newPayment().id);
+    const [first] = chain;
+    invariant(first !== undefined, 'the chain is empty');
+    await copies.write(...chain);
+    const calls: string[] = [];
+    const slow = (ended: 'applied' | 'lost') =>
+      copies.tables.clientWith((command, apply) => {
+        calls.push(command);
+        copies.clock.advance(2_000);
+        return ended === 'applied' ? apply() : Promise.reject(timedOut());
+      });
+    const carryFor = (client: Parameters<Copies['carrier']>[0]) =>
+      copies
+        .carrier(client)
+        .until(copies.clock.nowMs() + 3_000)
+        .carry(first.payment.id);
+    await expect(carryFor(slow('lost'))).rejects.toMatchObject({ code: 'store_ambiguous' });
+    expect(calls).toHaveLength(2);
+    await expect(carryFor(slow('applied'))).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(calls).toHaveLength(4);
+    await copies.poll();
+    expect(copies.copied(first.payment.id)).toHaveLength(chain.length);
+  });
 });
 
 test('a row that commits late is copied, and did not count as complete before', async () => {

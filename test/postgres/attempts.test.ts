@@ -3,8 +3,9 @@ import { describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { MAX_ATTEMPTS } from '../../lambdas/kernel/platform/attempts.ts';
 import { type PostgresTools, readRows, writeIf, writeRows } from '../../lambdas/postgres/attempts.ts';
-import { UniqueViolation } from '../../lambdas/postgres/database.ts';
+import { type Statement, UniqueViolation } from '../../lambdas/postgres/database.ts';
 import { DatabaseFault } from '../../lambdas/postgres/faults.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
 import { sql } from './postgres-fixture.ts';
 import { toolsOn } from './store-database.ts';
 
@@ -53,6 +54,22 @@ describe('a write', () => {
     expect(await writeIf(failingWith(CONFLICT, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: false });
     expect(await writeIf(failingWith(LOST, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: true });
   });
+});
+
+test('no attempt begins after the time that is left', async () => {
+  const clock = new SimulatedClock();
+  const limits: unknown[] = [];
+  const run = async ({ timeoutMs }: Statement) => {
+    limits.push(timeoutMs);
+    clock.advance(1_000);
+    throw LOST;
+  };
+  const { pacing, database } = toolsOn({ run, transaction: () => Promise.reject(REFUSED) }, clock);
+  const tools = { database, pacing: { ...pacing, untilMs: clock.nowMs() + 1_500 } };
+  await expect(writeRows(tools, STATEMENT)).rejects.toMatchObject({ name: 'AmbiguousError' });
+  expect(limits).toEqual([1_500, 500]);
+  await expect(writeRows(tools, STATEMENT)).rejects.toMatchObject({ name: 'RetryableError' });
+  expect(limits).toHaveLength(2);
 });
 
 test('a read is never reported as possibly applied', async () => {

@@ -149,6 +149,15 @@ describe('a statement', () => {
     expect(await balances()).toEqual([100, 100]);
   });
 
+  test('whose own time ends may have been applied, and the next one has another session', async () => {
+    const database = databases.open(server.url);
+    const first = await session(database);
+    const slow = { ...sql('SELECT pg_sleep(600)'), timeoutMs: 20 };
+    await expect(database.run(slow)).rejects.toMatchObject(AMBIGUOUS);
+    expect(await session(database)).not.toBe(first);
+    await administrator.endSessions();
+  });
+
   test('on a read-only server was not applied, and the next one has another session', async () => {
     const name = parseServerUrl(server.url).database;
     await administrator.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);

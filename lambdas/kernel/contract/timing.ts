@@ -10,6 +10,12 @@
 export const REQUEST_BUDGET_SECONDS = 20;
 
 /**
+ * Time at the end of {@link REQUEST_BUDGET_SECONDS} for the commit, which retries for a limited time, and for its copy,
+ * in seconds.
+ */
+export const COMMIT_SECONDS = 3;
+
+/**
  * Timeout of the function for payments, in seconds. Shorter than the lease, so that an owner has certainly stopped when
  * its lease ends.
  */

@@ -24,6 +24,11 @@ export interface Pacing {
    * @default RETENTION_HOURS
    */
   readonly retention?: Retention | undefined;
+  /**
+   * Time after which no attempt begins, in Unix milliseconds.
+   * @default none
+   */
+  readonly untilMs?: number;
 }
 
 /** The effect that a failed call may have had. */
@@ -101,6 +106,7 @@ export async function writeConditionally<Early = never>(
   let lastError: unknown;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     if (attempt > 0) await pause(pacing, attempt);
+    if (timeLeftMs(pacing) <= 0) break;
     try {
       await send();
       return { kind: 'applied' };
@@ -131,6 +137,7 @@ export async function readWithRetries<Result>(pacing: Pacing, read: () => Promis
   let lastError: unknown;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     if (attempt > 0) await pause(pacing, attempt);
+    if (timeLeftMs(pacing) <= 0) break;
     try {
       return await read();
     } catch (error) {
@@ -141,6 +148,11 @@ export async function readWithRetries<Result>(pacing: Pacing, read: () => Promis
     }
   }
   throw exhausted(lastError, false);
+}
+
+/** Returns the time that is left for attempts, in milliseconds. */
+export function timeLeftMs({ clock, untilMs = Number.POSITIVE_INFINITY }: Pacing): number {
+  return untilMs - clock.nowMs();
 }
 
 export async function pause({ clock, entropy }: Pacing, attempt: number): Promise<void> {

@@ -55,9 +55,9 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
   }
 
   async commitOrder({ record, expects, ...append }: OrderCommit): Promise<CommitOutcome> {
-    const statement = commitStatement(rowOfCompleted(record), expects, this.#written(append));
-    const outcome = await this.commitBy(statement, record);
-    if (outcome.kind === 'committed') await this.#committed(append);
+    const written = this.#written(append);
+    const outcome = await this.commitBy(commitStatement(rowOfCompleted(record), expects, written), record);
+    if (outcome.kind === 'committed') await this.#committed(append, written);
     return outcome;
   }
 
@@ -69,11 +69,12 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
    *   B ──── read T4 ── ask ── T5 ✗ ── read T5 ── nothing to add
    */
   async appendToOrder(append: OrderAppend): ReturnType<OrderStore['appendToOrder']> {
-    const written = await writeIf(this.tools, appendStatement(this.#written(append)));
-    if (written.kind === 'taken' && !(written.mayBeOwn && (await this.#hasAppended(append)))) {
+    const written = this.#written(append);
+    const outcome = await writeIf(this.tools, appendStatement(written));
+    if (outcome.kind === 'taken' && !(outcome.mayBeOwn && (await this.#hasAppended(append)))) {
       return { kind: 'transition_exists' };
     }
-    await this.#committed(append);
+    await this.#committed(append, written);
     return { kind: 'appended' };
   }
 
@@ -127,8 +128,8 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
     return { rows, nowMs: this.tools.pacing.clock.nowMs(), ...(open === undefined ? {} : { reopened: open }) };
   }
 
-  async #committed({ transitions: [first] }: OrderAppend): Promise<void> {
-    if (first !== undefined) await this.tools.committed?.(first.order.id);
+  async #committed({ transitions: [first] }: OrderAppend, { nowMs }: { readonly nowMs: number }): Promise<void> {
+    if (first !== undefined) await this.tools.committed?.(first.order.id, nowMs);
   }
 }
 

@@ -1,6 +1,6 @@
 import { hasLeftOut, leaveOut, putBack } from '../../kernel/answer.ts';
 import type { Cause } from '../../kernel/cause.ts';
-import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import { COMMIT_SECONDS, REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OrderId, TenantId } from '../../kernel/ids.ts';
@@ -74,10 +74,8 @@ type Refusal =
 /** The outcome of a request for an order. A first execution is `unknown` if the order does not finish in time. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
-/** Time in milliseconds that is left at the end of a request for the commit, which retries for a limited time. */
-const COMMIT_RESERVE_MS = 3_000;
 /** Time limit for one drive of an order, by a request or a run, in milliseconds. */
-export const DRIVE_FOR_MS = REQUEST_BUDGET_SECONDS * 1000 - COMMIT_RESERVE_MS;
+export const DRIVE_FOR_MS = (REQUEST_BUDGET_SECONDS - COMMIT_SECONDS) * 1000;
 
 /**
  * Creates an order, which consists of the charge, the reservation, the e-mail and the credit. Each step takes effect

@@ -85,6 +85,11 @@ export class LedgerCarrier implements Carrier {
     this.#outbox = new Outbox(tools);
   }
 
+  /** Returns a carrier whose calls end at this time, in Unix milliseconds. A call to DynamoDB may end two seconds later. */
+  until(untilMs: number): LedgerCarrier {
+    return new LedgerCarrier({ ...this.#tools, pacing: { ...this.#tools.pacing, untilMs } });
+  }
+
   /**
    * Copies transitions in ascending order, each only after its predecessor. An owner also copies the rows of a dead
    * owner:

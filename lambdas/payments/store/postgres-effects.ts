@@ -46,16 +46,16 @@ export class PostgresEffects implements EffectStore, OrphanStore {
    *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓
    */
   async recordEffect(effect: Effect): Promise<EffectOutcome> {
-    const outcome = await this.#record(effect);
+    const nowMs = this.#tools.pacing.clock.nowMs();
+    const outcome = await this.#record(effect, nowMs);
     const [first] = effect.transitions;
-    if (outcome.kind === 'recorded' && first !== undefined) await this.#tools.committed?.(first.payment.id);
+    if (outcome.kind === 'recorded' && first !== undefined) await this.#tools.committed?.(first.payment.id, nowMs);
     return outcome;
   }
 
-  async #record(effect: Effect): Promise<EffectOutcome> {
+  async #record(effect: Effect, nowMs: number): Promise<EffectOutcome> {
     const { record, activity, transitions, ...others } = effect;
     const rows = rowsOfTransitions(transitions);
-    const nowMs = this.#tools.pacing.clock.nowMs();
     const entry = activity === undefined ? undefined : await activityRowFor(this.#tools, activity);
     const effectRows = { ...others, rows, nowMs, ...defined({ activity: entry }) };
     const written = await writeIf(this.#tools, this.statementOf(rowOfEffect(record), effectRows, effect));

@@ -57,14 +57,17 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
    * `executeOnce`.
    */
   async commit({ record, expects, transition, inquiry, ...queued }: Commit): Promise<CommitOutcome> {
+    const nowMs = this.tools.pacing.clock.nowMs();
     const statement = commitStatement(rowOfCompleted(record), expects, {
       ...queued,
       rows: rowsOfTransitions(transition === undefined ? [] : [transition]),
       inquiries: inquiry === undefined ? [] : [inquiry],
-      nowMs: this.tools.pacing.clock.nowMs(),
+      nowMs,
     });
     const outcome = await this.commitBy(statement, record);
-    if (outcome.kind === 'committed' && transition !== undefined) await this.tools.committed?.(transition.payment.id);
+    if (outcome.kind === 'committed' && transition !== undefined) {
+      await this.tools.committed?.(transition.payment.id, nowMs);
+    }
     return outcome;
   }
 

@@ -1,3 +1,4 @@
+import { COMMIT_SECONDS } from '../../kernel/contract/timing.ts';
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
 import type { NotedCall } from '../../once/domain/idempotency.ts';
@@ -8,8 +9,6 @@ import type { ChargeOrder, ChargeOutcome, Processor } from './processor.ts';
 /** Timeout of one send, in milliseconds. A request has time for two sends, a look-up and the commit. */
 const SEND_TIMEOUT_MS = 8_000;
 const LOOKUP_TIMEOUT_MS = 2_000;
-/** Time in milliseconds that is left at the end of a request for the commit, which retries for a limited time. */
-const COMMIT_RESERVE_MS = 3_000;
 /** Minimum remaining time for starting a send, in milliseconds. */
 const SHORTEST_SEND_MS = 1_000;
 /** Maximum wait before the first retry, with full jitter, in milliseconds. */
@@ -73,7 +72,7 @@ export async function findOut<Answer>(
   let sends = 0;
   let allowed = true;
   let lookedUp: 'absent' | 'unavailable' | undefined;
-  const timeLeftMs = (): number => answerByMs - COMMIT_RESERVE_MS - clock.nowMs();
+  const timeLeftMs = (): number => answerByMs - COMMIT_SECONDS * 1000 - clock.nowMs();
 
   for (let taken = 0; taken < MAX_STEPS; taken += 1) {
     const next = (): SettlementStep => {

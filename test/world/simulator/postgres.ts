@@ -9,6 +9,7 @@ import { DatabaseFault } from '../../../lambdas/postgres/faults.ts';
 import { sql } from '../../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase } from '../../postgres/store-database.ts';
 import { countingEntropy } from '../../support/counting-entropy.ts';
+import { QUIET_INSTRUMENTS } from '../../support/quiet-instruments.ts';
 import { MemoryDynamoDb, type RowChange } from '../memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../tables.ts';
 import { AuthorityItems, isOfAuthority, type PostgresChange, partitionOf } from './authority-items.ts';
@@ -152,7 +153,6 @@ export class AuthorityBooks {
 
   /** Returns the stores of an operator's command. */
   operatorIn(process: Process): PostgresAuthority {
-    const quiet = { addMetric: () => {}, publishStoredMetrics: () => {} };
     return openPostgresAuthority(
       {
         variables: { [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'database' }) },
@@ -160,10 +160,7 @@ export class AuthorityBooks {
         entropy: countingEntropy(),
         digest: systemDigest,
         documents: this.#copies.client,
-        instruments: {
-          logger: () => ({ info: () => {}, warn: () => {}, error: () => {} }),
-          metrics: () => ({ ...quiet, singleMetric: () => ({ ...quiet, addDimension: () => {} }) }),
-        },
+        instruments: QUIET_INSTRUMENTS,
         secretsManager: () => Promise.reject(new Error('the simulator has no secret of the database')),
         openDatabase: () => this.databaseOf(() => process),
       },
