@@ -59,7 +59,7 @@ describe('a payment on PostgreSQL', () => {
     const claim = { record: openRecord(id), pending, reference: { name } };
     await counted.claim(claim);
     await counted.commit({ record: completedRecord(id), expects: 'open', transition: paid(pending) });
-    expect(names).toEqual(['payment-claim', 'payment-commit']);
+    expect(names).toEqual(['payment-claim', 'record-complete']);
     await counted.claim({ ...claim, record: openRecord(id, { owner: ownerToken('rival') }) });
     expect(names.slice(2)).toEqual(['payment-claim', 'record-select']);
   });

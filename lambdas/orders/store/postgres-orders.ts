@@ -15,7 +15,7 @@ import {
   rowOfDetails,
   storedOfRow,
 } from '../../payments/store/postgres-rows.ts';
-import { appendStatement, commitStatement } from '../../payments/store/postgres-statements.ts';
+import { appendStatement, recordStatement } from '../../payments/store/postgres-statements.ts';
 import type { OpenOrder, TransitionPage } from '../../payments/use/payment-store.ts';
 import { type PostgresTools, readRows, writeIf, writeRows } from '../../postgres/attempts.ts';
 import { byteText, timestamp } from '../../postgres/values.ts';
@@ -50,13 +50,13 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
 
   async claimOrder({ record, first }: OrderClaim): Promise<ClaimOutcome> {
     const begun = first === undefined ? { transitions: [] } : { transitions: [first] };
-    const claimed = await this.claimBy(commitStatement(rowOfOpen(record), 'absent', this.#written(begun)), record);
+    const claimed = await this.claimBy(recordStatement(rowOfOpen(record), 'absent', this.#written(begun)), record);
     return claimed.kind === 'taken' ? { kind: 'transition_exists' } : claimed;
   }
 
   async commitOrder({ record, expects, ...append }: OrderCommit): Promise<CommitOutcome> {
     const written = this.#written(append);
-    const outcome = await this.commitBy(commitStatement(rowOfCompleted(record), expects, written), record);
+    const outcome = await this.commitBy(recordStatement(rowOfCompleted(record), expects, written), record);
     if (outcome.kind === 'committed') await this.#committed(append, written);
     return outcome;
   }

@@ -131,19 +131,21 @@ export function claimStatement(record: object, { pending, reference }: Claim, no
   };
 }
 
-const COMMIT = `WITH record AS (${COMPLETE_RECORD}), ${WRITES} SELECT operation_id FROM record`;
-const COMMIT_LOST = `WITH record AS (${INSERT_RECORD}), ${WRITES} SELECT operation_id FROM record`;
+const COMPLETE = `WITH record AS (${COMPLETE_RECORD}), ${WRITES} SELECT operation_id FROM record`;
+const INSERT = `WITH record AS (${INSERT_RECORD}), ${WRITES} SELECT operation_id FROM record`;
 
 /**
- * Builds the commit. It returns a row if the owner holds the claim or, after the record was lost, if there is no record.
+ * Builds the write of a record with transitions.
  *
  * @param record the row of the record
+ * @param expects the statement returns a row only if the owner holds the claim (`open`), or if there is no record
+ * (`absent`): the claim of an order, or a commit after the record was lost
  */
-export function commitStatement(record: object, expects: 'open' | 'absent', written: Written): Statement {
+export function recordStatement(record: object, expects: 'open' | 'absent', written: Written): Statement {
   const values = valuesOf(record, written);
   return expects === 'open'
-    ? { name: 'payment-commit', text: COMMIT, values }
-    : { name: 'payment-commit-lost', text: COMMIT_LOST, values };
+    ? { name: 'record-complete', text: COMPLETE, values }
+    : { name: 'record-insert', text: INSERT, values };
 }
 
 const APPEND = `WITH record AS (SELECT $1::json AS appended), ${WRITES} SELECT 1 AS appended FROM record`;

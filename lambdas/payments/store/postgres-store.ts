@@ -28,7 +28,7 @@ import {
   selectChain,
 } from './postgres-chains.ts';
 import { parseTransitionRow, rowsOfTransitions } from './postgres-rows.ts';
-import { claimStatement, commitStatement } from './postgres-statements.ts';
+import { claimStatement, recordStatement } from './postgres-statements.ts';
 
 /** Number of transitions that are read together with the newest one. Most chains are not longer. */
 const NEWEST = 4;
@@ -58,7 +58,7 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
    */
   async commit({ record, expects, transition, inquiry, ...queued }: Commit): Promise<CommitOutcome> {
     const nowMs = this.tools.pacing.clock.nowMs();
-    const statement = commitStatement(rowOfCompleted(record), expects, {
+    const statement = recordStatement(rowOfCompleted(record), expects, {
       ...queued,
       rows: rowsOfTransitions(transition === undefined ? [] : [transition]),
       inquiries: inquiry === undefined ? [] : [inquiry],
