@@ -3,6 +3,7 @@ import type { Node } from 'constructs';
 import type { RoutingRule } from '../lambdas/kernel/contract/environment.ts';
 import type { Retention } from '../lambdas/kernel/contract/retention.ts';
 import type { PeakRates } from '../lambdas/kernel/contract/shards.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { RESTORED_TABLES_RULE, type RestoredTables } from './restored-tables.ts';
@@ -190,6 +191,9 @@ export function recordedSettings({
   alarmEmail,
   emailSender,
   peakRates,
+  postgresSecretArn,
+  postgresHost,
+  postgresDatabase,
   ...others
 }: Settings): Record<string, string> {
   const texts = Object.entries(others).map(([name, value]): [string, string] => [
@@ -207,7 +211,9 @@ export function recordedSettings({
     given === undefined ? [] : [[name, 'given']],
   );
   const rates = peakRates === undefined ? {} : { peakRates: recordedPeakRates(peakRates) };
-  return { ...Object.fromEntries([...texts, ...ofProcessors, ...addresses]), ...rates };
+  // Not as a digest, because the command line connects with them.
+  const ofDatabase = defined({ postgresSecretArn, postgresHost, postgresDatabase });
+  return { ...Object.fromEntries([...texts, ...ofProcessors, ...addresses]), ...ofDatabase, ...rates };
 }
 
 export const DEFAULTS: Omit<Settings, 'processors'> = {

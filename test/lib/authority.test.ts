@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import { AUTHORITY_FUNCTIONS, REPLAY_CACHE_FUNCTIONS } from '../../lambdas/authority/contract.ts';
-import { readSettings } from '../../lib/settings.ts';
+import { readSettings, recordedSettings } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
@@ -55,6 +55,18 @@ describe('the authority', () => {
     ],
   ])('refuses %j and says why', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);
+  });
+
+  test('is recorded with the values that the command line needs, and long lists as digests that differ', () => {
+    const postgresSecretArn = `${SECRET}${'x'.repeat(200)}`;
+    const recordedWith = (last: string) => {
+      const ids = Array.from({ length: 16 }, (_, index) => `subnet-0123456789abcde${index.toString(16)}${last}`);
+      const network = { ...NETWORK, 'payonce:postgresSubnets': ids };
+      return recordedSettings(settingsOf({ ...POSTGRES, ...network, 'payonce:postgresSecretArn': postgresSecretArn }));
+    };
+    const [one, other] = [recordedWith('0'), recordedWith('1')];
+    expect(one).toMatchObject({ authority: 'postgres', postgresSecretArn });
+    expect(Object.keys(one).filter((name) => one[name] !== other[name])).toEqual(['postgresSubnets']);
   });
 
   test('is used by exactly the functions that ask for their stores', () => {
