@@ -24,6 +24,25 @@ describeOnPostgres((toolsOf, database) => {
     };
   });
 
+  test('a long queue is counted up to a limit, and its summary says that there is more', async () => {
+    await emptied(database());
+    const fill = (from: number, to: number) =>
+      database().run(
+        sql(
+          `INSERT INTO work (kind, chain_id, subject, queue, due_at, since)
+            SELECT 'hold', 'pay_' || number, '', 'hold', '1970-01-01Z', '1970-01-01Z'
+            FROM generate_series($1::integer, $2::integer) AS number`,
+          from,
+          to,
+        ),
+      );
+    const lists = new PostgresQueues(toolsOf());
+    await fill(1, 1_000);
+    expect(await lists.summary('holds')).toEqual({ waiting: 1_000, hasMore: false, oldestMs: 0 });
+    await fill(1_001, 1_002);
+    expect(await lists.summary('holds')).toEqual({ waiting: 1_000, hasMore: true, oldestMs: 0 });
+  });
+
   test('an unreadable queue entry is listed as waiting for an operator', async () => {
     await emptied(database());
     await database().run(

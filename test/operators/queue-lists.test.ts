@@ -1,11 +1,53 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { expect, test } from '@jest/globals';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { DEFAULT_SHARDS } from '../../lambdas/kernel/contract/shards.ts';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import { DynamoDbQueues } from '../../lambdas/operators/store/dynamodb-queues.ts';
+import { holdItem } from '../../lambdas/payments/store/queue-items.ts';
+import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { describeQueueLists } from './queue-lists-suite.ts';
 
-describeQueueLists('in-memory', async (clock) => {
+function storesOf(clock: SimulatedClock) {
   const stores = new Stores(clock);
   const lists = new DynamoDbQueues(stores.database.client, TABLES, { clock, entropy: countingEntropy() });
+  return { stores, lists };
+}
+
+describeQueueLists('in-memory', async (clock) => {
+  const { stores, lists } = storesOf(clock);
   return { lists, payments: stores, effects: stores, work: stores };
+});
+
+test('a long shard of a queue is counted up to a limit, and the summary says that there is more', async () => {
+  const { stores, lists } = storesOf(new SimulatedClock());
+  const putHold = (each: number): Promise<unknown> => {
+    const hold = { paymentId: paymentIdFor(`hold-${each}`), authorizedAtMs: 0 };
+    const Item = { ...holdItem(TABLES, hold).Put?.Item, [KeyAttribute.partition]: `${RegistryRow.hold}0` };
+    return stores.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
+  };
+  for (let each = 0; each < 125; each += 1) await putHold(each);
+  expect(await lists.summary('holds')).toEqual({ waiting: 125, hasMore: false, oldestMs: 0 });
+  await putHold(125);
+  expect(await lists.summary('holds')).toEqual({ waiting: 125, hasMore: true, oldestMs: 0 });
+});
+
+test('claims with an active owner do not cost one call each', async () => {
+  const clock = new SimulatedClock();
+  const { stores } = storesOf(clock);
+  for (let each = 0; each < 100; each += 1) {
+    await stores.claim({ record: openRecord(paymentIdFor(`active-${each}`), { leaseExpiresAtMs: clock.nowMs() + 1 }) });
+  }
+  let calls = 0;
+  const client = stores.database.clientWith((_, apply) => {
+    calls += 1;
+    return apply();
+  });
+  const lists = new DynamoDbQueues(client, TABLES, { clock, entropy: countingEntropy() });
+  expect(await lists.page('claims', { limit: 1 })).toEqual([]);
+  expect(calls).toBe(DEFAULT_SHARDS.claims);
 });

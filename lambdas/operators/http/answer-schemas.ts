@@ -143,7 +143,8 @@ const queue = z
         'The reason why a redrive is not possible, and the alternative, for people. Null when it is possible.',
     }),
     waiting: z.int().min(0).meta({
-      description: 'The number of entries, counted up to some hundreds; approximate for messages of Amazon SQS.',
+      description:
+        'The number of entries, or at least this number if `more_waiting` is true. Approximate for messages of Amazon SQS.',
     }),
     more_waiting: z.boolean().meta({ description: 'Whether there are more entries than were counted.' }),
     oldest_age: z.int().nullable().meta({

@@ -68,6 +68,9 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
 /** Maximum number of entries to count in each shard. */
 const MAX_COUNTED = 125;
 
+/** Minimum number of claims to read at once. Claims with an active owner are read, too, but are not listed. */
+const CLAIMS_AT_ONCE = 250;
+
 type Found = Awaited<ReturnType<QueueLists['page']>>[number];
 
 export class DynamoDbQueues implements QueueLists {
@@ -82,11 +85,13 @@ export class DynamoDbQueues implements QueueLists {
   }
 
   async summary(queue: QueueName): Promise<QueueSummary> {
-    const found = await Promise.all(eachShard(shardsOf(queue)).map((shard) => this.#shard(queue, shard, MAX_COUNTED)));
-    const times = found.flat().flatMap(({ entry: { sinceMs } }) => sinceMs ?? []);
+    const shards = eachShard(shardsOf(queue));
+    const found = await Promise.all(shards.map((shard) => this.#shard(queue, shard, MAX_COUNTED + 1)));
+    const counted = found.flatMap((entries) => entries.slice(0, MAX_COUNTED));
+    const times = counted.flatMap(({ entry: { sinceMs } }) => sinceMs ?? []);
     return {
-      waiting: found.flat().length,
-      hasMore: found.some((entries) => entries.length === MAX_COUNTED),
+      waiting: counted.length,
+      hasMore: found.some((entries) => entries.length > MAX_COUNTED),
       ...(times.length === 0 ? {} : { oldestMs: Math.min(...times) }),
     };
   }
@@ -128,7 +133,7 @@ export class DynamoDbQueues implements QueueLists {
         FilterExpression: 'leaseExpiresAtMs <= :now',
         ExpressionAttributeNames: { '#shard': partitionKey },
         ExpressionAttributeValues: { ':shard': shard, ':now': this.#pacing.clock.nowMs() },
-        Limit: limit,
+        Limit: Math.max(limit, CLAIMS_AT_ONCE),
         ...defined({ ExclusiveStartKey: from }),
       };
       const output = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));

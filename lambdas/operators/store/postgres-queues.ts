@@ -59,6 +59,9 @@ const ROWS: Readonly<Record<QueueName, Rows>> = {
   },
 };
 
+/** Maximum number of entries to count in a queue. Each is read. */
+const MAX_COUNTED = 1_000;
+
 /** PostgreSQL has no shards, so all positions have the same one. */
 const SHARD = 0;
 
@@ -71,14 +74,16 @@ export class PostgresQueues implements QueueLists {
   }
 
   async summary(queue: QueueName): Promise<QueueSummary> {
+    const { select, sort } = ROWS[queue];
     const [row] = await readRows(this.#tools, {
       name: `queue-summary-${queue}`,
-      text: `SELECT count(*) AS waiting, min(since) AS oldest FROM (${ROWS[queue].select('$1')}) AS entries`,
-      values: this.#now(queue),
+      text: `SELECT count(*) AS found, min(since) AS oldest
+        FROM (${select('$2')} ORDER BY ${sort.join(', ')} LIMIT $1) AS entries`,
+      values: [MAX_COUNTED + 1, ...this.#now(queue)],
     });
-    const { waiting, oldest: oldestMs } = valuesOf(row ?? {});
+    const { found, oldest: oldestMs } = valuesOf(row ?? {});
     const oldest = oldestMs === undefined ? {} : { oldestMs: Number(oldestMs) };
-    return { waiting: Number(waiting), hasMore: false, ...oldest };
+    return { waiting: Math.min(Number(found), MAX_COUNTED), hasMore: Number(found) > MAX_COUNTED, ...oldest };
   }
 
   async page(queue: QueueName, { after, limit }: { readonly after?: QueuePosition; readonly limit: number }) {

@@ -38,7 +38,7 @@ export interface QueuePosition {
 export const CLAIM_SORT = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.record}.+)$`);
 
 export interface QueueSummary {
-  /** Number of entries. At most a few hundred entries per shard are counted. */
+  /** Number of entries, counted up to a limit of the store. */
   readonly waiting: number;
   /** Whether there are more entries than were counted. */
   readonly hasMore: boolean;
