@@ -1,3 +1,4 @@
+import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
 import {
   idleBill,
   KEY_READS,
@@ -7,7 +8,7 @@ import {
   TRAFFIC_METRICS,
   tableGrants,
 } from '../../lib/cost/bill.ts';
-import { archivedGb, growthOf, logsOf, type Path } from '../../lib/cost/paths.ts';
+import { archivedGb, growthOf, logsOf, type Path, pathsOf } from '../../lib/cost/paths.ts';
 import {
   type BillLine,
   lineOf,
@@ -25,6 +26,11 @@ export type Synthesize = (context: Readonly<Record<string, string>>) => Promise<
 
 const MILLION = 1_000_000;
 const PLAIN = { 'payonce:sandbox': 'false' };
+const POSTGRES = {
+  ...PLAIN,
+  'payonce:authority': 'postgres',
+  'payonce:postgresSecretArn': 'arn:aws:secretsmanager:us-east-1:111122223333:secret:payonce-AbCdEf',
+};
 
 interface Option {
   readonly what: string;
@@ -56,7 +62,19 @@ const OPTIONS: readonly Option[] = [
     context: { ...PLAIN, 'payonce:archive': 'true' },
     used: `${priceText('lockedGb')}; about ${archivedGb(MILLION).toFixed(1)} GB per million payments`,
   },
+  {
+    what: '`authority`: `postgres`',
+    context: POSTGRES,
+    used: `${saved('payment')} less per million requests and ${saved('callback')} less per million callbacks, without the database and its network`,
+  },
 ];
+
+/** Returns what a million requests or callbacks cost less if PostgreSQL is the authority. */
+function saved(path: 'payment' | 'callback'): string {
+  const common = { memoryMb: 512, consumers: 0 };
+  const cost = (authority: Authority): number => perMillion(pathsOf({ ...common, authority })[path]);
+  return (cost('dynamodb') - cost('postgres')).toFixed(2);
+}
 const BY_USE: readonly (readonly [what: string, used: string])[] = [
   ['`tracing`', `${priceText('trace')} traces: by default one request a second and 5 % of the others`],
   [
@@ -74,7 +92,9 @@ interface Figures {
   readonly idle: readonly BillLine[];
 }
 
-const perMillion = ({ usage }: Path): number => totalOf(linesOf(usage, MILLION));
+function perMillion({ usage }: Path): number {
+  return totalOf(linesOf(usage, MILLION));
+}
 
 async function figuresOf(synthesize: Synthesize): Promise<Figures> {
   const templates = await synthesize(PLAIN);

@@ -1,5 +1,7 @@
+import { POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
 import { EventNames } from '../../lambdas/events/contract.ts';
-import { JOB_SECRET_FRESH_SECONDS, JOBS } from '../../lambdas/jobs/contract/jobs.ts';
+import { type Authority, JOB_SECRET_FRESH_SECONDS, jobsOf } from '../../lambdas/jobs/contract/jobs.ts';
+import { CarryMetric } from '../../lambdas/postgres/contract.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 import { archivedGb, grownGb, logsOf, type Path, pathsOf } from './paths.ts';
 import { type BillLine, lineOf, linesOf, totalOf } from './prices.ts';
@@ -25,22 +27,31 @@ const FREE_METRICS = 50;
 /** Assumed size of an event in the archive, including EventBridge's envelope, in gigabytes. */
 const EVENT_GB = 2 / 1024 ** 2;
 
-/** Number of runs of all jobs in a month. */
-const RUNS = JOBS.map(({ every }) => (HOURS * HOUR_SECONDS) / every).reduce((sum, runs) => sum + runs, 0);
+/** Returns the number of runs of all jobs in a month. */
+function jobRuns(authority: Authority): number {
+  return jobsOf(authority).reduce((sum, { every }) => sum + (HOURS * HOUR_SECONDS) / every, 0);
+}
+
 /**
- * Number of function processes that jobs keep running: for each job that runs every minute, one process of the executor
- * and one process of the jobs API.
+ * Returns the number of monthly reads of the secret with the job credential. For each job that runs every minute, one
+ * process of the executor and one process of the jobs API keep running.
  */
-const JOB_PROCESSES = 2 * JOBS.filter(({ every }) => every === 60).length;
-/** Number of monthly reads of the secret with the job credential. */
-const JOB_SECRET_READS = (JOB_PROCESSES * HOURS * HOUR_SECONDS) / JOB_SECRET_FRESH_SECONDS;
+function jobSecretReads(authority: Authority): number {
+  const processes = 2 * jobsOf(authority).filter(({ every }) => every === 60).length;
+  return (processes * HOURS * HOUR_SECONDS) / JOB_SECRET_FRESH_SECONDS;
+}
+
+/** Statement id of the permission to read the secret of the database (`lib/authority.ts`). */
+const READ_DATABASE_SECRET = 'ReadDatabaseSecret';
 /** Minutes of a month. A process reads each of its secrets at most once a minute (`ActiveSecrets`). */
 const MINUTES = HOURS * 60;
 /**
- * Number of custom metrics that are written at least hourly even without requests: the backlog, overdue jobs, and
- * mismatches.
+ * Returns the number of custom metrics that are written at least hourly even without requests: the backlog, overdue
+ * jobs, mismatches, and with PostgreSQL the copies.
  */
-const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
+function idleMetrics(authority: Authority): number {
+  return Object.keys(BacklogMetric).length + 2 + (authority === 'postgres' ? Object.keys(CarryMetric).length : 0);
+}
 
 /**
  * Number of metrics that payments, callbacks, events and webhooks write in the normal case. Three are `first`,
@@ -61,22 +72,24 @@ export function idleBill(templates: readonly StackTemplate[]): readonly BillLine
   const of = (type: string): readonly Resource[] => resources.filter(({ Type }) => Type === type);
   const queues = of('AWS::Lambda::EventSourceMapping').filter((mapping) => !JSON.stringify(mapping).includes('Stream'));
   const { run } = pathsFor(templates);
+  const authority = authorityOf(templates);
+  const runs = jobRuns(authority);
   const rules = of('AWS::WAFv2::WebACL').flatMap(({ Properties = {} }) => Properties['Rules'] as readonly unknown[]);
   return [
     ...linesOf({
       alarm: of('AWS::CloudWatch::Alarm').length,
       dashboard: of('AWS::CloudWatch::Dashboard').filter((each) => metricsOn(each) > FREE_METRICS).length,
-      customMetric: IDLE_METRICS,
+      customMetric: idleMetrics(authority),
       secret: of('AWS::SecretsManager::Secret').length,
-      secretRead: JOB_SECRET_READS,
+      secretRead: jobSecretReads(authority),
       key: of('AWS::KMS::Key').length,
       keyRequest: tableGrants(templates, true) * KEY_READS,
       webAcl: of('AWS::WAFv2::WebACL').length,
       webAclRule: rules.length,
     }),
     lineOf('queueRequest', queues.length * POLLS, `requests to poll ${queues.length} queues`),
-    totalLine('job runs that find nothing to do', run, RUNS),
-    ...linesOf(logsOf(run), RUNS),
+    totalLine('job runs that find nothing to do', run, runs),
+    ...linesOf(logsOf(run), runs),
   ];
 }
 
@@ -90,6 +103,7 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
     templates.some(({ Resources }) => Object.values(Resources).some(({ Type }) => Type === type));
   const each = [paymentWithReference, callback, event, webhook];
   const logs = each.reduce((sum, path) => sum + (logsOf(path).loggedGb ?? 0), 0);
+  const grown = grownGb(payments, authorityOf(templates));
   const sendsEmails = JSON.stringify(templates).includes('ReceiptConsumer');
   return [
     totalLine('payments with a reference', paymentWithReference, payments),
@@ -103,8 +117,8 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
     // AWS charges for a metric in each hour in which the metric is written.
     lineOf('customMetric', TRAFFIC_METRICS * Math.min(1, payments / HOURS), 'custom metrics under traffic'),
     lineOf('loggedGb', logs * payments),
-    lineOf('storedGb', grownGb(payments), 'GB stored in DynamoDB, added every month'),
-    lineOf('backupGb', grownGb(payments), 'GB of point-in-time recovery, added every month'),
+    lineOf('storedGb', grown, 'GB stored in DynamoDB, added every month'),
+    lineOf('backupGb', grown, 'GB of point-in-time recovery, added every month'),
     ...(hasArchive(templates)
       ? [lineOf('lockedGb', archivedGb(payments), 'GB of the archive in S3, added every month')]
       : []),
@@ -128,15 +142,21 @@ function totalLine(what: string, { usage }: Path, times: number): BillLine {
   return { what, number: times, price: `${((usd / times) * 1_000_000).toFixed(2)} per million`, usd };
 }
 
+/** Returns the database that decides about money. */
+function authorityOf(templates: readonly StackTemplate[]): Authority {
+  return JSON.stringify(templates).includes(POSTGRES_AUTHORITY) ? 'postgres' : 'dynamodb';
+}
+
 /**
  * Counts the secrets that each function may read, summed over all functions. Excludes the functions of jobs, which also
- * run without requests.
+ * run without requests, and the secret of the database, which a process reads only when it connects.
  */
 export function secretGrants(templates: readonly StackTemplate[]): number {
   const policies = policiesOf(templates).filter(([id]) => !/^Jobs(Api|Executor)/.test(id));
   return policies
     .flatMap(([, statements]) => statements)
     .filter(({ Action }) => [Action].flat().includes('secretsmanager:GetSecretValue'))
+    .filter(({ Sid }) => Sid !== READ_DATABASE_SECRET)
     .reduce((sum, { Resource }) => sum + [Resource].flat().length, 0);
 }
 
@@ -166,6 +186,7 @@ function policiesOf(templates: readonly StackTemplate[]): readonly (readonly [st
 }
 
 interface Statement {
+  readonly Sid?: string;
   readonly Action: string | readonly string[];
   readonly Resource: unknown;
 }
@@ -191,5 +212,6 @@ export function pathsFor(templates: readonly StackTemplate[]): ReturnType<typeof
       Type === 'AWS::Events::Rule' && pattern.includes(EventNames.paymentCompleted) && !pattern.includes('"detail":')
     );
   });
-  return pathsOf({ memoryMb: Number(payments?.Properties?.['MemorySize']), consumers: reached.length });
+  const memoryMb = Number(payments?.Properties?.['MemorySize']);
+  return pathsOf({ memoryMb, consumers: reached.length, authority: authorityOf(templates) });
 }

@@ -1,3 +1,4 @@
+import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
 import counted from './counted-paths.json' with { type: 'json' };
 import type { Usage } from './prices.ts';
 
@@ -16,6 +17,11 @@ const BATCH_SHARE = 0.1;
  * one write.
  */
 const LIMIT_UNITS = 1 / 8;
+/**
+ * Assumed write units of the condition that the Ledger has the predecessor of a copied row. They are charged like a
+ * write in a transaction.
+ */
+const PREDECESSOR_UNITS = 2;
 const KILOBYTES_IN_GB = 1024 ** 2;
 const BYTES_IN_GB = 1024 ** 3;
 /**
@@ -120,17 +126,21 @@ export interface PathSettings {
   readonly memoryMb: number;
   /** Number of queues to which the event of each captured payment is delivered. */
   readonly consumers: number;
+  /** The database that decides about money. The costs of a PostgreSQL database are not included. */
+  readonly authority: Authority;
 }
 
 /** Computes the cost paths from the counts of the tests and the settings of a deployment. */
-export function pathsOf({ memoryMb, consumers }: PathSettings) {
-  const { event, eventWithReference } = counted;
+export function pathsOf({ memoryMb, consumers, authority }: PathSettings) {
+  const { event, eventWithReference, callback } = counted;
+  const isPostgres = authority === 'postgres';
+  const units = ({ writeUnits, copyUnits }: typeof counted.payment): number => (isPostgres ? copyUnits : writeUnits);
   return {
-    payment: requestPath('A request for a payment', counted.payment.writeUnits, memoryMb),
-    paymentWithReference: requestPath('… with a reference', counted.paymentWithReference.writeUnits, memoryMb),
+    payment: requestPath('A request for a payment', units(counted.payment), memoryMb),
+    paymentWithReference: requestPath('… with a reference', units(counted.paymentWithReference), memoryMb),
     paymentWithMetadata: requestPath(
       '… with a reference and 500 bytes of metadata',
-      counted.paymentWithReferenceAndMetadata.writeUnits,
+      units(counted.paymentWithReferenceAndMetadata),
       memoryMb,
     ),
     callback: {
@@ -139,8 +149,8 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
       usage: {
         gatewayRequest: 1,
         ...executions(memoryMb, 0.2),
-        writeUnit: counted.callback.writeUnits,
-        readUnit: counted.callback.reads,
+        writeUnit: isPostgres ? callback.copyUnits + PREDECESSOR_UNITS : callback.writeUnits,
+        readUnit: isPostgres ? 0 : callback.reads,
       },
     },
     event: eventPath('The event of a payment, under load', event.writeUnits, event.reads, consumers, 0.02, BATCH_SHARE),
@@ -203,10 +213,12 @@ export function logsOf({ usage: { execution = 0, gatewayRequest = 0 } }: Path): 
  * Returns the bytes that each payment adds permanently to each table. The payment has a reference, an event and one
  * webhook. Copies in indexes are not included.
  */
-export function growthOf(): Readonly<Record<string, number>> {
+export function growthOf(authority: Authority = 'dynamodb'): Readonly<Record<string, number>> {
   const grown = new Map<string, number>();
   const { paymentWithReference, eventWithReference, webhook } = counted;
-  for (const { storedBytes } of [paymentWithReference, eventWithReference, webhook])
+  const copied = { storedBytes: { Ledger: paymentWithReference.storedBytes.Ledger } };
+  const payment = authority === 'postgres' ? copied : paymentWithReference;
+  for (const { storedBytes } of [payment, eventWithReference, webhook])
     for (const [table, bytes] of Object.entries(storedBytes)) grown.set(table, (grown.get(table) ?? 0) + bytes);
   return Object.fromEntries(grown);
 }
@@ -220,6 +232,6 @@ export function archivedGb(payments: number): number {
 }
 
 /** Computes the storage that payments add, in gigabytes. */
-export function grownGb(payments: number): number {
-  return (Object.values(growthOf()).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;
+export function grownGb(payments: number, authority: Authority): number {
+  return (Object.values(growthOf(authority)).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;
 }

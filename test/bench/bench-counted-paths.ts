@@ -6,6 +6,7 @@ import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { workRun } from '../../lambdas/jobs/use/work-run.ts';
 import { MetadataName } from '../../lambdas/kernel/contract/metadata.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import type { OperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -33,6 +34,8 @@ import { typicalPayment, typicalProcessor, typicalTools } from './bench-typical-
 export interface CountedPath {
   /** Write units, indexes included. */
   readonly writeUnits: number;
+  /** The write units of transitions and personal data, which are copied if PostgreSQL is the authority. */
+  readonly copyUnits: number;
   /** Number of reads of an item or a page. Each reads at most four kilobytes, so it costs at most one read unit. */
   readonly reads: number;
   /** Bytes stored in each table and its indexes, until the rows expire. */
@@ -82,7 +85,8 @@ class CountedWorld {
     this.#reads = 0;
     await path();
     const writeUnits = [...this.#meter.units.values()].reduce((sum, units) => sum + units, 0);
-    return { writeUnits, reads: this.#reads, storedBytes: Object.fromEntries(this.#stored) };
+    const copyUnits = this.#meter.of(TABLES.ledger) + this.#meter.of(TABLES.registry, RegistryRow.details);
+    return { writeUnits, copyUnits, reads: this.#reads, storedBytes: Object.fromEntries(this.#stored) };
   }
 }
 

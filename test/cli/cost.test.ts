@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
 
+const SECRET = 'arn:aws:secretsmanager:us-east-1:111122223333:secret:payonce-AbCdEf';
+
 async function cost(...arguments_: readonly string[]): Promise<string> {
   const printed: string[] = [];
   const print = (text: string): void => void printed.push(text);
@@ -24,6 +26,25 @@ describe('payonce cost', () => {
     expect(usd('GB of the archive in S3, added every month')).toBeCloseTo(0.07);
     expect(usd('payments with a reference')).toBeCloseTo(15.24, 1);
     expect(bill.lines.reduce((sum, line) => sum + line.usd, 0)).toBeCloseTo(bill.totalUsd);
+  });
+
+  test('contains the copies of PostgreSQL: their job, metrics and alarms, and only their writes to DynamoDB', async () => {
+    const context = ['payonce:authority=postgres', `payonce:postgresSecretArn=${SECRET}`];
+    const linesOf = async (...arguments_: readonly string[]) => {
+      const text = await cost('--json', '--payments', '1000000', ...arguments_);
+      const { lines } = JSON.parse(text) as { lines: { what: string; number: number; usd: number }[] };
+      return new Map(lines.map((line) => [line.what, line]));
+    };
+    const [plain, postgres] = [await linesOf(), await linesOf('-c', ...context)];
+    const more = (what: string) => Number(postgres.get(what)?.number) - Number(plain.get(what)?.number);
+    expect(more('job runs that find nothing to do')).toBe(730 * 60);
+    expect(more('custom metrics')).toBe(2);
+    expect(more('alarms')).toBeGreaterThanOrEqual(2);
+    const ofPayment = (lines: typeof plain) => Number(lines.get('payments with a reference')?.usd);
+    expect(ofPayment(postgres)).toBeLessThan(ofPayment(plain) - 4);
+    expect(more('GB stored in DynamoDB, added every month')).toBeLessThan(-0.5);
+    // A process reads the secret of the database only when it connects.
+    expect(more('reads of secrets')).toBe(0);
   });
 
   test('prints a table for people by default, without the cost of payments', async () => {
