@@ -12,6 +12,8 @@ import { read } from './settings/rules.ts';
 const ROOT = resolve(import.meta.dirname, '..');
 /** The folder of each function's code in the published package, which contains no sources. */
 const PACKAGED = join(ROOT, 'functions');
+/** The same for the functions with the stores of PostgreSQL. */
+const PACKAGED_WITH_POSTGRES = join(ROOT, 'functions-postgres');
 /**
  * Temporary directory of this process. Each process has its own, because two processes may synthesize at the same time.
  * The stacks copy the directory's content.
@@ -107,9 +109,7 @@ export function lambdaCode(node: Node, name: string): Code {
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
   const usesPostgres =
     AUTHORITY_FUNCTIONS.includes(name) && read(node, 'authority', AUTHORITY_RULES.authority) === 'postgres';
-  if (isPackaged && usesPostgres)
-    throw new Error('payonce:authority is postgres, but the package has only functions for dynamodb: deploy a clone');
-  if (isPackaged) return Code.fromAsset(join(PACKAGED, name));
+  if (isPackaged) return Code.fromAsset(join(usesPostgres ? PACKAGED_WITH_POSTGRES : PACKAGED, name));
   const output = usesPostgres ? `${OUTPUT}-postgres` : OUTPUT;
   if (!bundled.has(output)) {
     const some: unknown = node.tryGetContext(BUNDLED_CONTEXT);

@@ -7,7 +7,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type BuildOptions, build } from 'esbuild';
-import { bundle } from '../lib/lambda-code.ts';
+import { bundle, bundleWithPostgres } from '../lib/lambda-code.ts';
 import { BINARIES, PROJECT } from '../local/directories.ts';
 import { isAllowedLicence } from './licences.ts';
 import { BROWSER_ENTRY_POINTS, ENTRY_POINTS, manifestOf } from './manifest.ts';
@@ -82,7 +82,7 @@ const COPIED_PACKAGES = ['swagger-ui-dist'];
 
 /** Returns the licences of all packages whose code is in the package, according to its source maps. */
 function licences(): string {
-  const maps = ['dist', 'functions'].flatMap((each) =>
+  const maps = ['dist', 'functions', 'functions-postgres'].flatMap((each) =>
     readdirSync(join(FOLDER, each), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.map'))
       .map(
@@ -121,6 +121,7 @@ rmSync(FOLDER, { recursive: true, force: true });
 await makeCode();
 makeTypes();
 bundle(join(FOLDER, 'functions'));
+bundleWithPostgres(join(FOLDER, 'functions-postgres'));
 write('THIRD-PARTY-LICENSES', licences());
 for (const [from, to] of Object.entries(COPIED)) {
   mkdirSync(dirname(join(FOLDER, to)), { recursive: true });

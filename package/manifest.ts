@@ -54,7 +54,7 @@ export function manifestOf({ name, version, description, license, dependencies, 
     sideEffects: false,
     bin: { payonce: 'bin/payonce.mjs' },
     exports: { ...Object.fromEntries(exported), './package.json': './package.json' },
-    files: ['bin', 'cdk.json', 'dist', 'functions', 'types', 'THIRD-PARTY-LICENSES'],
+    files: ['bin', 'cdk.json', 'dist', 'functions', 'functions-postgres', 'types', 'THIRD-PARTY-LICENSES'],
     engines: { node: '>=20.3' },
     peerDependencies: Object.fromEntries(ranges),
     // The peer dependencies are optional, because an app that uses only the client needs none of them.

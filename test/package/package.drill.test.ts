@@ -1,10 +1,15 @@
+import { once } from 'node:events';
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { AUTHORITY_FUNCTIONS, POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
+import { readMigrations } from '../../lambdas/postgres/migrations.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { processorSettings } from '../../lib/settings/processors.ts';
 import { BROWSER_ENTRY_POINTS, ENTRY_POINTS } from '../../package/manifest.ts';
 import { blocksOf } from '../support/documents.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { startServer } from '../support/server-process.ts';
 import { synthesize } from '../support/synth.ts';
 import { foreignProject } from './foreign-app.ts';
 
@@ -22,7 +27,7 @@ const manifest = JSON.parse(read('package.json')) as {
 };
 
 test('the package has exactly the expected files: no sources, tests or local AWS files', () => {
-  const folders = ['bin', 'dist', 'functions', 'types'];
+  const folders = ['bin', 'dist', 'functions', 'functions-postgres', 'types'];
   const files = ['LICENSE', 'README.md', 'THIRD-PARTY-LICENSES', 'cdk.json', 'package.json'];
   expect(readdirSync(foreign.installed).toSorted()).toEqual([...files, ...folders].toSorted());
   const all = readdirSync(foreign.installed, { recursive: true, encoding: 'utf8' });
@@ -36,6 +41,7 @@ test('the package has exactly the expected files: no sources, tests or local AWS
   const sources = globSync('*.ts', { cwd: join(import.meta.dirname, '..', '..', 'lambdas', 'functions') });
   const functions = [...sources.map((file) => file.replace(/\.ts$/, '')), 'sandbox-processor'];
   expect(readdirSync(join(foreign.installed, 'functions')).toSorted()).toEqual(functions.toSorted());
+  expect(readdirSync(join(foreign.installed, 'functions-postgres')).toSorted()).toEqual(AUTHORITY_FUNCTIONS);
 });
 
 test('the package has not grown beyond its maximum size', () => {
@@ -133,6 +139,31 @@ describe('constructs', () => {
     }
   });
 
+  test('an app with PostgreSQL has the templates of a clone, and its stores in exactly the functions that use them', async () => {
+    foreign.write(
+      'postgres.mjs',
+      `import { App } from 'aws-cdk-lib';
+       import { Payonce } from 'payonce';
+       new Payonce(new App(), 'Default', ${JSON.stringify({ sandbox: true, ...POSTGRES })});`,
+    );
+    const output = join(foreign.folder, 'postgres.out');
+    const { code, stderr } = await foreign.run(['postgres.mjs'], { CDK_OUTDIR: output, CDK_VALIDATION: 'false' });
+    expect(code === 0 ? '' : stderr).toBe('');
+    const [template = ''] = globSync('PayonceService*.template.json', { cwd: output });
+    const service = JSON.parse(readFileSync(join(output, template), 'utf8')) as FunctionTemplate;
+    const context = Object.entries(POSTGRES).map(([name, value]): [string, string] => [`payonce:${name}`, value]);
+    expect(comparable(service)).toEqual(comparable((await synthesize(Object.fromEntries(context))).service?.toJSON()));
+    const using = Object.values(service.Resources).flatMap(({ Type, Metadata, Properties }) => {
+      if (Type !== 'AWS::Lambda::Function' || Metadata?.['aws:asset:path'] === undefined) return [];
+      const folder = join(output, Metadata['aws:asset:path']);
+      const texts = globSync('*.mjs', { cwd: folder }).map((file) => readFileSync(join(folder, file), 'utf8'));
+      const hasStores = texts.some((text) => text.includes('INSERT INTO outbox'));
+      expect(hasStores).toBe(POSTGRES_AUTHORITY in (Properties.Environment?.Variables ?? {}));
+      return hasStores ? [folder] : [];
+    });
+    expect(using).toHaveLength(AUTHORITY_FUNCTIONS.length);
+  });
+
   test('an invalid property is rejected with the allowed values', async () => {
     foreign.write(
       'wrong.mjs',
@@ -146,6 +177,24 @@ describe('constructs', () => {
     expect(stderr.length).toBeLessThan(10_000);
   });
 });
+
+const POSTGRES = {
+  authority: 'postgres',
+  postgresSecretArn: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:payonce-AbCdEf',
+};
+
+interface FunctionTemplate {
+  readonly Resources: Readonly<
+    Record<
+      string,
+      {
+        readonly Type: string;
+        readonly Metadata?: { readonly 'aws:asset:path'?: string };
+        readonly Properties: { readonly Environment?: { readonly Variables: object } };
+      }
+    >
+  >;
+}
 
 function typesOf(template: unknown): readonly string[] {
   const { Resources } = template as { readonly Resources: Readonly<Record<string, { readonly Type: string }>> };
@@ -177,6 +226,21 @@ describe('the command line', () => {
     const { code, stdout } = await payonce('cost', '--json', '--context', 'payonce:sandbox=true');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ region: 'us-east-1', lines: expect.anything() as unknown });
+  });
+
+  test('creates the tables of PostgreSQL from the migrations of the package', async () => {
+    const { server, url } = await startServer('postgres-server.ts');
+    const ended = once(server, 'exit');
+    try {
+      const migrate = async () => payonce('db', 'migrate', '--url', (await database).url);
+      const database = createDatabase(url);
+      const versions = readMigrations().map(({ version }) => version);
+      expect(await migrate()).toMatchObject({ code: 0, stdout: `Migrations applied: ${versions.join(', ')}.\n` });
+      expect(await migrate()).toMatchObject({ code: 0, stdout: 'All migrations had been applied.\n' });
+    } finally {
+      server.disconnect();
+      await ended;
+    }
   });
 
   test('reports in one sentence that no local stack runs in the current folder', async () => {
