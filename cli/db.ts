@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { types } from 'node:util';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { DescribeSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { isFault, TerminalError } from '../lambdas/kernel/faults.ts';
@@ -78,7 +78,8 @@ async function checkDatabase(session: Session, chosen: Chosen & { readonly role:
 
 /**
  * Compares the database of a deployment's settings with this version, as the user of the functions. Returns a sentence
- * for each problem. That the database cannot be reached from here is a problem, too.
+ * for each problem. That the database cannot be reached from here is a problem, too, and that the functions may not
+ * decrypt the secret.
  */
 export async function problemsOfDatabase(
   session: Pick<Session, 'aws'>,
@@ -90,15 +91,32 @@ export async function problemsOfDatabase(
     ...defined({ host, database: postgresDatabase, port: port === undefined ? undefined : Number(port) }),
   };
   const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
+  const ofKey = await problemOfKey(session, secret, settings['postgresSecretKeyArn']);
   try {
     const { user: role } = await serverOf(session, chosen);
     const check = { migrations: readMigrations(), role };
     const problems = await withDatabase(session, chosen, (database) => checkSchema({ database, ...check }));
-    return problems.map(({ detail }) => detail);
+    return [...ofKey, ...problems.map(({ detail }) => detail)];
   } catch (error) {
     if (!(error instanceof CliFailure)) throw error;
-    return [`${error.message} Run "payonce db check" where the database can be reached.`];
+    return [...ofKey, `${error.message} Run "payonce db check" where the database can be reached.`];
   }
+}
+
+/** Finds out whether the functions lack the permission for the KMS key of the secret. */
+async function problemOfKey(
+  session: Pick<Session, 'aws'>,
+  SecretId: string,
+  allowed: string | undefined,
+): Promise<readonly string[]> {
+  const client = new SecretsManagerClient(await session.aws());
+  const { KmsKeyId: key } = await client.send(new DescribeSecretCommand({ SecretId }));
+  // Absent for the AWS managed key. Otherwise the ARN, the id or the alias of the key, as its owner gave it.
+  if (key === undefined || key.endsWith('alias/aws/secretsmanager')) return [];
+  if (allowed !== undefined && (key.includes('alias/') || allowed.endsWith(key))) return [];
+  return [
+    `The secret is encrypted with the KMS key ${key}: deploy with the ARN of this key as payonce:postgresSecretKeyArn, so that the functions may decrypt the secret.`,
+  ];
 }
 
 async function withDatabase<T>(

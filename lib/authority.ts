@@ -36,7 +36,8 @@ export interface PostgresProps {
 
 /** Lets the functions of a stack use the PostgreSQL database of the settings. */
 export function usePostgres(stack: Stack, { data, settings, poller }: PostgresProps): void {
-  const { postgresSecretArn: secretId, postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
+  const { postgresSecretArn: secretId, postgresSecretKeyArn: key } = settings;
+  const { postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
   if (secretId === undefined) throw new Error('the settings name no secret, although readSettings requires one');
   const named: PostgresSettings = { secretId, ...defined({ host, port, database }) };
   const carrying = new Carrying(stack, 'Carrying', { data });
@@ -45,12 +46,26 @@ export function usePostgres(stack: Stack, { data, settings, poller }: PostgresPr
     if (!(each instanceof PayonceFunction && AUTHORITY_FUNCTIONS.includes(each.folder))) continue;
     each.setEnvironment({ [POSTGRES_AUTHORITY]: JSON.stringify(named) });
     each.allow('ReadDatabaseSecret', 'secretsmanager:GetSecretValue', secretId);
+    if (key !== undefined) each.role.addToPrincipalPolicy(decryptSecret(secretId, key));
     attach(each, settings);
     if (REPLAY_CACHE_FUNCTIONS.includes(each.folder)) cache.grantUse(each);
     // The others append nothing, so they leave nothing to copy.
     if (each !== poller && each instanceof EngineFunction) carrying.grantCarry(each);
   }
   carrying.grantPoll(poller);
+}
+
+/**
+ * Returns the permission to decrypt a secret. Secrets Manager decrypts it for the reader, with the ARN of the secret in
+ * the encryption context (AWS Secrets Manager user guide, "Secret encryption and decryption").
+ */
+function decryptSecret(secretId: string, key: string): PolicyStatement {
+  return new PolicyStatement({
+    sid: 'DecryptDatabaseSecret',
+    actions: ['kms:Decrypt'],
+    resources: [key],
+    conditions: { StringEquals: { 'kms:EncryptionContext:SecretARN': secretId } },
+  });
 }
 
 function attach(to: PayonceFunction, { postgresSubnets, postgresSecurityGroups }: AuthoritySettings): void {

@@ -7,13 +7,7 @@ import { defined } from '../lambdas/kernel/defined.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { RESTORED_TABLES_RULE, type RestoredTables } from './restored-tables.ts';
-import {
-  ARCHIVE_DEFAULTS,
-  ARCHIVE_RULES,
-  type ArchiveSettings,
-  KEY_ARN,
-  refuseArchiveConflicts,
-} from './settings/archive.ts';
+import { ARCHIVE_DEFAULTS, ARCHIVE_RULES, type ArchiveSettings, refuseArchiveConflicts } from './settings/archive.ts';
 import { AUTHORITY_RULES, type AuthoritySettings, refuseAuthorityConflicts } from './settings/authority.ts';
 import { DOMAIN_RULES, type DomainSettings, refuseDomainConflicts } from './settings/domain.ts';
 import { JOB_TARGET_RULES, type JobTargetSettings, refuseBadTargets } from './settings/job-targets.ts';
@@ -28,7 +22,7 @@ import { PAYMENT_REQUEST_RULES, type PaymentRequestSettings } from './settings/p
 import { PEAK_RATES_RULES, type PeakRatesSettings, recordedPeakRates } from './settings/peak-rates.ts';
 import { type CalledProcessor, processorSettings, readProcessors, readRoutes } from './settings/processors.ts';
 import { RETENTION_RULES, type RetentionSettings, refuseShortRetention } from './settings/retention.ts';
-import { email, flag, matching, PREFIX, type Rule, read, readAll, whole } from './settings/rules.ts';
+import { email, flag, KEY_ARN, matching, PREFIX, type Rule, read, readAll, whole } from './settings/rules.ts';
 
 /** The settings of a deployment, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings

@@ -1,4 +1,4 @@
-import { flag, matching, PREFIX, type Rule, whole } from './rules.ts';
+import { flag, KEY_ARN, matching, PREFIX, type Rule, whole } from './rules.ts';
 
 export interface ArchiveSettings {
   /**
@@ -60,11 +60,6 @@ export const ARCHIVE_DEFAULTS = {
 } as const;
 
 const MODES = ['governance', 'compliance'] as const;
-
-export const KEY_ARN = {
-  allowed: 'the ARN of a KMS key',
-  read: matching(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]{1,256}$/),
-};
 
 export const ARCHIVE_RULES = {
   archive: flag(),

@@ -1,4 +1,4 @@
-import { matching, PREFIX, parsedJson, type Rule, whole } from './rules.ts';
+import { KEY_ARN, matching, PREFIX, parsedJson, type Rule, whole } from './rules.ts';
 
 export interface AuthoritySettings {
   /**
@@ -12,6 +12,11 @@ export interface AuthoritySettings {
    * the next settings lack them. A rotated password needs no deployment.
    */
   readonly postgresSecretArn?: string;
+  /**
+   * The ARN of the KMS key of the secret, if you chose a key for it. The functions may decrypt the secret with this key.
+   * @default the AWS managed key of Secrets Manager, which needs no permission
+   */
+  readonly postgresSecretKeyArn?: string;
   /** The host of the PostgreSQL server. @default the host in the secret */
   readonly postgresHost?: string;
   /** The port of the PostgreSQL server. @default the port in the secret, or 5432 */
@@ -39,6 +44,7 @@ export const AUTHORITY_RULES = {
     allowed: 'the ARN of a secret of Secrets Manager',
     read: matching(/^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,519}$/),
   },
+  postgresSecretKeyArn: KEY_ARN,
   postgresHost: { allowed: 'a host name or an IP address', read: matching(/^[A-Za-z0-9][A-Za-z0-9.:-]{0,252}$/) },
   postgresPort: whole(1, 65_535),
   postgresDatabase: { allowed: 'the name of a database: 1 to 63 characters', read: matching(/^[^\s/]{1,63}$/) },

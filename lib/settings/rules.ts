@@ -92,3 +92,8 @@ export function parsedJson(text: string): unknown {
     return undefined;
   }
 }
+
+export const KEY_ARN = {
+  allowed: 'the ARN of a KMS key',
+  read: matching(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]{1,256}$/),
+};

@@ -95,9 +95,14 @@ describe('payonce db', () => {
 
 describe('problemsOfDatabase', () => {
   /** Examines the database of a deployment whose secret has this text. */
-  async function examine(secret: object, settings: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+  async function examine(
+    secret: object,
+    settings: Readonly<Record<string, string>> = {},
+    description: object = {},
+  ): Promise<readonly string[]> {
+    // The same response to the read and to the description of the secret.
     const secretsManager = createServer((_, response) =>
-      response.end(JSON.stringify({ SecretString: JSON.stringify(secret) })),
+      response.end(JSON.stringify({ SecretString: JSON.stringify(secret), ...description })),
     );
     secretsManager.listen(0, '127.0.0.1');
     await once(secretsManager, 'listening');
@@ -117,6 +122,21 @@ describe('problemsOfDatabase', () => {
     const { hostname: host, port: of, pathname } = new URL(server.url);
     const own = { username: role, password: 'p', dbname: pathname.slice(1) };
     expect(await examine(own, { postgresHost: host, postgresPort: of })).toEqual([]);
+  });
+
+  test('reports a key of the secret that the functions may not use', async () => {
+    const { hostname: host, port: of, pathname } = new URL(server.url);
+    const own = { username: role, password: 'p', dbname: pathname.slice(1) };
+    const problemsWith = (KmsKeyId: string, settings: Readonly<Record<string, string>> = {}) =>
+      examine(own, { postgresHost: host, postgresPort: of, ...settings }, { KmsKeyId });
+    const [id, key] = ['0a1b', 'arn:aws:kms:eu-west-1:111122223333:key/0a1b'];
+    const found = [expect.stringContaining('as payonce:postgresSecretKeyArn, so that the functions may decrypt')];
+    expect(await problemsWith(id)).toEqual(found);
+    expect(await problemsWith('alias/mine')).toEqual(found);
+    expect(await problemsWith(key, { postgresSecretKeyArn: `${key}2` })).toEqual(found);
+    for (const named of [id, key, 'alias/mine'])
+      expect(await problemsWith(named, { postgresSecretKeyArn: key })).toEqual([]);
+    expect(await problemsWith('alias/aws/secretsmanager')).toEqual([]);
   });
 
   test('reports a server that cannot be reached, and a secret without its fields', async () => {

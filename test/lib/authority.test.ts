@@ -84,6 +84,9 @@ describe('the functions of a deployment', () => {
       readonly VpcConfig?: unknown;
     };
   }
+  interface Policy {
+    readonly Properties: { readonly PolicyDocument: { readonly Statement: readonly { readonly Sid?: string }[] } };
+  }
   const functionsOf = async (context: Record<string, unknown>) => {
     const { service } = await synthesize({ ...EVERYTHING, ...context });
     return Object.values(service?.findResources('AWS::Lambda::Function') as Record<string, Made>);
@@ -104,6 +107,27 @@ describe('the functions of a deployment', () => {
       });
     }
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toHaveLength(using.length);
+  });
+
+  test('may decrypt the secret with the key of the setting, and nothing else', async () => {
+    const key = 'arn:aws:kms:eu-west-1:111122223333:key/0a1b';
+    const statementsWith = async (context: Record<string, unknown>) => {
+      const { service } = await synthesize({ ...EVERYTHING, ...POSTGRES, ...context });
+      const policies = Object.values(service?.findResources('AWS::IAM::Policy') ?? {}) as Policy[];
+      return policies
+        .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+        .filter(({ Sid }) => Sid === 'DecryptDatabaseSecret');
+    };
+    const statements = await statementsWith({ 'payonce:postgresSecretKeyArn': key });
+    expect(statements).toHaveLength(AUTHORITY_FUNCTIONS.length);
+    for (const statement of statements) {
+      expect(statement).toMatchObject({
+        Action: 'kms:Decrypt',
+        Resource: key,
+        Condition: { StringEquals: { 'kms:EncryptionContext:SecretARN': SECRET } },
+      });
+    }
+    expect(await statementsWith({})).toEqual([]);
   });
 
   test('join no VPC without subnets', async () => {
