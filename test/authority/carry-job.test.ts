@@ -1,3 +1,4 @@
+/** Tests the guarantee "carried rows". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { carryJob } from '../../lambdas/authority/carry-job.ts';
 import { readCarriedUntil } from '../../lambdas/jobs/use/carried-until.ts';

@@ -1,4 +1,4 @@
-/** Tests the guarantee "signed callbacks". */
+/** Tests the guarantee "accepted callbacks". */
 import { createHmac } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { OperationPrefix } from '../../lambdas/kernel/contract/rows.ts';

@@ -1,4 +1,4 @@
-/** Tests the guarantee "kept callbacks". */
+/** Tests the guarantee "accepted callbacks". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';

@@ -1,4 +1,4 @@
-/** Tests the guarantee "signed webhooks". */
+/** Tests the guarantee "safe webhooks". */
 import { describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { verifyWebhook } from '../../client/webhooks.ts';

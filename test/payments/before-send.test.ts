@@ -1,4 +1,4 @@
-/** Tests the guarantee "checked sends". */
+/** Tests the guarantee "returned money". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';

@@ -1,3 +1,4 @@
+/** Tests the guarantee "carried rows". */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import { hex } from '../../lambdas/kernel/hash-chain.ts';

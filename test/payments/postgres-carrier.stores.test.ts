@@ -1,3 +1,4 @@
+/** Tests the guarantee "carried rows". */
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { TRACING } from '../../lambdas/kernel/contract/environment.ts';

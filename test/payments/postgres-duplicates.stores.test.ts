@@ -1,3 +1,4 @@
+/** Tests the guarantee "waiting duplicates". */
 import { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';

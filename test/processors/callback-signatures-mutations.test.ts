@@ -1,4 +1,4 @@
-/** Tests the guarantee "signed callbacks". */
+/** Tests the guarantee "accepted callbacks". */
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { fc } from '../support/properties.ts';

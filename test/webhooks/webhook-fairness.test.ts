@@ -1,4 +1,4 @@
-/** Tests the guarantee "fair webhooks". */
+/** Slow endpoints of one tenant, and the senders that other tenants need. */
 import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { CROWDED_MS, newDelivery, SLOW_MS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';

@@ -1,4 +1,4 @@
-/** Tests the guarantee "fair webhooks". */
+/** Tests the guarantee "safe webhooks". */
 import { describe, expect, test } from '@jest/globals';
 import type { SQSEvent } from 'aws-lambda';
 import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';

@@ -1,4 +1,4 @@
-/** Tests the guarantee "signed webhooks". */
+/** Tests the guarantee "safe webhooks". */
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
