@@ -8,6 +8,7 @@ import { reconcileTable } from '../test/bench/bench-reconcile.ts';
 import { refundCost } from '../test/bench/bench-refund.ts';
 import { mostListCalls } from '../test/http/listed-pages.ts';
 import { cloneTables } from '../test/support/cloned-tables.ts';
+import { measureAuthority } from './authority.ts';
 import { measureEvents } from './events.ts';
 import { needsTable, quotaTable } from './needs.ts';
 import { measureByHand, measureEngine } from './paths.ts';
@@ -44,6 +45,8 @@ export async function measure(
   const refund = await refundCost(size.refunds);
   progress(`lists of ${size.listRows} rows with every filter`);
   const listCalls = await mostListCalls(size.listRows);
+  progress('PostgreSQL as the authority');
+  const authority = await measureAuthority(config, tables, { size, emulator: aws.keeperPid });
   progress('bundle sizes');
   const weight = measureWeight();
   progress(`the start, ${size.starts} processes each`);
@@ -63,7 +66,7 @@ export async function measure(
   const units = await paidCapacity(1);
   const needs = { payment: warm.payment, events: eventCpu, settings, units };
   const capacity = capacityTable(units, await paidCapacity(1_000), await eventUnits());
-  const measured = { ...speed, refund, listCalls, weight, start, warm, profiles, eventCpu };
+  const measured = { ...speed, authority, refund, listCalls, weight, start, warm, profiles, eventCpu };
   const page = report({
     ...measured,
     engine,

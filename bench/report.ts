@@ -37,6 +37,7 @@ export function report(measurements: Measurements): string {
     skeleton,
     overhead,
     throughput,
+    authority,
     weight,
     start,
     warm,
@@ -174,6 +175,23 @@ The same with 32 payments in flight.
 | engine / other | time of a payment | CPU | emulator |
 |---|---|---|---|
 ${rows(throughput, ({ subject, ...spent }) => [subject, ...ratioCells(spent)])}
+
+## With PostgreSQL as the authority
+
+The same payment, with the rows on a PostgreSQL server of this machine without \`fsync\`, over four connections, and with their copy in DynamoDB before the response. rocket-rides is the program of
+[the comparison](comparison.md), without HTTP; it keeps a transaction open during the call of the processor. Ratios are to Payonce with DynamoDB in the same rounds.
+
+| program | statements | calls of DynamoDB | CPU | time, one at a time | time, 32 in flight |
+|---|---|---|---|---|---|
+${rows([authority.dynamodb, authority.postgres, authority.rocketRides], ({ program, statements, calls, ...ratios }) => [
+  program,
+  statements,
+  calls,
+  ...[ratios.cpuRatio, ratios.timeRatio, ratios.throughputRatio].map((ratio) => ratio.toFixed(2)),
+])}
+
+A duplicate of an effect that waits for the row of the first gets its response ${authority.duplicateMs.toFixed(1)} ms after the begin of the commit (median). With DynamoDB it is answered
+\`409\`, or asks again.
 
 ## The start and the weight
 

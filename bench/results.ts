@@ -1,5 +1,6 @@
 import type { EventCpu } from '../test/bench/bench-event-rate.ts';
 import type { RefundCost } from '../test/bench/bench-refund.ts';
+import type { AuthorityCosts } from './authority.ts';
 import type { Shares } from './profile.ts';
 import type { SpeedRatio } from './speed.ts';
 import type { StartRatios, WarmRatios } from './start.ts';
@@ -25,6 +26,7 @@ interface Goal extends Result {
 
 export interface Measured {
   readonly throughput: readonly SpeedRatio[];
+  readonly authority: AuthorityCosts;
   readonly refund: RefundCost;
   /** The most DynamoDB calls of a page of any list, with any filters. */
   readonly listCalls: number;
@@ -37,6 +39,7 @@ export interface Measured {
 }
 
 const TO_NAIVE = 'of a naive handler';
+const TO_DYNAMODB = 'of a payment with DynamoDB';
 const BEFORE_SEND = 'before the send';
 
 export function resultsOf(measured: Measured): readonly Result[] {
@@ -61,7 +64,7 @@ function isMet({ value, goal, isHigherBetter }: Goal): boolean {
 }
 
 function goalsOf(measured: Measured): readonly Goal[] {
-  const { throughput, refund, listCalls, weight, start, warm, profiles, eventCpu } = measured;
+  const { throughput, authority, refund, listCalls, weight, start, warm, profiles, eventCpu } = measured;
   const { owners } = weight;
   const [naive, powertools] = throughput;
   if (naive === undefined || powertools === undefined)
@@ -109,6 +112,7 @@ function goalsOf(measured: Measured): readonly Goal[] {
       cause:
         'the local DynamoDB is on the same machine, and a transaction of several rows costs it more CPU time than a simple call (see “Throughput”).',
     },
+    ...authorityGoals(authority),
     {
       metric: 'DynamoDB calls of refund 400 of a payment',
       value: refund.calls,
@@ -157,6 +161,44 @@ function goalsOf(measured: Measured): readonly Goal[] {
       peer: null,
       unit: 'kB, minified',
       cause: `${kilobytes(owners['AWS SDK'])} kB of it are the AWS SDK’s, ${kilobytes(owners.zod)} kB zod’s, ${kilobytes(owners.Powertools)} kB Powertools’ and ${kilobytes(owners.Payonce)} kB Payonce’s own. The first payment needs each of them.`,
+    },
+  ];
+}
+
+function authorityGoals({ postgres, rocketRides, duplicateMs }: AuthorityCosts): readonly Goal[] {
+  return [
+    {
+      metric: 'round trips of a payment with PostgreSQL',
+      value: postgres.statements + postgres.calls,
+      goal: 5,
+      peer: rocketRides.statements,
+      unit: 'until the response',
+      cause: 'claim, commit, and the copy: a read, a transaction of DynamoDB and a deletion.',
+    },
+    {
+      metric: 'CPU time of a payment with PostgreSQL',
+      value: round(postgres.cpuRatio),
+      goal: 1.5,
+      peer: round(rocketRides.cpuRatio),
+      unit: TO_DYNAMODB,
+      cause: 'the rows are written twice: to PostgreSQL, and as a copy to DynamoDB.',
+    },
+    {
+      metric: 'payments with PostgreSQL in the same time, 32 in flight',
+      value: round(1 / postgres.throughputRatio),
+      goal: 0.75,
+      peer: round(1 / rocketRides.throughputRatio),
+      unit: TO_DYNAMODB,
+      isHigherBetter: true,
+      cause: 'both databases are on the same machine, and the copy writes the rows a second time.',
+    },
+    {
+      metric: 'response to a duplicate that waits for a commit',
+      value: round(duplicateMs),
+      goal: 10,
+      peer: null,
+      unit: 'ms after the begin of the commit',
+      cause: 'the duplicate waits for the commit, and reads the record.',
     },
   ];
 }

@@ -51,6 +51,8 @@ export interface Size {
    * of the pairs is only a warm-up.
    */
   readonly pairs: number;
+  /** Number of duplicates that wait for a row of PostgreSQL. */
+  readonly duplicates: number;
   /** Number of starts of each function, each in a new process. */
   readonly starts: number;
   /** Number of processes of each function in which payments are measured after a warm-up. */
@@ -71,6 +73,7 @@ export const FULL: Size = {
   rounds: 9,
   paymentsPerRound: 200,
   pairs: 4_000,
+  duplicates: 100,
   starts: 11,
   warmRounds: 5,
   warmPayments: 1_200,
@@ -84,6 +87,7 @@ export const SHORT: Size = {
   rounds: 1,
   paymentsPerRound: 8,
   pairs: 8,
+  duplicates: 2,
   starts: 1,
   warmRounds: 1,
   warmPayments: 4,
@@ -93,10 +97,10 @@ export const SHORT: Size = {
   events: 200,
 };
 
-const IN_FLIGHT = 32;
-const ONE_AT_A_TIME = 1;
+export const IN_FLIGHT = 32;
+export const ONE_AT_A_TIME = 1;
 
-type Pay = (key: string) => Promise<unknown>;
+export type Pay = (key: string) => Promise<unknown>;
 
 let batches = 0;
 
@@ -193,7 +197,7 @@ async function timeOf(pay: Pay, { paymentsPerRound }: Size): Promise<number> {
   return median(tookMs.slice(paymentsPerRound));
 }
 
-interface RatioOptions {
+export interface RatioOptions {
   readonly concurrency: number;
   readonly size: Size;
   readonly emulator: number;
@@ -201,7 +205,8 @@ interface RatioOptions {
 
 type Spent = Record<'wallMs' | 'cpuMs' | 'emulatorMs', number>;
 
-async function ratios(
+/** Compares the engine with each subject. */
+export async function ratios(
   engine: Pay,
   subjects: readonly (readonly [string, Pay])[],
   { concurrency, size: { rounds, paymentsPerRound }, emulator }: RatioOptions,

@@ -11,12 +11,27 @@ const ratio = (subject: string, value: number) => ({
   emulatorRatio: value,
 });
 
+const authorityCost = (program: string, value: number) => ({
+  program,
+  statements: value,
+  calls: value,
+  cpuRatio: value,
+  timeRatio: value,
+  throughputRatio: value,
+});
+
 const OWNERS = { 'AWS SDK': 1, Payonce: 1, zod: 1, Powertools: 1, 'other packages': 1 };
 const SHARES = sharesOf({ nodes: [], samples: [], timeDeltas: [] }, () => undefined);
 
 /** Returns measurements that all have the same value. */
 const measured = (value: number): Measured => ({
   throughput: [ratio('naive', value), ratio('Powertools', value)],
+  authority: {
+    dynamodb: authorityCost('Payonce, DynamoDB', value),
+    postgres: authorityCost('Payonce, PostgreSQL', value),
+    rocketRides: authorityCost('rocket-rides', value),
+    duplicateMs: value,
+  },
   refund: { calls: value, readUnits: value },
   listCalls: value,
   weight: { kilobytes: new Map([['payments', value]]), files: value, owners: OWNERS },

@@ -1,0 +1,248 @@
+import { mock } from 'node:test';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { Client } from 'pg';
+import { POSTGRES_AUTHORITY } from '../lambdas/authority/contract.ts';
+import { openPostgresAuthority } from '../lambdas/authority/postgres-authority.ts';
+import { callbackOperation } from '../lambdas/callbacks/ids.ts';
+import { ownerToken } from '../lambdas/kernel/ids.ts';
+import { invariant } from '../lambdas/kernel/invariant.ts';
+import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
+import type { StoreTables } from '../lambdas/once/store/transact-items.ts';
+import { PostgresEffects } from '../lambdas/payments/store/postgres-effects.ts';
+import { PostgresStore } from '../lambdas/payments/store/postgres-store.ts';
+import { createPayment } from '../lambdas/payments/use/create-payment.ts';
+import { type OpenDatabase, openDatabase } from '../lambdas/postgres/connection.ts';
+import type { Database, Statement } from '../lambdas/postgres/database.ts';
+import { migrate } from '../lambdas/postgres/migrate.ts';
+import { readMigrations } from '../lambdas/postgres/migrations.ts';
+import { parseServerUrl } from '../lambdas/postgres/server.ts';
+import { engineProcess } from '../test/bench/bench-engine.ts';
+import { meteredClient } from '../test/bench/bench-metered-client.ts';
+import { trivialProcessor, typicalPayment } from '../test/bench/bench-typical-payment.ts';
+import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../test/payments/payment-fixtures.ts';
+import { QUIET_INSTRUMENTS } from '../test/support/quiet-instruments.ts';
+import { until } from '../test/support/until.ts';
+import { median } from './median.ts';
+import { startPostgres } from './postgres.ts';
+import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from './speed.ts';
+
+/** What a payment costs in a program. The ratios are to Payonce with DynamoDB as the authority. */
+export interface AuthorityCost {
+  readonly program: string;
+  /** Number of statements, each of which waits for the response of PostgreSQL. */
+  readonly statements: number;
+  /** Number of calls of DynamoDB. */
+  readonly calls: number;
+  /** CPU time of the process that pays. */
+  readonly cpuRatio: number;
+  /** Time of a payment, one after another. */
+  readonly timeRatio: number;
+  /** Time of a payment, many in flight. */
+  readonly throughputRatio: number;
+}
+
+export interface AuthorityCosts {
+  readonly dynamodb: AuthorityCost;
+  readonly postgres: AuthorityCost;
+  readonly rocketRides: AuthorityCost;
+  /**
+   * Median time from the begin of a commit to the response to a duplicate that waits for it, in milliseconds.
+   */
+  readonly duplicateMs: number;
+}
+
+/** Number of connections of each program, as rocket-rides has them. */
+const CONNECTIONS = 4;
+/** Maximum number of times that rocket-rides takes a payment again after a conflict of its serializable transactions. */
+const MAX_CONFLICTS = 1_000;
+const CONFLICT = '40001';
+
+/**
+ * Measures payments with PostgreSQL as the authority, whose rows are copied to DynamoDB before the response, with
+ * DynamoDB as the authority, and with rocket-rides. All programs share the machine, and a processor that answers at once.
+ */
+export async function measureAuthority(
+  config: DynamoDBClientConfig,
+  tables: StoreTables,
+  options: Omit<RatioOptions, 'concurrency'>,
+): Promise<AuthorityCosts> {
+  const server = await startPostgres();
+  const { fetch } = globalThis;
+  // The processor of rocket-rides.
+  globalThis.fetch = async () => Response.json({ id: 'ch_bench' }, { status: 201 });
+  const url = server.url(server.port);
+  const database = openDatabase({
+    credentials: { current: async () => parseServerUrl(url), renewed: async () => undefined },
+    clock: systemClock,
+    connections: CONNECTIONS,
+  });
+  try {
+    await migrate({ database, clock: systemClock, migrations: readMigrations() });
+    const payonce = (client: DynamoDBClient, on?: Database): Pay => payWithPayonce(client, tables, on);
+    const rocketRides = await payWithRocketRides(url);
+    const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
+    const subjects: readonly (readonly [string, Pay])[] = [
+      ['Payonce, PostgreSQL', payonce(client, database)],
+      ['rocket-rides', rocketRides],
+    ];
+    const [ofOne, ofMany] = [
+      await ratios(payonce(client), subjects, { ...options, concurrency: ONE_AT_A_TIME }),
+      await ratios(payonce(client), subjects, { ...options, concurrency: IN_FLIGHT }),
+    ];
+    client.destroy();
+    const costOf = async (index: 0 | 1, pay: (client: DynamoDBClient) => Pay): Promise<AuthorityCost> => {
+      const [one, many] = [ofOne[index], ofMany[index]];
+      invariant(one !== undefined && many !== undefined, 'a program was not measured');
+      return {
+        program: one.subject,
+        ...(await roundTrips(config, pay)),
+        cpuRatio: 1 / one.cpuRatio,
+        timeRatio: 1 / one.timeRatio,
+        throughputRatio: 1 / many.timeRatio,
+      };
+    };
+    const costs = {
+      dynamodb: {
+        program: 'Payonce, DynamoDB',
+        ...(await roundTrips(config, payonce)),
+        cpuRatio: 1,
+        timeRatio: 1,
+        throughputRatio: 1,
+      },
+      postgres: await costOf(0, (metered) => payonce(metered, database)),
+      rocketRides: await costOf(1, () => rocketRides),
+    };
+    await refuseUncopied(database);
+    return { ...costs, duplicateMs: await waitingDuplicate(database, options.size.duplicates) };
+  } finally {
+    globalThis.fetch = fetch;
+    await database.close();
+    await server.stop();
+  }
+}
+
+/** @param database PostgreSQL @default DynamoDB is the authority */
+function payWithPayonce(client: DynamoDBClient, tables: StoreTables, database?: Database): Pay {
+  const own = engineProcess(client, tables, trivialProcessor());
+  const tools =
+    database === undefined ? own : { ...own, store: authorityOn(database, documentClient(client), tables).store };
+  return async (key) => {
+    const { kind } = await createPayment(tools, typicalPayment(key));
+    invariant(kind === 'first', `the payment ${key} was not executed: ${kind}`);
+  };
+}
+
+function authorityOn(database: Database, documents: ReturnType<typeof documentClient>, tables: StoreTables) {
+  return openPostgresAuthority(
+    {
+      variables: { [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'bench' }) },
+      clock: systemClock,
+      entropy: systemEntropy,
+      digest: systemDigest,
+      documents,
+      instruments: QUIET_INSTRUMENTS,
+      secretsManager: () => Promise.reject(new Error('the database needs no secret')),
+      openDatabase: () => database,
+    },
+    tables,
+  );
+}
+
+/** Loads rocket-rides, which connects to the database of its environment. */
+async function payWithRocketRides(url: string): Promise<Pay> {
+  process.env['DATABASE_URL'] = url;
+  const { handler } = (await import(new URL('peers/rocket-rides.mjs', import.meta.url).href)) as {
+    readonly handler: (event: object) => Promise<{ readonly statusCode: number }>;
+  };
+  const { amountMinor, currency, source } = typicalPayment('rocket-rides');
+  const body = JSON.stringify({ amount: amountMinor, currency, source });
+  return async (key) => {
+    const { statusCode } = await retried(() => handler({ headers: { 'Idempotency-Key': key }, body }));
+    invariant(statusCode === 201, `rocket-rides did not execute the payment ${key}: ${statusCode}`);
+  };
+}
+
+/** Repeats a request of rocket-rides, as its client does, when concurrent transactions conflict. */
+async function retried<Result>(request: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await request();
+    } catch (error) {
+      if (attempt === MAX_CONFLICTS || (error as { readonly code?: unknown }).code !== CONFLICT) throw error;
+    }
+  }
+}
+
+/** Counts the round trips of one payment of a process whose connections are open. */
+async function roundTrips(config: DynamoDBClientConfig, make: (client: DynamoDBClient) => Pay) {
+  const { client, calls } = meteredClient(config);
+  const pay = make(client);
+  const name = `round-trips-${performance.now()}`;
+  await pay(`${name}-first`);
+  const before = calls.length;
+  const queries = mock.method(Client.prototype, 'query');
+  try {
+    await pay(name);
+    return { statements: queries.mock.callCount(), calls: calls.length - before };
+  } finally {
+    queries.mock.restore();
+    client.destroy();
+  }
+}
+
+const toolsOn = (database: Database) => ({ database, pacing: { clock: systemClock, entropy: systemEntropy } });
+/** Returns a store without copies, whose time is not part of a wait. */
+const storeOn = (database: Database) => new PostgresStore(toolsOn(database));
+
+/** Measures duplicates of an effect that arrive while the first transaction is open. */
+async function waitingDuplicate(database: OpenDatabase, count: number): Promise<number> {
+  const tookMs: number[] = [];
+  for (let each = 0; each < count; each += 1) {
+    const commit = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const heldOpen: Database = {
+      run: (statement) =>
+        database.transaction(async (transaction) => {
+          const rows = await transaction.run(statement);
+          begun.resolve();
+          await commit.promise;
+          return rows;
+        }),
+      transaction: (work) => database.transaction(work),
+    };
+    const paymentId = paymentIdFor(`duplicate-${each}`);
+    const pending = pendingTransition(paymentId);
+    await storeOn(database).claim({ record: openRecord(paymentId), pending });
+    const operationId = callbackOperation(systemDigest, 'memory', `duplicate-${each}`);
+    const transitions = [outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' })];
+    const record = (on: Database, owner: string) =>
+      new PostgresEffects(toolsOn(on), storeOn(on)).recordEffect({
+        record: { operationId, paymentId, owner: ownerToken(owner), recordedAtMs: 0 },
+        transitions,
+      });
+    const first = record(heldOpen, 'first');
+    await begun.promise;
+    const duplicate = record(database, 'duplicate');
+    await until(async () => ((await database.run(WAITING)).length > 0 ? true : undefined));
+    const begunMs = performance.now();
+    commit.resolve();
+    const { kind } = await duplicate;
+    tookMs.push(performance.now() - begunMs);
+    await first;
+    invariant(kind === 'recorded_before', `the duplicate was ${kind}`);
+  }
+  return median(tookMs);
+}
+
+const WAITING: Statement = {
+  name: 'bench-waiting',
+  text: 'SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()',
+  values: [],
+};
+
+/** Fails if a measured payment was not copied: it would look like a fast payment. */
+async function refuseUncopied(database: OpenDatabase): Promise<void> {
+  const [row] = await database.run({ name: '', text: 'SELECT count(*) AS waiting FROM outbox', values: [] });
+  invariant(row?.['waiting'] === 0, `${String(row?.['waiting'])} rows were not copied`);
+}
