@@ -27,10 +27,10 @@ import { median } from './median.ts';
 import { startPostgres } from './postgres.ts';
 import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from './speed.ts';
 
-/** What a payment costs in a program. The ratios are to Payonce with DynamoDB as the authority. */
+/** The cost of a payment in a program. The ratios are to Payonce with DynamoDB as the authority. */
 export interface AuthorityCost {
   readonly program: string;
-  /** Number of statements, each of which waits for the response of PostgreSQL. */
+  /** Number of statements. Each waits for the response of PostgreSQL. */
   readonly statements: number;
   /** Number of calls of DynamoDB. */
   readonly calls: number;
