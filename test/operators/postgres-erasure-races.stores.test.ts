@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { PostgresApprovals } from '../../lambdas/operators/store/postgres-approvals.ts';
+import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import { refundAfter } from '../payments/carried-chain.ts';
@@ -58,7 +59,7 @@ test('an erasure waits for an approval that copies the reason, and erases the co
   const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
   await copies.write(pending, paid);
   const approval = correctionApproval(paymentId, storedOperationId('cor_erased'));
-  const effects = new PostgresApprovals(copies.tools(), payments);
+  const effects: ApprovingStore = new PostgresApprovals(copies.tools(), payments);
   await effects.recordEffect({ ...effectOf([paid]), transitions: [], approval });
 
   const [written, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
@@ -66,7 +67,8 @@ test('an erasure waits for an approval that copies the reason, and erases the co
     written.resolve(undefined);
     await released.promise;
   });
-  const approving = new PostgresApprovals(copies.tools(held), payments).recordEffect({
+  const slow: ApprovingStore = new PostgresApprovals(copies.tools(held), payments);
+  const approving = slow.recordEffect({
     ...effectOf([refundAfter(paid)]),
     ended: { approval, end: { verdict: 'approved', by: approval.askedBy, atMs: 1 } },
   });
