@@ -6,6 +6,8 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
+import { readFirstAuthority } from '../lambdas/authority/store/first-authority.ts';
+import type { Authority } from '../lambdas/jobs/contract/jobs.ts';
 import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
@@ -29,6 +31,8 @@ const MAX_CHANGES = 100;
 export interface Examined {
   /** Settings of the deployment, as recorded in the activity log. */
   readonly settings: Readonly<Record<string, string>>;
+  /** The authority with which the deployment began. @default the one of `settings` */
+  readonly began?: Authority | undefined;
   /** API keys of all tenants, and operator keys, which have no mode. */
   readonly keys: readonly (Pick<ApiKeySummary, 'id' | 'revokedAtMs' | 'expiresAtMs'> &
     Partial<Pick<ApiKeySummary, 'mode'>>)[];
@@ -44,6 +48,7 @@ export interface Finding {
     | 'sandbox_with_live_keys'
     | 'empty_secret'
     | 'key_without_expiry'
+    | 'authority'
     | 'database'
     | 'peak_rates';
   /** Name or id of the affected secret, key or stack. */
@@ -51,11 +56,12 @@ export interface Finding {
   readonly detail: string;
 }
 
-export function examine({ settings, keys, secrets, nowMs }: Examined): readonly Finding[] {
+export function examine({ settings, began, keys, secrets, nowMs }: Examined): readonly Finding[] {
   const valid = keys.filter((key) => !hasEnded(key, nowMs));
   const live = settings['sandbox'] === 'true' ? valid.filter(({ mode }) => mode === 'live') : [];
   return [
     ...examineSettings(settings),
+    ...examineAuthority(began, settings['authority']),
     ...live.map(({ id }) => ({
       check: 'sandbox_with_live_keys' as const,
       about: id,
@@ -88,6 +94,16 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
     ? 'Live payments have no copy outside the tables. Deploy with payonce:archive=true (docs/operate/audit.md), for a trial with payonce:archiveYears=0.'
     : 'Rows of live payments are locked for one day only. Deploy with more payonce:archiveYears.';
   return [{ check: 'live_without_archive', about: hasNone ? 'archive' : 'archiveYears', detail }];
+}
+
+/**
+ * Reports an authority other than the one with which the deployment began.
+ * @param selected the setting @default dynamodb
+ */
+function examineAuthority(began: Authority | undefined, selected = 'dynamodb'): readonly Finding[] {
+  if (began === undefined || began === selected) return [];
+  const detail = `The deployment began with ${began}, where its payments are, so its functions answer 503. Deploy it with payonce:authority=${began}.`;
+  return [{ check: 'authority', about: selected, detail }];
 }
 
 /** Examines the database, if it is PostgreSQL that decides about money. */
@@ -231,11 +247,12 @@ async function read(target: AwsTarget, operator: string): Promise<Deployed> {
   const keys: (ApiKeySummary | OperatorKeySummary)[] = [...(await administration.listOperatorKeys())];
   for (const { id } of await administration.listTenants()) keys.push(...(await administration.listApiKeys(id)));
   const secrets = await secretsOf(target);
+  const began = await readFirstAuthority({ client, tables, pacing });
   const rates = recorded.map(({ occurredAtMs, details }) => ({
     atMs: occurredAtMs,
     peakRates: details?.['peakRates'],
   }));
-  return { settings: recorded[0]?.details ?? {}, rates, keys, secrets, nowMs: pacing.clock.nowMs() };
+  return { settings: recorded[0]?.details ?? {}, began, rates, keys, secrets, nowMs: pacing.clock.nowMs() };
 }
 
 /** Reads the secrets of the data stack. Their values never leave this process. */

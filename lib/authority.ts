@@ -27,23 +27,35 @@ const ATTACH = [
   'ec2:UnassignPrivateIpAddresses',
 ];
 
-export interface PostgresProps {
+export interface AuthorityProps {
   readonly data: CarryingProps['data'];
   readonly settings: AuthoritySettings;
   /** The worker of the job that copies what functions have left. */
   readonly poller: PayonceFunction;
 }
 
-/** Lets the functions of a stack use the PostgreSQL database of the settings. */
-export function usePostgres(stack: Stack, { data, settings, poller }: PostgresProps): void {
+/** Lets the functions of a stack use the authority of the settings, and check that the deployment began with it. */
+export function useAuthority(stack: Stack, props: AuthorityProps): void {
+  const using = stack.node
+    .findAll()
+    .filter((each) => each instanceof PayonceFunction)
+    .filter(({ folder }) => AUTHORITY_FUNCTIONS.includes(folder));
+  for (const each of using) props.data.ledger.grantReadFirstSettings(each);
+  if (props.settings.authority === 'postgres') usePostgres(stack, using, props);
+}
+
+function usePostgres(
+  stack: Stack,
+  using: readonly PayonceFunction[],
+  { data, settings, poller }: AuthorityProps,
+): void {
   const { postgresSecretArn: secretId, postgresSecretKeyArn: key } = settings;
   const { postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
   if (secretId === undefined) throw new Error('the settings name no secret, although readSettings requires one');
   const named: PostgresSettings = { secretId, ...defined({ host, port, database }) };
   const carrying = new Carrying(stack, 'Carrying', { data });
   const cache = new ReplayCache(stack, 'ReplayCache');
-  for (const each of stack.node.findAll()) {
-    if (!(each instanceof PayonceFunction && AUTHORITY_FUNCTIONS.includes(each.folder))) continue;
+  for (const each of using) {
     each.setEnvironment({ [POSTGRES_AUTHORITY]: JSON.stringify(named) });
     each.allow('ReadDatabaseSecret', 'secretsmanager:GetSecretValue', secretId);
     if (key !== undefined) each.role.addToPrincipalPolicy(decryptSecret(secretId, key));

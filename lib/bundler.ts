@@ -31,8 +31,11 @@ const LAMBDAS = join(import.meta.dirname, '..', 'lambdas', sep);
  */
 const AUTHORITY = join(LAMBDAS, 'authority', 'configured-authority.ts');
 const ONLY_DYNAMODB = `import { POSTGRES_AUTHORITY } from './contract.ts';
-export async function configuredAuthority({ variables }) {
-  if (variables[POSTGRES_AUTHORITY] !== undefined) throw new Error('this function is bundled without PostgreSQL');
+import { dynamoDbAuthority } from './dynamodb-authority.ts';
+export async function configuredAuthority(platform, tables) {
+  const isPostgres = platform.variables[POSTGRES_AUTHORITY] !== undefined;
+  if (isPostgres) throw new Error('this function is bundled without PostgreSQL');
+  return dynamoDbAuthority(platform, tables);
 }`;
 /** The package files from which AWS SDK clients read their version. */
 const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;

@@ -1,17 +1,28 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { StoreTables } from '../once/store/transact-items.ts';
 import { POSTGRES_AUTHORITY } from './contract.ts';
+import { dynamoDbAuthority } from './dynamodb-authority.ts';
 import type { AuthorityPlatform, PostgresAuthority } from './postgres-authority.ts';
 
+/** The database of a function's payments and orders. */
+export interface ConfiguredAuthority {
+  /** The client for stores of payments and orders on DynamoDB, when DynamoDB is the authority. */
+  readonly client: DynamoDBDocumentClient;
+  /** The stores on PostgreSQL. Absent when DynamoDB is the authority. */
+  readonly postgres?: PostgresAuthority;
+}
+
 /**
- * Returns the stores on PostgreSQL; undefined when DynamoDB is the authority. Loads the driver only for PostgreSQL.
+ * Returns the authority of the settings. Its stores refuse to work if the deployment began with the other authority.
+ * Loads the driver only for PostgreSQL.
  *
  * @throws Error naming the part of the setting that is missing or invalid
  */
 export async function configuredAuthority(
   platform: AuthorityPlatform,
   tables: StoreTables,
-): Promise<PostgresAuthority | undefined> {
-  if (platform.variables[POSTGRES_AUTHORITY] === undefined) return undefined;
+): Promise<ConfiguredAuthority> {
+  if (platform.variables[POSTGRES_AUTHORITY] === undefined) return dynamoDbAuthority(platform, tables);
   const { openPostgresAuthority } = await import('./postgres-authority.ts');
-  return openPostgresAuthority(platform, tables);
+  return { client: platform.documents, postgres: openPostgresAuthority(platform, tables) };
 }

@@ -23,18 +23,17 @@ export const handler = await idempotently(
 );
 
 export async function wire(platform: Platform & ProcessorsPlatform, runner: OperationRunner, processors = PROCESSORS) {
-  const { documents, clock, entropy, retention, digest } = platform;
+  const { clock, entropy, retention, digest } = platform;
   const config = readCallbacksConfig(platform.variables, processors);
   const { tables } = config;
   const pacing = { clock, entropy, retention };
-  const postgres = await configuredAuthority(platform, tables);
+  const { client, postgres } = await configuredAuthority(platform, tables);
   const { books } = await configuredProcessors(config, platform);
   return callbacksApi({
     sources: await configuredSources(config.sources, books, processors),
     secrets: new ActiveSecrets(await platform.secretsManager(), clock),
     effects:
-      postgres?.effects() ??
-      new DynamoDbEffects(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
+      postgres?.effects() ?? new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
     runner,
     telemetry: standardTelemetry('callbacks', platform.instruments),
     digest,

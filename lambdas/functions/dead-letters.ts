@@ -46,9 +46,9 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   if (config === undefined) throw new Error('this deployment has no parties, so there are no dead letters');
   const telemetry = standardTelemetry('dead-letters', platform.instruments);
   const { tables } = readPaymentsConfig(platform.variables, []);
-  const postgres = await configuredAuthority(platform, tables);
-  const store = postgres?.store ?? new DynamoDbStore(platform.documents, tables, platform);
-  const orders = postgres?.orders() ?? new DynamoDbOrders(platform.documents, tables, platform, store);
+  const { client, postgres } = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(client, tables, platform);
+  const orders = postgres?.orders() ?? new DynamoDbOrders(client, tables, platform, store);
   const redrive = await configuredRedrive(config, { ...platform, store, orders });
   const unreadable = configuredParking(platform, config.deadLettersQueueUrl);
   const tools = { ...redrive, runner, clock, report: (error: unknown) => telemetry.fault('redrive', error) };

@@ -64,9 +64,9 @@ export async function wire(
   const { tables } = payments;
   const pacing = { clock, entropy, retention };
   const views = new DynamoDbViews(documents, config[Environment.viewsTable], pacing);
-  const postgres = await configuredAuthority(platform, tables);
-  const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
-  const effects = postgres?.approvals ?? new DynamoDbApprovals(documents, tables, pacing, store);
+  const { client, postgres } = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(client, tables, pacing);
+  const effects = postgres?.approvals ?? new DynamoDbApprovals(client, tables, pacing, store);
   const access = new DynamoDbActivity(documents, tables, pacing);
   const activity = postgres === undefined ? [access] : [postgres.activity, access];
   const operators = operatorsForTenants(platform, tables.registry);
@@ -91,7 +91,7 @@ export async function wire(
       emailHashes: keyedEmailHashes(platform.variables, platform),
       emailIndex: emailIndex(documents, tables.registry, pacing),
     },
-    queues: postgres?.queues ?? new DynamoDbQueues(documents, tables, pacing),
+    queues: postgres?.queues ?? new DynamoDbQueues(client, tables, pacing),
     messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES]), clock, startRedrives(platform)),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     limitsBy: (by: OperatorCause) => new LimitAdministration(documents, tables, by, pacing),

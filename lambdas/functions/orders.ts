@@ -43,12 +43,12 @@ export async function wire(
   const pacing = { clock, entropy, retention };
   const { tables } = config;
   const telemetry = standardTelemetry('orders', platform.instruments);
-  const postgres = await configuredAuthority(platform, tables);
-  const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
+  const { client, postgres } = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(client, tables, pacing);
   return authenticatedApi<OrderRouteTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], {
     store,
-    effects: postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store),
-    orders: postgres?.orders() ?? new DynamoDbOrders(documents, tables, pacing, store),
+    effects: postgres?.effects() ?? new DynamoDbEffects(client, tables, pacing, store),
+    orders: postgres?.orders() ?? new DynamoDbOrders(client, tables, pacing, store),
     views: new DynamoDbViews(documents, readViewsTable(platform.variables), pacing),
     emailHashes: keyedEmailHashes(platform.variables, platform),
     emailIndex: emailIndex(documents, tables.registry, pacing),

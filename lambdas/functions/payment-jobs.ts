@@ -88,9 +88,9 @@ async function paymentJobs(
     telemetry.run('resolve unreadable', {}, { unreadable: 1 });
     telemetry.run(ALARM_RUN, { undecidable: 1 }, {});
   };
-  const postgres = await configuredAuthority(platform, tables);
-  const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
-  const effects = postgres?.effects(unreadable) ?? new DynamoDbEffects(documents, tables, pacing, store, unreadable);
+  const { client, postgres } = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(client, tables, pacing);
+  const effects = postgres?.effects(unreadable) ?? new DynamoDbEffects(client, tables, pacing, store, unreadable);
   const processors = await configuredProcessors(config, platform);
   const payments = {
     store,
@@ -110,11 +110,11 @@ async function paymentJobs(
     resolve: resolveJob({
       ...payments,
       work: observedWork(
-        postgres?.work(unreadable) ?? new DynamoDbUnfinishedWork(documents, tables, pacing, unreadable),
+        postgres?.work(unreadable) ?? new DynamoDbUnfinishedWork(client, tables, pacing, unreadable),
         clock,
         backlogTelemetry(instruments),
       ),
-      orders: postgres?.orders(unreadable) ?? new DynamoDbOrders(documents, tables, pacing, store, unreadable),
+      orders: postgres?.orders(unreadable) ?? new DynamoDbOrders(client, tables, pacing, store, unreadable),
       // Without external services, the deployment accepts no orders.
       ...(partiesConfig === undefined ? {} : { parties: await configuredParties(partiesConfig, platform) }),
       onResolved: (queue, resolved) => reportResolved(telemetry, queue, resolved),
@@ -124,9 +124,7 @@ async function paymentJobs(
     ),
     'expire-authorizations': expireAuthorizationsJob({
       ...payments,
-      holds:
-        postgres?.holds ??
-        new DynamoDbDueQueue({ client: documents, table: tables.registry, pacing, unreadable }, HOLDS),
+      holds: postgres?.holds ?? new DynamoDbDueQueue({ client, table: tables.registry, pacing, unreadable }, HOLDS),
     }),
     ...(postgres === undefined
       ? {}

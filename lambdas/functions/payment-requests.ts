@@ -35,7 +35,7 @@ export async function wire(
   const { senders, oldestMs, queues: ofSenders, ...urls } = readIntakeConfig(variables);
   const pacing = { clock, entropy, retention };
   const parking = configuredParking(platform, urls.parkingQueueUrl);
-  const postgres = await configuredAuthority(platform, config.tables);
+  const { client, postgres } = await configuredAuthority(platform, config.tables);
   const emailHashes = loadedOnce(async () => keyedEmailHashes(variables, platform));
   return paymentRequests({
     senders,
@@ -44,7 +44,7 @@ export async function wire(
     queues: ofSenders,
     requests: configuredRequestQueue(platform, urls),
     acknowledge: async (message) => parking.acknowledge(message),
-    store: postgres?.store ?? new DynamoDbStore(documents, config.tables, pacing),
+    store: postgres?.store ?? new DynamoDbStore(client, config.tables, pacing),
     emailHashes: { of: async (...asked) => (await emailHashes()).of(...asked) },
     limits: tenantLimits(platform, config.tables.registry),
     ...(await configuredProcessors(config, platform)),

@@ -27,11 +27,11 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const config = readPaymentsConfig(platform.variables, processors);
   const { tables } = config;
   const pacing = { clock, entropy, retention };
-  const postgres = await configuredAuthority(platform, tables);
-  const store = postgres?.store ?? new DynamoDbStore(documents, tables, pacing);
+  const { client, postgres } = await configuredAuthority(platform, tables);
+  const store = postgres?.store ?? new DynamoDbStore(client, tables, pacing);
   const tools = {
     store,
-    effects: postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store),
+    effects: postgres?.effects() ?? new DynamoDbEffects(client, tables, pacing, store),
     emailHashes: keyedEmailHashes(platform.variables, platform),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),

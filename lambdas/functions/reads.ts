@@ -26,10 +26,10 @@ export async function wire(platform: Platform & ProcessorsPlatform, processors =
   const config = readPaymentsConfig(platform.variables, processors);
   const { tables } = config;
   const pacing = { clock, entropy, retention };
-  const postgres = await configuredAuthority(platform, tables);
+  const { client, postgres } = await configuredAuthority(platform, tables);
   const views = new DynamoDbViews(documents, readViewsTable(platform.variables), pacing);
   const tools = {
-    store: postgres?.store ?? new DynamoDbStore(documents, tables, pacing),
+    store: postgres?.store ?? new DynamoDbStore(client, tables, pacing),
     transitions: new LedgerChains(documents, tables, pacing),
     views,
     ledger: new ViewLedgerReader(views),

@@ -27,11 +27,11 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   const parties = readPartiesConfig(platform.variables);
   if (parties === undefined) throw new Error('receipts need the settings of a mailer: the environment has none');
   const pacing = { clock, entropy, retention };
-  const postgres = await configuredAuthority(platform, tables);
+  const { client, postgres } = await configuredAuthority(platform, tables);
   const tools = {
     ...(await configuredParties(parties, platform)),
     records: new DynamoDbConsumerRecords(documents, tables, pacing),
-    payments: postgres?.store ?? new DynamoDbStore(documents, tables, pacing),
+    payments: postgres?.store ?? new DynamoDbStore(client, tables, pacing),
     runner,
     digest,
     unsent: reportUnsentReceipt('receipt-consumer', instruments),

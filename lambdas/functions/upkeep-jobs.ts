@@ -135,12 +135,13 @@ export async function wire(
 async function openStores(platform: Platform & Secrets, { tables }: PaymentsConfig) {
   const { documents, clock, entropy, retention, variables } = platform;
   const pacing = { clock, entropy, retention };
-  const postgres = await configuredAuthority(platform, tables);
+  const { client, postgres } = await configuredAuthority(platform, tables);
   return {
     tables,
     pacing,
+    client,
     postgres,
-    store: postgres?.store ?? new DynamoDbStore(documents, tables, pacing),
+    store: postgres?.store ?? new DynamoDbStore(client, tables, pacing),
     transitions: new LedgerChains(documents, tables, pacing),
     views: new DynamoDbViews(documents, readViewsTable(variables), pacing),
     marked: markedJobs(variables, new DynamoDbJobMarks(documents, tables.registry, pacing)),
@@ -157,7 +158,7 @@ const MINUTE_MS = 60_000;
 
 function sweepingJobs(
   platform: Platform & Queues & Bus & Functions,
-  { tables, pacing, postgres, store, transitions, views, marked }: Awaited<ReturnType<typeof openStores>>,
+  { tables, pacing, client, postgres, store, transitions, views, marked }: Awaited<ReturnType<typeof openStores>>,
   runner: OperationRunner,
 ) {
   const { documents, clock, digest } = platform;
@@ -218,7 +219,7 @@ function sweepingJobs(
     'release-commissions': releaseCommissionsJob({
       book: new DynamoDbCommissions({ client: documents, table: tables.registry, pacing, unreadable: report }),
       payments: store,
-      orders: postgres?.orders() ?? new DynamoDbOrders(documents, tables, pacing, store),
+      orders: postgres?.orders() ?? new DynamoDbOrders(client, tables, pacing, store),
       records: new DynamoDbConsumerRecords(documents, tables, pacing),
       digest,
       ...pacing,
@@ -228,14 +229,14 @@ function sweepingJobs(
 
 function bookkeepingJobs(
   { documents, clock, digest, instruments }: Platform,
-  { tables, pacing, postgres, store, transitions, views, marked }: Awaited<ReturnType<typeof openStores>>,
+  { tables, pacing, client, postgres, store, transitions, views, marked }: Awaited<ReturnType<typeof openStores>>,
   books: readonly ProcessorBooks[],
 ) {
   const telemetry = standardTelemetry(NAME, instruments);
   const reconciled = {
     books,
     outcomes: transitions,
-    effects: postgres?.effects() ?? new DynamoDbEffects(documents, tables, pacing, store),
+    effects: postgres?.effects() ?? new DynamoDbEffects(client, tables, pacing, store),
     views,
     ...marked,
     digest,

@@ -1,5 +1,5 @@
 import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../kernel/answer.ts';
-import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
+import { AmbiguousError, AUTHORITY_CHANGED, RetryableError } from '../kernel/faults.ts';
 
 import type { GatewayRequest, GatewayResult } from './gateway-request.ts';
 import { problem } from './problems.ts';
@@ -37,8 +37,11 @@ export function faultAnswer(error: unknown, requestId: string): Answer {
     return problemAnswer(problem('internal_error', detail), requestId);
   }
   const code = error.code.startsWith('processor_') ? 'processor_unavailable' : 'temporarily_unavailable';
-  const detail =
-    'The request could not be served now. Retry with the same Idempotency-Key: it takes effect at most once.';
+  const reason =
+    error.code === AUTHORITY_CHANGED
+      ? 'The deployment was switched to a database without its earlier payments, so its operator must switch it back.'
+      : 'The request could not be served now.';
+  const detail = `${reason} Retry with the same Idempotency-Key: it takes effect at most once.`;
   const seconds = Math.max(1, Math.ceil(error.retryAfterSeconds ?? 1));
   return problemAnswer(problem(code, detail), requestId, { headers: { 'retry-after': String(seconds) } });
 }

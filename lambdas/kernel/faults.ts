@@ -26,6 +26,12 @@ export class RetryableError extends Fault {
   override readonly name = 'RetryableError';
 }
 
+/** A check before the call failed, after its own retries, so the call was not begun. Its store does not repeat it. */
+export class NotBegunError extends RetryableError {}
+
+/** Code of the error when a deployment selects another authority than the one that has its payments. */
+export const AUTHORITY_CHANGED = 'authority_changed';
+
 /**
  * The call may have been applied. Look up its effect by Payonce's own idempotency key before acting. It must not be
  * retried blindly or treated as failed.

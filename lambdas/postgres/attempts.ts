@@ -1,4 +1,4 @@
-import { AmbiguousError, isFault, RetryableError } from '../kernel/faults.ts';
+import { AmbiguousError, isFault, NotBegunError, RetryableError } from '../kernel/faults.ts';
 import { exhausted, MAX_ATTEMPTS, type Pacing, pause, timeLeftMs } from '../kernel/platform/attempts.ts';
 import { type Database, type Row, type Statement, UniqueViolation } from './database.ts';
 import { DatabaseFault } from './faults.ts';
@@ -58,6 +58,7 @@ export async function readRows(tools: PostgresTools, statement: Statement): Prom
 
 /** A busy server has already made the statement wait for as long as its limits allow. */
 function isWorthRepeating(error: unknown): boolean {
+  if (error instanceof NotBegunError) return false;
   return error instanceof AmbiguousError || (error instanceof RetryableError && error.code !== DatabaseFault.busy);
 }
 

@@ -85,6 +85,11 @@ export class Ledger extends Construct {
     this.table.grantRows(grantee, 'LedgerRead', actions, kinds.map(rowsOf));
   }
 
+  /** Allows `grantee` to read the settings with which the deployment began. */
+  grantReadFirstSettings(grantee: IGrantable): void {
+    this.table.grantRows(grantee, 'FirstSettings', ['dynamodb:GetItem'], [`${LedgerRow.activity}settings`]);
+  }
+
   /** Allows `grantee` to read transitions of payments and orders by key, but not to query them. */
   grantReadTransitions(grantee: IGrantable): void {
     const rows = [LedgerRow.payment, LedgerRow.order];

@@ -37,12 +37,12 @@ function platformWith(settings: string | undefined, statements: Statement[] = []
 
 describe('configuredAuthority', () => {
   test('returns no stores of PostgreSQL without the setting', async () => {
-    expect(await configuredAuthority(platformWith(undefined), TABLES)).toBeUndefined();
+    expect((await configuredAuthority(platformWith(undefined), TABLES)).postgres).toBeUndefined();
   });
 
   test('returns stores that read from the database of the setting', async () => {
     const statements: Statement[] = [];
-    const postgres = await configuredAuthority(platformWith('{"secretId":"database"}', statements), TABLES);
+    const { postgres } = await configuredAuthority(platformWith('{"secretId":"database"}', statements), TABLES);
 
     expect(await postgres?.store.readRecord('pay_1' as never)).toBeUndefined();
     expect(statements.map(({ values }) => values)).toEqual([['pay_1']]);

@@ -138,6 +138,21 @@ test.each<[string, Account, Readonly<Record<string, string>>, readonly string[]]
   expect(examineQuotas(account, settings).map(({ check, about }) => `${check} ${about}`)).toEqual(findings);
 });
 
+test.each<[Examined['began'], string | undefined, readonly string[]]>([
+  [undefined, 'postgres', []],
+  ['dynamodb', undefined, []],
+  ['postgres', 'postgres', []],
+  ['dynamodb', 'postgres', ['payonce:authority=dynamodb']],
+  ['postgres', undefined, ['payonce:authority=postgres']],
+])(
+  'the doctor of a deployment that began with %s and now selects %s names the setting to deploy',
+  (began, authority, named) => {
+    const settings: Examined['settings'] = authority === undefined ? {} : { authority };
+    const found = examine({ settings, began, keys: [], secrets: [], nowMs: NOW_MS });
+    expect(found.map(({ detail }) => /payonce:authority=\w+/.exec(detail)?.[0])).toEqual(named);
+  },
+);
+
 test('the doctor reports, even before a deployment, that live mode has no archive', () => {
   const checks = (context: Record<string, string>) =>
     examineSettings(settingsOfClone(context)).map(({ check }) => check);

@@ -1,7 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { LedgerRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
@@ -28,6 +27,7 @@ import {
   settingsId,
 } from '../domain/activity.ts';
 import type { ActivityLog, ActivityPage } from '../use/activity-log.ts';
+import { activityKey, activityPartition, activitySort, BEYOND_ALL } from './activity-keys.ts';
 
 const activityItem = z.lazy(() => {
   const bytes = z.instanceof(Uint8Array);
@@ -54,18 +54,6 @@ export function parseActivity(item: Item): ActivityEntry {
   return activityItem.parse(item);
 }
 
-/** Number of digits of a sequence in a sort key, padded so that text order is numeric order. */
-const SEQUENCE_DIGITS = 9;
-const BEYOND_ALL = 10 ** SEQUENCE_DIGITS - 1;
-
-function activitySort(sequence: number): string {
-  return `${SortKey.activity}${String(sequence).padStart(SEQUENCE_DIGITS, '0')}`;
-}
-
-function activityPartition(chain: string): string {
-  return `${LedgerRow.activity}${chain}`;
-}
-
 /**
  * Returns the conditional write of an entry. Only one writer can use a sequence number; the transaction of any other
  * writer is refused as a whole.
@@ -75,11 +63,7 @@ function activityPut(ledgerTable: string, entry: ActivityEntry): TransactItem {
 }
 
 export function activityRow(entry: ActivityEntry): Item {
-  return {
-    [KeyAttribute.partition]: activityPartition(entry.chain),
-    [KeyAttribute.sort]: activitySort(entry.sequence),
-    ...entry,
-  };
+  return { ...activityKey(entry.chain, entry.sequence), ...entry };
 }
 
 /**

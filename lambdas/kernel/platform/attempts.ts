@@ -5,7 +5,7 @@ import {
   TransactionCanceledException,
 } from '@aws-sdk/client-dynamodb';
 import type { Retention } from '../contract/retention.ts';
-import { AmbiguousError, RetryableError, TerminalError } from '../faults.ts';
+import { AmbiguousError, NotBegunError, RetryableError, TerminalError } from '../faults.ts';
 import type { Clock, Entropy } from '../world.ts';
 import { isAfterAttempt } from './sdk-errors.ts';
 
@@ -111,6 +111,7 @@ export async function writeConditionally<Early = never>(
       await send();
       return { kind: 'applied' };
     } catch (error) {
+      if (error instanceof NotBegunError) throw error;
       lastError = error;
       const failure = classify(error);
       if (failure.kind === 'condition') return { kind: 'refused', reasons: failure.reasons };
@@ -141,6 +142,7 @@ export async function readWithRetries<Result>(pacing: Pacing, read: () => Promis
     try {
       return await read();
     } catch (error) {
+      if (error instanceof NotBegunError) throw error;
       lastError = error;
       if (classify(error).kind === 'terminal') {
         throw new TerminalError('store_refused', 'the store refused a read', { cause: error });

@@ -358,6 +358,7 @@ export class Account {
       [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'database' }),
       [REPLAY_CACHE_TABLE]: REPLAY_CACHE,
       [Environment.authority]: 'postgres',
+      [Environment.deploymentSettings]: JSON.stringify({ sandbox: 'true', authority: 'postgres' }),
     };
     const authority = this.books === undefined ? {} : settings;
     const named = { ...variables, ...own, ...authority, AWS_LAMBDA_FUNCTION_NAME: name };

@@ -1,6 +1,6 @@
 import type { Action, ActivityDraft } from '../../../lambdas/activity/domain/activity.ts';
 import { eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
-import type { PostgresAuthority } from '../../../lambdas/authority/postgres-authority.ts';
+import type { PostgresStores } from '../../../lambdas/authority/postgres-stores.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { erasePayment } from '../../../lambdas/operators/use/erase-payment.ts';
@@ -54,7 +54,7 @@ export async function rebuildAllViews({ process, pacing, views, store }: Operato
 export async function eraseNamed(
   { process, documents, pacing, views, store: stores }: Operator,
   id: string,
-  postgres?: PostgresAuthority,
+  postgres?: PostgresStores,
 ): Promise<void> {
   const store = postgres?.store ?? stores;
   const orders = postgres?.orders() ?? stores;

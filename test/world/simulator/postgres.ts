@@ -1,8 +1,6 @@
-import { POSTGRES_AUTHORITY } from '../../../lambdas/authority/contract.ts';
-import { openPostgresAuthority, type PostgresAuthority } from '../../../lambdas/authority/postgres-authority.ts';
+import { type PostgresStores, postgresStores } from '../../../lambdas/authority/postgres-stores.ts';
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { AmbiguousError, RetryableError } from '../../../lambdas/kernel/faults.ts';
-import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import type { OpenDatabase } from '../../../lambdas/postgres/connection.ts';
 import type { Database, Row, Statement } from '../../../lambdas/postgres/database.ts';
 import { DatabaseFault } from '../../../lambdas/postgres/faults.ts';
@@ -152,20 +150,14 @@ export class AuthorityBooks {
   }
 
   /** Returns the stores of an operator's command. */
-  operatorIn(process: Process): PostgresAuthority {
-    return openPostgresAuthority(
-      {
-        variables: { [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'database' }) },
-        clock: process.clock,
-        entropy: countingEntropy(),
-        digest: systemDigest,
-        documents: this.#copies.client,
-        instruments: QUIET_INSTRUMENTS,
-        secretsManager: () => Promise.reject(new Error('the simulator has no secret of the database')),
-        openDatabase: () => this.databaseOf(() => process),
-      },
-      TABLES,
-    );
+  operatorIn(process: Process): PostgresStores {
+    return postgresStores({
+      database: this.databaseOf(() => process),
+      pacing: { clock: process.clock, entropy: countingEntropy() },
+      client: this.#copies.client,
+      tables: TABLES,
+      observer: { stopped: () => {}, failed: () => {}, observed: () => {} },
+    });
   }
 
   /** Reports whether a process has read the empty outbox so often that a further read takes no time. */

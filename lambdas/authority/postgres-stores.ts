@@ -1,0 +1,55 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { ActivityDraft } from '../activity/domain/activity.ts';
+import { PostgresActivity } from '../activity/store/postgres-activity.ts';
+import { erasePostgresDetails } from '../activity/store/postgres-erasure.ts';
+import { COMMIT_SECONDS } from '../kernel/contract/timing.ts';
+import type { Unreadable } from '../kernel/platform/queue-rows.ts';
+import type { StoreTables } from '../once/store/transact-items.ts';
+import { PostgresApprovals } from '../operators/store/postgres-approvals.ts';
+import { PostgresExpiredRecords } from '../operators/store/postgres-expired-records.ts';
+import { PostgresQueues } from '../operators/store/postgres-queues.ts';
+import { ORDER_CHAIN, PostgresOrders } from '../orders/store/postgres-orders.ts';
+import { LedgerCarrier, PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
+import { PostgresEffects } from '../payments/store/postgres-effects.ts';
+import { PostgresStore } from '../payments/store/postgres-store.ts';
+import type { PostgresTools } from '../postgres/attempts.ts';
+import { type CarryObserver, carryOrReport } from '../postgres/carry.ts';
+import { PostgresHolds } from '../resolving/store/postgres-holds.ts';
+import { PostgresUnfinishedWork } from '../resolving/store/postgres-unfinished.ts';
+
+export interface PostgresStoresTools extends Pick<PostgresTools, 'database' | 'pacing'> {
+  /** The client of the tables that have the copies. */
+  readonly client: DynamoDBDocumentClient;
+  readonly tables: StoreTables;
+  readonly observer: CarryObserver;
+}
+
+export type PostgresStores = ReturnType<typeof postgresStores>;
+
+/** Creates the stores on PostgreSQL. Each copies its commits to DynamoDB. */
+export function postgresStores({ database, pacing, client, tables, observer }: PostgresStoresTools) {
+  const chains = [PAYMENT_CHAIN, ORDER_CHAIN];
+  const carrier = new LedgerCarrier({ database, pacing, client, tables, chains, observer });
+  const tools: PostgresTools = {
+    database,
+    pacing,
+    // The commit and its copy share the time that a request keeps for them.
+    committed: (id, beganMs) =>
+      carryOrReport({ carrier: carrier.until(beganMs + COMMIT_SECONDS * 1000), observer }, id),
+  };
+  const store = new PostgresStore(tools);
+  return {
+    tools,
+    carrier,
+    store,
+    orders: (unreadable?: Unreadable) => new PostgresOrders(tools, unreadable),
+    effects: (unreadable?: Unreadable) => new PostgresEffects(tools, store, unreadable),
+    approvals: new PostgresApprovals(tools, store),
+    activity: new PostgresActivity(tools),
+    work: (unreadable: Unreadable) => new PostgresUnfinishedWork(tools, unreadable),
+    holds: new PostgresHolds(tools),
+    queues: new PostgresQueues(tools),
+    expired: new PostgresExpiredRecords(tools),
+    erase: (draft: ActivityDraft) => erasePostgresDetails(tools, carrier, draft),
+  };
+}

@@ -1,0 +1,118 @@
+/** A deployment whose settings switch to the other authority. */
+import { describe, expect, test } from '@jest/globals';
+import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
+import { POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
+import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authority.ts';
+import { faultAnswer } from '../../lambdas/http/http-answer.ts';
+import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { timedOut } from '../support/faulty-client.ts';
+import { TABLES } from '../world/tables.ts';
+import { World } from '../world/world.ts';
+
+/** A deployment, and processes of its functions with one authority or the other. */
+class Deployment {
+  readonly world = new World();
+  /** The names of the commands of all processes, and `sql` for each statement. */
+  readonly calls: string[] = [];
+  isDown = false;
+
+  async record(settings: Readonly<Record<string, string>>): Promise<void> {
+    await this.world.store.activity.recordSettings(settings);
+  }
+
+  /** Starts a process. @returns its store of payments */
+  async start(authority: Authority): Promise<PaymentStore> {
+    const { clock, entropy, store } = this.world;
+    const platform: AuthorityPlatform = {
+      variables: authority === 'postgres' ? { [POSTGRES_AUTHORITY]: '{"secretId":"database"}' } : {},
+      clock,
+      entropy,
+      digest: systemDigest,
+      documents: store.database.clientWith((command, apply) => {
+        if (this.isDown) return Promise.reject(timedOut());
+        this.calls.push(command);
+        return apply();
+      }),
+      instruments: systemInstruments,
+      secretsManager: () => Promise.reject(new Error('no secret is read')),
+      openDatabase: () => ({
+        run: async () => {
+          this.calls.push('sql');
+          return [];
+        },
+        transaction: () => Promise.reject(new Error('no transaction is expected')),
+      }),
+    };
+    const { client, postgres } = await configuredAuthority(platform, TABLES);
+    return postgres?.store ?? new DynamoDbStore(client, TABLES, { clock, entropy });
+  }
+}
+
+const request = paymentRequest('k');
+const operationId = chargeOperation(request.paymentId);
+/** The calls of a process that reads a record twice: it checks once, before the first read. */
+const READS = {
+  dynamodb: ['GetCommand', 'GetCommand', 'GetCommand'],
+  postgres: ['GetCommand', 'sql', 'sql'],
+} as const satisfies Record<Authority, readonly string[]>;
+
+describe.each<[began: Authority, switchedTo: Authority]>([
+  ['dynamodb', 'postgres'],
+  ['postgres', 'dynamodb'],
+])('a deployment that began with %s and is switched to %s', (began, switchedTo) => {
+  test('answers each request with 503, charges nothing, and works when it is switched back', async () => {
+    const deployment = new Deployment();
+    const { world, calls } = deployment;
+    for (const authority of [began, switchedTo]) await deployment.record({ sandbox: 'true', authority });
+
+    const store = await deployment.start(switchedTo);
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const error: unknown = await createPayment({ ...world.tools, store }, request).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ name: 'RetryableError', code: 'authority_changed' });
+      const { status, headers, body } = faultAnswer(error, 'req');
+      expect([status, headers['retry-after']]).toEqual([503, '60']);
+      expect(body).toContain('The deployment was switched to a database without its earlier payments');
+      await expect(store.readPayment(request.paymentId)).rejects.toMatchObject({ code: 'authority_changed' });
+    }
+    expect(world.processor.charges(request.paymentId)).toEqual([]);
+    expect(new Set(calls)).toEqual(new Set(['GetCommand']));
+
+    calls.length = 0;
+    const back = await deployment.start(began);
+    for (let read = 0; read < 2; read += 1) expect(await back.readRecord(operationId)).toBeUndefined();
+    expect(calls).toEqual(READS[began]);
+  });
+});
+
+describe('the check of the authority', () => {
+  test('regards first settings without an authority as DynamoDB', async () => {
+    const deployment = new Deployment();
+    await deployment.record({ sandbox: 'true' });
+    const refused = await deployment.start('postgres');
+    await expect(refused.readRecord(operationId)).rejects.toMatchObject({ code: 'authority_changed' });
+    expect(await (await deployment.start('dynamodb')).readRecord(operationId)).toBeUndefined();
+  });
+
+  test.each<Authority>(['dynamodb', 'postgres'])('accepts %s before any settings are recorded', async (authority) => {
+    const store = await new Deployment().start(authority);
+    expect(await store.readRecord(operationId)).toBeUndefined();
+  });
+
+  test('is repeated after a read that failed, and nothing passes before it', async () => {
+    const deployment = new Deployment();
+    const store = await deployment.start('postgres');
+    deployment.isDown = true;
+    await expect(store.readRecord(operationId)).rejects.toThrow(RetryableError);
+    deployment.isDown = false;
+    await store.readRecord(operationId);
+    expect(deployment.calls).toEqual(['GetCommand', 'sql']);
+  });
+});
