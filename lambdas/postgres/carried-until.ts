@@ -8,7 +8,10 @@ export const LONGEST_TRANSACTION_MS = 16 * 60_000;
 export const CLOCK_DIFFERENCE_MS = 10 * 60_000;
 
 export interface OutboxReading {
-  /** Creation time of the oldest row of the outbox, in Unix milliseconds; undefined when the outbox is empty. */
+  /**
+   * Creation time of the oldest row of the outbox, except rows of stopped chains, in Unix milliseconds; undefined when
+   * there is none.
+   */
   readonly oldestMs: number | undefined;
   /** Time before the outbox was read, in Unix milliseconds. A later time would exclude rows that were written since. */
   readonly beforeReadMs: number;
@@ -16,7 +19,8 @@ export interface OutboxReading {
 
 /**
  * Returns the time before which the copies are complete: every transition that was created before it is in the Ledger.
- * Jobs that compare the Ledger with other books stop there.
+ * Jobs that compare the Ledger with other books stop there. A stopped chain waits for an operator, who is alarmed, and
+ * does not hold back the comparisons of all tenants.
  *
  * A row that the reading did not see was committed after it, so it was created at most the longest transaction before
  * it. The creation time of the newest copied row shows nothing, because rows can commit late:

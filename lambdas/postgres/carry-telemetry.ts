@@ -11,8 +11,8 @@ export function carryTelemetry(instruments: Instruments): CarryObserver {
   return {
     stopped: (chain, sequence) => logger.error('copy_stopped', { chain, sequence }),
     failed: (chain, error) => logger.warn('copy_failed', { chain, error: codeOf(error) }),
-    observed: ({ oldestWaitingMs, stopped }, nowMs) => {
-      const ageMs = oldestWaitingMs === undefined ? 0 : Math.max(0, nowMs - oldestWaitingMs);
+    observed: ({ oldestMs, stopped }, nowMs) => {
+      const ageMs = oldestMs === undefined ? 0 : Math.max(0, nowMs - oldestMs);
       if (ageMs > COPIES_LATE_MS) logger.error('copies_late', { ageMs });
       metrics.addMetric(CarryMetric.oldest, MetricUnit.Milliseconds, ageMs);
       metrics.addMetric(CarryMetric.stopped, MetricUnit.Count, stopped);

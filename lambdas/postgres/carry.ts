@@ -7,7 +7,8 @@ export interface Carrier {
   /**
    * Copies all rows of a chain that wait. Repeated and concurrent calls have no further effect.
    *
-   * @returns `stopped` when the Ledger has another row at a position of the chain, or lacks the row before it
+   * @returns `stopped` when the Ledger has another row at a position of the chain, or lacks the row before it. The
+   * copies of erased personal data are deleted all the same.
    * @throws RetryableError or AmbiguousError when a row may not be copied; a later call continues
    */
   carry(chainId: string): Promise<'carried' | 'stopped'>;
@@ -86,7 +87,7 @@ export async function carryShard(tools: CarryTools, shard: number, deadlineMs: n
 /**
  * Observes the state of the outbox, after each pass over all shards.
  *
- * @returns the time before which the copies are complete, in Unix milliseconds
+ * @returns the time before which the copies are complete, except those of stopped chains, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read
  */
 export async function observeOutbox({ outbox, observer, clock }: CarryTools): Promise<number> {

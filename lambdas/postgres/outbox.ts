@@ -1,3 +1,4 @@
+import { shardOf } from '../kernel/platform/items.ts';
 import { type PostgresTools, readRows, writeRows } from './attempts.ts';
 import { timestamp } from './values.ts';
 
@@ -19,10 +20,8 @@ export interface WaitingChain {
 }
 
 export interface OutboxState {
-  /** Creation time of the oldest row, in Unix milliseconds; undefined when there is none. */
+  /** Creation time of the oldest row whose chain is not stopped, in Unix milliseconds; undefined when there is none. */
   readonly oldestMs: number | undefined;
-  /** Creation time of the oldest row whose chain is not stopped; undefined when there is none. */
-  readonly oldestWaitingMs: number | undefined;
   /** Number of stopped chains. */
   readonly stopped: number;
 }
@@ -65,6 +64,27 @@ export class Outbox {
     });
   }
 
+  /**
+   * Has transitions of a chain copied again, and resumes a chain that was stopped. A row of the outbox has the time of
+   * its transition, so that the copies do not count as complete after it.
+   */
+  async announceAgain(chainId: string, sequences: readonly number[]): Promise<void> {
+    if (sequences.length > 0)
+      await writeRows(this.#tools, {
+        name: 'outbox-announce-again',
+        text: `INSERT INTO outbox (chain_id, kind, sequence, shard, created_at)
+          SELECT chain_id, 'transition', sequence, $3::integer, occurred_at FROM transition
+          WHERE chain_id = $1 AND sequence IN (SELECT value::integer FROM json_array_elements_text($2::json))
+          ON CONFLICT (chain_id, kind, sequence) DO NOTHING`,
+        values: [chainId, JSON.stringify(sequences), shardOf(chainId, OUTBOX_SHARDS)],
+      });
+    await writeRows(this.#tools, {
+      name: 'outbox-resume',
+      text: 'UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1 AND stopped_at IS NOT NULL',
+      values: [chainId],
+    });
+  }
+
   /** Stops the copying of a chain at a transition. */
   async stop(chainId: string, sequence: number): Promise<void> {
     await writeRows(this.#tools, {
@@ -77,16 +97,11 @@ export class Outbox {
   async state(): Promise<OutboxState> {
     const [row] = await readRows(this.#tools, {
       name: 'outbox-state',
-      text: `SELECT min(oldest) AS oldest, min(CASE WHEN stopped = 0 THEN oldest END) AS oldest_waiting,
-          count(CASE WHEN stopped > 0 THEN 1 END) AS stopped
+      text: `SELECT min(CASE WHEN stopped = 0 THEN oldest END) AS oldest, count(CASE WHEN stopped > 0 THEN 1 END) AS stopped
         FROM (SELECT min(created_at) AS oldest, count(stopped_at) AS stopped FROM outbox GROUP BY chain_id) AS chains`,
       values: [],
     });
-    const atMs = (value: unknown): number | undefined => (value instanceof Date ? value.getTime() : undefined);
-    return {
-      oldestMs: atMs(row?.['oldest']),
-      oldestWaitingMs: atMs(row?.['oldest_waiting']),
-      stopped: Number(row?.['stopped']),
-    };
+    const oldest = row?.['oldest'];
+    return { oldestMs: oldest instanceof Date ? oldest.getTime() : undefined, stopped: Number(row?.['stopped']) };
   }
 }

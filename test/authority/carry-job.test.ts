@@ -30,7 +30,7 @@ function tools(oldestMs?: number) {
     outbox: {
       waitingChains: async (shard: number): Promise<readonly WaitingChain[]> =>
         (waiting.get(shard) ?? []).map((chainId) => ({ chainId, sinceMs: 0 })),
-      state: async () => ({ oldestMs, oldestWaitingMs: oldestMs, stopped: 0 }),
+      state: async () => ({ oldestMs, stopped: 0 }),
     },
     carrier: {
       carry: async (chainId: string) => {

@@ -103,10 +103,11 @@ export class Copies implements CarryObserver {
     await this.effects().recordEffect(effectOf(transitions));
   }
 
-  async poll(carrier: Carrier = this.carrier(), deadlineMs = Number.POSITIVE_INFINITY): Promise<void> {
+  /** Copies what waits. @returns the time before which the copies are complete, in Unix milliseconds */
+  async poll(carrier: Carrier = this.carrier(), deadlineMs = Number.POSITIVE_INFINITY): Promise<number> {
     const tools: CarryTools = { outbox: new Outbox(this.tools()), carrier, observer: this, clock: this.clock };
     for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) await carryShard(tools, shard, deadlineMs);
-    await observeOutbox(tools);
+    return observeOutbox(tools);
   }
 
   /** Erases the details of a payment. */

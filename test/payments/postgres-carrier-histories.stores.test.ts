@@ -41,7 +41,7 @@ interface Race {
 }
 
 /** A carrier that ends before it begins. */
-const DEAD: Carrier = { carry: async () => 'stopped' };
+const DEAD: Carrier = { carry: async () => 'carried' };
 
 let histories = 0;
 

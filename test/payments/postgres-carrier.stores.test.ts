@@ -134,13 +134,13 @@ describe('a copy', () => {
     const other = newPayment();
     expect(await effects.recordEffect(effectOf([other.pending, other.paid]))).toEqual({ kind: 'recorded' });
     await copies.poll(carrier);
-    expect(copies.states).toMatchObject([{ oldestWaitingMs: expect.any(Number) }]);
+    expect(copies.states).toMatchObject([{ oldestMs: expect.any(Number) }]);
     await copies.poll();
     expect([copies.copied(id), copies.copied(other.id)]).toEqual([
       [1, 2],
       [1, 2],
     ]);
-    expect(copies.states.at(-1)).toEqual({ oldestMs: undefined, oldestWaitingMs: undefined, stopped: 0 });
+    expect(copies.states.at(-1)).toEqual({ oldestMs: undefined, stopped: 0 });
   });
 
   test('begins no call after its time, and the poller copies the rest', async () => {
@@ -209,23 +209,34 @@ describe('a chain whose position has another row in the Ledger', () => {
   }
   const outcomeOf = (id: PaymentId) => copies.ledger(id)[1]?.['hash'];
 
-  test('stops with one alarm and changes nothing, while other chains are copied', async () => {
+  test('stops with one alarm and changes nothing, while other chains are copied and compared', async () => {
     const { id, rival } = await forked();
+    const forkedAtMs = copies.clock.nowMs();
     const other = newPayment();
-    copies.clock.advance(1);
+    copies.clock.advance(3_600_000);
     await copies.write(other.pending);
-    for (let pass = 0; pass < 3; pass += 1) await copies.poll();
+    for (let pass = 0; pass < 3; pass += 1) expect(await copies.poll()).toBeGreaterThan(forkedAtMs);
     expect(copies.stops).toEqual([[id, 2]]);
     expect(outcomeOf(id)).toEqual(rival.hash);
     expect(copies.copied(id)).toEqual([1, 2]);
     expect(copies.copied(other.id)).toEqual([1]);
-    // The chain still bounds what is complete, but no longer counts as late.
-    expect(copies.states.at(-1)).toEqual({
-      oldestMs: copies.clock.nowMs() - 1,
-      oldestWaitingMs: undefined,
-      stopped: 1,
-    });
+    // The chain neither bounds what is complete nor counts as late.
+    expect(copies.states.at(-1)).toEqual({ oldestMs: undefined, stopped: 1 });
     expect(await copies.carrier().carry(id)).toBe('stopped');
+  });
+
+  test('can be erased, and is erased once more when it is copied again', async () => {
+    const { id } = await forked();
+    expect(copies.details(id)).not.toEqual([]);
+    expect(await copies.erase(id)).toBe(true);
+    expect(copies.details(id)).toEqual([]);
+    expect((await copies.outbox(id)).map(({ kind }) => kind)).toContain('erasure');
+    expect(await copies.erase(id)).toBe(true);
+    await copies.loseCopies(id, 2);
+    await database.run(sql('UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1', id));
+    await copies.poll();
+    expect([copies.copied(id), copies.details(id)]).toEqual([[1, 2, 3], []]);
+    expect(await copies.outbox(id)).toEqual([]);
   });
 
   test('is copied again after an operator has removed the cause', async () => {
@@ -302,7 +313,7 @@ describe('the poller', () => {
 
 describe('an erasure', () => {
   /** A carrier that ends before it begins. */
-  const DEAD: Carrier = { carry: async () => 'stopped' };
+  const DEAD: Carrier = { carry: async () => 'carried' };
 
   test('deletes the details in PostgreSQL and their copies, once, with one entry in the activity log', async () => {
     const { id } = newPayment();

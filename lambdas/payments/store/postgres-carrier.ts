@@ -103,20 +103,27 @@ export class LedgerCarrier implements Carrier {
    *   carrier A ── read T1 with details ──────────────────────────────────────── T1 ✗ details ✗
    *   erasure   ─────────────────────────── delete details ✓
    *   carrier B ──────────────────────────────────────────── T1 ✓ ── delete copies ✓
+   *
+   * An erasure also deletes the copies of a stopped chain, but waits until the chain is copied again. Its copies are
+   * then deleted once more.
    */
   async carry(chainId: string): Promise<'carried' | 'stopped'> {
     for (;;) {
       const rows = await this.#waiting(chainId);
-      if (rows.some(({ isStopped }) => isStopped)) return 'stopped';
+      if (rows.some(({ isStopped }) => isStopped)) {
+        await this.eraseCopies(chainId);
+        return 'stopped';
+      }
       const copies = rows.flatMap(({ copy }) => copy ?? []);
       const stoppedAt = await this.#copy(copies);
       if (stoppedAt !== undefined) {
         // Before the row is marked: a crash may raise the alarm twice, but does not lose it.
         this.#tools.observer.stopped(chainId, stoppedAt);
         await this.#outbox.stop(chainId, stoppedAt);
+        await this.eraseCopies(chainId);
         return 'stopped';
       }
-      if (copies.length < rows.length) await this.#eraseCopies(chainId);
+      if (copies.length < rows.length) await this.eraseCopies(chainId);
       await this.#outbox.remove(chainId, rows);
       if (rows.length < ROWS_AT_ONCE) return 'carried';
     }
@@ -221,7 +228,7 @@ export class LedgerCarrier implements Carrier {
    * Deletes the copies of erased personal data. The copies are listed first: a copy that is listed and has no row in
    * PostgreSQL afterwards was erased, because a row is copied only after its commit.
    */
-  async #eraseCopies(chainId: string): Promise<void> {
+  async eraseCopies(chainId: string): Promise<void> {
     const { client, pacing, tables } = this.#tools;
     const copied = await readDetailsRows({ client, pacing, registry: tables.registry }, chainId);
     const rows = await readRows(this.#tools, {
