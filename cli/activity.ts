@@ -7,10 +7,12 @@ import {
   nameOfChain,
 } from '../lambdas/activity/domain/activity.ts';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
-import { verifyActivity } from '../lambdas/activity/use/activity-log.ts';
+import { type ActivityLog, newestEntries, verifyActivity } from '../lambdas/activity/use/activity-log.ts';
 import type { Mode, TenantId } from '../lambdas/kernel/ids.ts';
 import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { DynamoDbOwners } from '../lambdas/tenants/store/tenant-owners.ts';
+import { type OpenedAuthority, withAuthority } from './authority.ts';
+import { type ChosenDatabase, withServer } from './database.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { readTenant } from './keys.ts';
@@ -33,47 +35,86 @@ export function addActivity(program: Command, session: Session): void {
     .option('--tenant <id>', 'the chain of this tenant; without it, the chain of the deployment', readTenant)
     .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
 
-  activity
-    .command('list')
-    .description('lists the newest entries of a tenant, or of the deployment and its settings')
-    .option('--most <n>', `the maximum number, 1 to ${MAX_ENTRIES}`, readCountOf(MAX_ENTRIES), 20)
-    .action(async ({ most }: { most: number }) => {
-      const { log } = await open(session);
-      const page = { order: 'newest_first' as const, limit: most };
-      const chains = chainsOf(activity.opts<ChainOptions>());
-      const found = (await Promise.all(chains.map((chain) => log.listActivity(chain, page)))).flat();
-      const newest = found.toSorted((left, right) => right.occurredAtMs - left.occurredAtMs).slice(0, most);
-      session.show(
-        { data: newest.map(activityObject) },
-        newest.length === 0 ? ['No entries.'] : table(['TIME', 'ACTION', 'WHO', 'ABOUT'], newest.map(cells)),
-      );
-    });
+  withServer(
+    activity
+      .command('list')
+      .description('lists the newest entries of a tenant, or of the deployment and its settings')
+      .option('--most <n>', `the maximum number, 1 to ${MAX_ENTRIES}`, readCountOf(MAX_ENTRIES), 20),
+  ).action(async ({ most, ...chosen }: ChosenDatabase & { most: number }) => {
+    const options = activity.opts<ChainOptions>();
+    const newest = await withAuthority(session, chosen, (opened) => listNewest(opened, options, most));
+    session.show(
+      { data: newest.map(activityObject) },
+      newest.length === 0 ? ['No entries.'] : table(['TIME', 'ACTION', 'WHO', 'ABOUT'], newest.map(cells)),
+    );
+  });
 
-  activity
-    .command('verify')
-    .description('verifies the hash chains and names the first entry that was changed, removed or inserted')
-    .action(async () => {
-      const { log, owners } = await open(session);
-      const chainOptions = activity.opts<ChainOptions>();
-      const chains =
-        chainOptions.tenant === undefined
-          ? [...DEPLOYMENT_CHAINS, ...(await allOwners(owners))]
-          : chainsOf(chainOptions);
-      const data: { chain: string; entries: number; broken: number | null }[] = [];
-      for (const chain of chains) {
-        const { entries, broken = null } = await verifyActivity({ log, digest: systemDigest }, chain);
-        data.push({ chain: nameOfChain(chain), entries, broken });
-      }
-      const rows = data.map(({ chain, entries, broken }) => [
-        chain,
-        String(entries),
-        broken === null ? 'holds' : 'BROKEN',
-      ]);
-      session.show({ data }, table(['CHAIN', 'ENTRIES', 'STATE'], rows));
-      const first = data.find(({ broken }) => broken !== null);
-      if (first !== undefined)
-        throw new CliFailure(ExitCode.incomplete, `The chain ${first.chain} is broken at entry ${first.broken}.`);
-    });
+  withServer(
+    activity
+      .command('verify')
+      .description('verifies the hash chains and names the first entry that was changed, removed or inserted'),
+  ).action(async (chosen: ChosenDatabase) => {
+    const data = await withAuthority(session, chosen, (opened) => verifyChains(opened, activity.opts<ChainOptions>()));
+    const rows = data.map(({ log, chain, entries, broken }) => [
+      log,
+      chain,
+      String(entries),
+      broken === null ? 'holds' : 'BROKEN',
+    ]);
+    session.show({ data }, table(['LOG', 'CHAIN', 'ENTRIES', 'STATE'], rows));
+    const first = data.find(({ broken }) => broken !== null);
+    if (first !== undefined)
+      throw new CliFailure(ExitCode.incomplete, `The chain ${first.chain} is broken at entry ${first.broken}.`);
+  });
+}
+
+/** Lists the newest entries of all logs, newest first. */
+export async function listNewest(
+  opened: OpenedAuthority,
+  options: ChainOptions,
+  most: number,
+): Promise<readonly ActivityEntry[]> {
+  const logs = logsOf(opened).map(({ log }) => log);
+  const found = await Promise.all(chainsOf(options).map((chain) => newestEntries(logs, chain, { limit: most })));
+  return found
+    .flat()
+    .toSorted((left, right) => right.occurredAtMs - left.occurredAtMs)
+    .slice(0, most);
+}
+
+interface VerifiedLog {
+  readonly log: NamedLog['name'];
+  readonly chain: string;
+  readonly entries: number;
+  /** The first invalid entry; null when all are valid. */
+  readonly broken: number | null;
+}
+
+/** Verifies the chains in each log. The two logs of a chain are hash chains of their own. */
+export async function verifyChains(opened: OpenedAuthority, options: ChainOptions): Promise<readonly VerifiedLog[]> {
+  const { client, tables, pacing } = opened;
+  const owners = new DynamoDbOwners(client, tables.registry, pacing);
+  const chains =
+    options.tenant === undefined ? [...DEPLOYMENT_CHAINS, ...(await allOwners(owners))] : chainsOf(options);
+  const data: VerifiedLog[] = [];
+  for (const chain of chains) {
+    for (const { name, log } of logsOf(opened)) {
+      const { entries, broken = null } = await verifyActivity({ log, digest: systemDigest }, chain);
+      data.push({ log: name, chain: nameOfChain(chain), entries, broken });
+    }
+  }
+  return data;
+}
+
+interface NamedLog {
+  readonly name: 'dynamodb' | 'postgres';
+  readonly log: ActivityLog;
+}
+
+/** Returns the log of each database. With PostgreSQL, it has the entries of actions on payments and orders. */
+function logsOf({ client, tables, pacing, postgres }: OpenedAuthority): readonly NamedLog[] {
+  const own: NamedLog = { name: 'dynamodb', log: new DynamoDbActivity(client, tables, pacing) };
+  return postgres === undefined ? [own] : [{ name: 'postgres', log: postgres.activity }, own];
 }
 
 /** Records an operator's command in the activity log. Call it before the command takes effect. */
@@ -82,17 +123,10 @@ export async function recordAction(
   action: Action,
   details: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const { log } = await open(session);
+  const { client, tables, pacing } = await openTables(await session.aws());
+  const log = new DynamoDbActivity(client, tables, pacing);
   const actor = { by: 'command' as const, operator: session.operator };
   await log.record({ chain: 'deployment', action, actor, about: [], details, occurredAtMs: systemClock.nowMs() });
-}
-
-async function open(session: Session) {
-  const { client, tables, pacing } = await openTables(await session.aws());
-  return {
-    log: new DynamoDbActivity(client, tables, pacing),
-    owners: new DynamoDbOwners(client, tables.registry, pacing),
-  };
 }
 
 function chainsOf({ tenant, mode }: ChainOptions): readonly ActivityChain[] {

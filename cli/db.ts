@@ -1,30 +1,11 @@
-import { existsSync } from 'node:fs';
-import { types } from 'node:util';
 import { DescribeSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { type Command, InvalidArgumentError } from 'commander';
-import { defined } from '../lambdas/kernel/defined.ts';
-import { isFault, TerminalError } from '../lambdas/kernel/faults.ts';
-import { SecretReader } from '../lambdas/kernel/platform/active-secrets.ts';
+import type { Command } from 'commander';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
-import type { OpenDatabase } from '../lambdas/postgres/connection.ts';
 import { readMigrations } from '../lambdas/postgres/migrations.ts';
-import { isLoopback, parseServerUrl, type Server, serverSecret } from '../lambdas/postgres/server.ts';
+import { type ChosenDatabase, databaseOfSettings, serverOf, withDatabase, withServer } from './database.ts';
 import { emptyReplayCache } from './empty-cache.ts';
-import { CliFailure, ExitCode } from './failure.ts';
+import { CliFailure, ExitCode, sentence } from './failure.ts';
 import type { Session } from './session.ts';
-
-/** Environment variable with the connection URL, which contains a password. */
-const URL_VARIABLE = 'PAYONCE_DATABASE_URL';
-
-interface Chosen {
-  readonly url?: string;
-  readonly secret?: string;
-  readonly host?: string;
-  readonly port?: number;
-  readonly database?: string;
-  readonly ca?: string;
-  readonly role?: string;
-}
 
 /** `payonce db`. */
 export function addDb(program: Command, session: Session): void {
@@ -33,26 +14,16 @@ export function addDb(program: Command, session: Session): void {
     db.command('migrate').description('creates the tables, and gives the role of the functions its privileges'),
   )
     .option('--role <name>', 'the role of the functions; without it, no privilege changes')
-    .action((chosen: Chosen) => migrate(session, chosen));
+    .action((chosen: ChosenDatabase & { readonly role?: string }) => migrate(session, chosen));
   withServer(db.command('check').description('compares tables and privileges with this version; changes nothing'))
     .requiredOption('--role <name>', 'the role of the functions')
-    .action((chosen: Chosen & { readonly role: string }) => checkDatabase(session, chosen));
+    .action((chosen: ChosenDatabase & { readonly role: string }) => checkDatabase(session, chosen));
   db.command('empty-cache')
     .description('deletes the answers in the table ReplayCache, so that replays ask PostgreSQL')
     .action(() => emptyReplayCache(session));
 }
 
-function withServer(command: Command): Command {
-  return command
-    .option('--url <url>', `postgres://user:password@host:port/database; or set ${URL_VARIABLE}`)
-    .option('--secret <id>', 'a secret of Secrets Manager with username, password, host, port and dbname')
-    .option('--host <name>', 'with --secret: the host, if the secret has none')
-    .option('--port <number>', 'with --secret: the port', readPort)
-    .option('--database <name>', 'with --secret: the database, if the secret has none')
-    .option('--ca <file>', 'CA certificates (PEM), for example the bundle of RDS', readFile);
-}
-
-async function migrate(session: Session, chosen: Chosen): Promise<void> {
+async function migrate(session: Session, chosen: ChosenDatabase & { readonly role?: string }): Promise<void> {
   const { MigrationRefused, migrate: run } = await import('../lambdas/postgres/migrate.ts');
   const { role } = chosen;
   const migrations = readMigrations();
@@ -67,7 +38,7 @@ async function migrate(session: Session, chosen: Chosen): Promise<void> {
   ]);
 }
 
-async function checkDatabase(session: Session, chosen: Chosen & { readonly role: string }): Promise<void> {
+async function checkDatabase(session: Session, chosen: ChosenDatabase & { readonly role: string }): Promise<void> {
   const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
   const { role } = chosen;
   const migrations = readMigrations();
@@ -85,13 +56,9 @@ export async function problemsOfDatabase(
   session: Pick<Session, 'aws'>,
   settings: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
-  const { postgresSecretArn: secret = '', postgresHost: host, postgresPort: port, postgresDatabase } = settings;
-  const chosen: Chosen = {
-    secret,
-    ...defined({ host, database: postgresDatabase, port: port === undefined ? undefined : Number(port) }),
-  };
+  const chosen = databaseOfSettings(settings, {});
   const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
-  const ofKey = await problemOfKey(session, secret, settings['postgresSecretKeyArn']);
+  const ofKey = await problemOfKey(session, settings['postgresSecretArn'] ?? '', settings['postgresSecretKeyArn']);
   try {
     const { user: role } = await serverOf(session, chosen);
     const check = { migrations: readMigrations(), role };
@@ -117,92 +84,4 @@ async function problemOfKey(
   return [
     `The secret is encrypted with the KMS key ${key}: deploy with the ARN of this key as payonce:postgresSecretKeyArn, so that the functions may decrypt the secret.`,
   ];
-}
-
-async function withDatabase<T>(
-  session: Pick<Session, 'aws'>,
-  chosen: Chosen,
-  work: (database: OpenDatabase) => Promise<T>,
-): Promise<T> {
-  const { openDatabase } = await import('../lambdas/postgres/connection.ts');
-  const server = await serverOf(session, chosen);
-  const database = openDatabase({
-    credentials: { current: async () => server, renewed: async () => undefined },
-    clock: systemClock,
-    tls: isLoopback(server.host) && chosen.ca === undefined ? undefined : { caFile: chosen.ca },
-    // The creation of an index takes as long as the table is large.
-    statementMs: 0,
-  });
-  try {
-    return await work(database);
-  } catch (error) {
-    throw await failureOf(error, server);
-  } finally {
-    await database.close();
-  }
-}
-
-async function serverOf(session: Pick<Session, 'aws'>, chosen: Chosen): Promise<Server> {
-  const { secret, url = secret === undefined ? process.env[URL_VARIABLE] : undefined } = chosen;
-  if (url !== undefined && secret !== undefined) throw new CliFailure(ExitCode.usage, 'Use one of --url and --secret.');
-  if (secret !== undefined) return serverInSecret(session, secret, chosen);
-  if (url === undefined)
-    throw new CliFailure(ExitCode.settings, `No database is set: set ${URL_VARIABLE}, or use --url or --secret.`);
-  try {
-    return parseServerUrl(url);
-  } catch (error) {
-    throw new CliFailure(ExitCode.settings, sentence(error instanceof Error ? error.message : String(error)));
-  }
-}
-
-async function serverInSecret(
-  session: Pick<Session, 'aws'>,
-  secret: string,
-  { host, port, database }: Chosen,
-): Promise<Server> {
-  const client = new SecretsManagerClient(await session.aws());
-  const parse = serverSecret({
-    ...(host === undefined ? {} : { host }),
-    ...(port === undefined ? {} : { port }),
-    ...(database === undefined ? {} : { database }),
-  });
-  try {
-    return await new SecretReader(client, systemClock, parse).active(secret);
-  } catch (error) {
-    if (error instanceof TerminalError) throw new CliFailure(ExitCode.settings, error.message);
-    // The failure of AWS.
-    throw isFault(error) && error.cause !== undefined ? error.cause : error;
-  }
-}
-
-/** Returns the failure of the command line for a fault of the database. */
-async function failureOf(error: unknown, { host, port, user }: Server): Promise<unknown> {
-  if (!isFault(error)) return error;
-  const { DatabaseFault, isLoginRefused } = await import('../lambdas/postgres/faults.ts');
-  const reason = types.isNativeError(error.cause) ? `: ${error.cause.message}` : '';
-  if (isLoginRefused(error))
-    return new CliFailure(ExitCode.settings, `The database does not accept the user ${user}${reason}`);
-  if (error.code === DatabaseFault.untrusted)
-    return new CliFailure(
-      ExitCode.settings,
-      `The certificate of ${host} cannot be verified${reason}. Set its CA with --ca.`,
-    );
-  return error instanceof TerminalError
-    ? new CliFailure(ExitCode.refused, `The database refused a statement${reason}`)
-    : new CliFailure(ExitCode.unreachable, `The database at ${host}:${port} cannot be reached${reason}`);
-}
-
-function sentence(message: string): string {
-  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
-}
-
-function readPort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw new InvalidArgumentError(`${text} is not a port.`);
-}
-
-function readFile(text: string): string {
-  if (existsSync(text)) return text;
-  throw new InvalidArgumentError(`there is no file ${text}.`);
 }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import type { Action } from '../lambdas/activity/domain/activity.ts';
+import type { Action, ActivityDraft } from '../lambdas/activity/domain/activity.ts';
 import { DynamoDbActivity, eraseDetails } from '../lambdas/activity/store/dynamodb-activity.ts';
 import { eventId } from '../lambdas/events/domain/event.ts';
+import { RetryableError } from '../lambdas/kernel/faults.ts';
 import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { erasePayment } from '../lambdas/operators/use/erase-payment.ts';
 import { parseOrderId } from '../lambdas/orders/ids.ts';
@@ -16,9 +17,9 @@ import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
 import { ProjectedEvents } from '../lambdas/views/use/projected-events.ts';
 import { DynamoDbWebhooks } from '../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { eraseAnswers } from '../lambdas/webhooks/use/erase-answers.ts';
-import { openTables } from './deployment.ts';
+import { type OpenedAuthority, withAuthority } from './authority.ts';
+import { type ChosenDatabase, withServer } from './database.ts';
 import { CliFailure, ExitCode } from './failure.ts';
-import { refusePostgres } from './refuse-postgres.ts';
 import type { Session } from './session.ts';
 
 /** `payonce erase`. */
@@ -27,66 +28,68 @@ export function addErase(program: Command, session: Session): void {
     .command('erase')
     .description('erases personal data; generated/docs/retention.md lists the data that is kept');
 
-  group
-    .command('payment <id>')
-    .description('erases the description, the metadata and the reasons of a payment that has ended')
-    .action(async (text: string) => {
-      const id = read(text, parsePaymentId, 'payment');
-      const { store, processed, erase } = await deployment(session);
-      const outcome = await erasePayment({ store, processed, erase: erase('payment.erased') }, id);
-      const { kind } = outcome;
-      if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no payment ${id}.`);
-      if (outcome.kind === 'unfinished') {
-        const { status } = outcome;
-        const why = 'its receipt and its commission may still need the metadata';
-        throw new CliFailure(ExitCode.refused, `The payment ${id} is ${status}: ${why}. Erase it when it has ended.`);
-      }
-      if (kind === 'unpublished') {
-        const why =
-          'its event payment.completed is not in the Views yet, and its receipt and commission need the metadata';
-        throw new CliFailure(
-          ExitCode.refused,
-          `The payment ${id} is not erased: ${why}. Try again in a minute. If that does not help, redrive parked events or rebuild the Views.`,
-        );
-      }
-      session.show({ id, outcome: kind }, [kind === 'erased' ? 'Erased.' : 'The payment has no details to erase.']);
+  withServer(
+    group
+      .command('payment <id>')
+      .description('erases the description, the metadata and the reasons of a payment that has ended'),
+  ).action(async (text: string, chosen: ChosenDatabase) => {
+    const id = read(text, parsePaymentId, 'payment');
+    const outcome = await withAuthority(session, chosen, (opened) => {
+      const { store, processed, erase } = erasing(session, opened);
+      return erasePayment({ store, processed, erase: erase('payment.erased') }, id);
     });
+    const { kind } = outcome;
+    if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no payment ${id}.`);
+    if (outcome.kind === 'unfinished') {
+      const { status } = outcome;
+      const why = 'its receipt and its commission may still need the metadata';
+      throw new CliFailure(ExitCode.refused, `The payment ${id} is ${status}: ${why}. Erase it when it has ended.`);
+    }
+    if (kind === 'unpublished') {
+      const why =
+        'its event payment.completed is not in the Views yet, and its receipt and commission need the metadata';
+      throw new CliFailure(
+        ExitCode.refused,
+        `The payment ${id} is not erased: ${why}. Try again in a minute. If that does not help, redrive parked events or rebuild the Views.`,
+      );
+    }
+    session.show({ id, outcome: kind }, [kind === 'erased' ? 'Erased.' : 'The payment has no details to erase.']);
+  });
 
-  group
-    .command('order <id>')
-    .description('erases the e-mail address, the referrer and the affiliate of an order that is settled')
-    .action(async (text: string) => {
-      const id = read(text, parseOrderId, 'order');
-      const { store, orders, erase } = await deployment(session);
-      const { kind } = await eraseOrder({ orders, records: store, erase: erase('order.erased') }, id);
-      if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no order ${id}.`);
-      if (kind === 'unfinished') {
-        const why = 'its e-mail, its credit or its answer still needs the address';
-        throw new CliFailure(ExitCode.refused, `The order ${id} is not settled: ${why}.`);
-      }
-      session.show({ id, outcome: kind }, ['Erased.']);
+  withServer(
+    group
+      .command('order <id>')
+      .description('erases the e-mail address, the referrer and the affiliate of an order that is settled'),
+  ).action(async (text: string, chosen: ChosenDatabase) => {
+    const id = read(text, parseOrderId, 'order');
+    const { kind } = await withAuthority(session, chosen, (opened) => {
+      const { store, orders, erase } = erasing(session, opened);
+      return eraseOrder({ orders, records: store, erase: erase('order.erased') }, id);
     });
+    if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no order ${id}.`);
+    if (kind === 'unfinished') {
+      const why = 'its e-mail, its credit or its answer still needs the address';
+      throw new CliFailure(ExitCode.refused, `The order ${id} is not settled: ${why}.`);
+    }
+    session.show({ id, outcome: kind }, ['Erased.']);
+  });
 }
 
-async function deployment(session: Session) {
-  const opened = await openTables(await session.aws());
-  await refusePostgres(opened, 'payonce erase');
-  const { client, tables, pacing } = opened;
-  const store = new DynamoDbStore(client, tables, pacing);
-  const orders = new DynamoDbOrders(client, tables, pacing, store);
+/** Returns the tools of an erasure, and the erasure itself. */
+export function erasing(session: Pick<Session, 'operator'>, { client, tables, pacing, postgres }: OpenedAuthority) {
+  const store = postgres?.store ?? new DynamoDbStore(client, tables, pacing);
+  const orders = postgres?.orders() ?? new DynamoDbOrders(client, tables, pacing, store);
   const webhooks = new DynamoDbWebhooks(client, tables, pacing);
   const activity = new DynamoDbActivity(client, tables, pacing);
   const actor = { by: 'command' as const, operator: session.operator };
+  const eraseRows = (draft: ActivityDraft): Promise<boolean> =>
+    postgres === undefined
+      ? eraseDetails({ client, registry: tables.registry, pacing }, activity, draft)
+      : postgres.erase(draft).catch(unfinished);
   const erase =
     (action: Action) =>
     async ({ id, ...chain }: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: ChainId }): Promise<boolean> => {
-      const isErased = await eraseDetails({ client, registry: tables.registry, pacing }, activity, {
-        chain,
-        action,
-        actor,
-        about: [id],
-        occurredAtMs: systemClock.nowMs(),
-      });
+      const isErased = await eraseRows({ chain, action, actor, about: [id], occurredAtMs: systemClock.nowMs() });
       // Erase the receivers' responses last. By then, every new delivery attempt omits the erased details, so no later
       // response can quote them.
       const transitions = isOrderId(id)
@@ -101,6 +104,15 @@ async function deployment(session: Session) {
     };
   const processed = new ProjectedEvents(new DynamoDbViews(client, tables.views, pacing));
   return { store, processed, orders, erase };
+}
+
+/** @throws CliFailure if the copies of erased data are left */
+function unfinished(error: unknown): never {
+  if (!(error instanceof RetryableError && error.code === 'erasure_unfinished')) throw error;
+  throw new CliFailure(
+    ExitCode.incomplete,
+    'Erased in PostgreSQL, but copies in DynamoDB are left. Try again in a minute.',
+  );
 }
 
 function read<Id>(text: string, parse: (text: string) => Id | undefined, what: string): Id {

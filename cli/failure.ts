@@ -118,3 +118,8 @@ function innerError(error: Error): Error | undefined {
   const inner = error.cause ?? first;
   return types.isNativeError(inner) ? inner : undefined;
 }
+
+/** Returns a message as a sentence. */
+export function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+}

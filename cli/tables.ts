@@ -1,23 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { PostgresStores } from '../lambdas/authority/postgres-stores.ts';
+import { recopyChains } from '../lambdas/authority/recopy-chains.ts';
 import { commissionOfChain } from '../lambdas/follow-ups/recover-commission.ts';
 import { DynamoDbLostCommissions } from '../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
 import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { DynamoDbApprovals } from '../lambdas/operators/store/dynamodb-approvals.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
+import type { PaymentChain } from '../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbImpliedRows } from '../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { DynamoDbRowsOfChains } from '../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
 import { closeRemnants, type LostOperation } from '../lambdas/resolving/use/close-remnants.ts';
 import { initialQueuesWalk, rebuildQueues } from '../lambdas/resolving/use/rebuild-queues.ts';
 import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { recordAction } from './activity.ts';
+import { type OpenedAuthority, withAuthority } from './authority.ts';
+import { type ChosenDatabase, withServer } from './database.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { addPutBack } from './putting-back.ts';
 import { addRebuild } from './rebuilding.ts';
-import { refusePostgres } from './refuse-postgres.ts';
 import { RESTORABLE, type Restorable, restoreTables } from './restoring.ts';
 import { isoTime, readCountOf, readSeconds, type Session } from './session.ts';
 
@@ -34,6 +38,8 @@ const LEFT = [
   'Inquiries: the Ledger does not show whether one has finished. A finished one reads the processor’s books again.',
   'Commissions of payments that were erased, and API keys, endpoints and limits made since the moment, are lost.',
 ];
+
+type Opened = Omit<OpenedAuthority, 'postgres'>;
 
 /** `payonce tables`. */
 export function addTables(program: Command, session: Session): void {
@@ -68,23 +74,25 @@ export function addTables(program: Command, session: Session): void {
       ]);
     });
 
-  tables
-    .command('recover')
-    .description(
-      'after a restore: removes rows of lost transactions, lists lost keys, and writes entries, references and commissions that the Ledger implies',
-    )
-    .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
-    .action(({ segments }: { segments: number }) => recover(session, segments));
+  withServer(
+    tables
+      .command('recover')
+      .description(
+        'after a restore: removes rows of lost transactions, lists lost keys, and writes entries, references and commissions that the Ledger implies',
+      )
+      .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4),
+  ).action(({ segments, ...chosen }: ChosenDatabase & { segments: number }) =>
+    withAuthority(session, chosen, ({ postgres, ...opened }) =>
+      postgres === undefined ? recover(session, opened, segments) : recopy(session, opened, postgres, segments),
+    ),
+  );
 
   addRebuild(tables, session);
   addPutBack(tables, session);
 }
 
 /** Scans the Ledger, deletes leftover rows of lost transactions, and writes missing rows. Safe to repeat. */
-async function recover(session: Session, segments: number): Promise<void> {
-  const opened = await openTables(await session.aws());
-  await refusePostgres(opened, 'payonce tables recover');
-  const { client, tables, pacing } = opened;
+async function recover(session: Session, { client, tables, pacing }: Opened, segments: number): Promise<void> {
   const store = new DynamoDbStore(client, tables, pacing);
   const orders = new DynamoDbOrders(client, tables, pacing, store);
   const rows = new DynamoDbImpliedRows(client, tables, pacing);
@@ -115,11 +123,9 @@ async function recover(session: Session, segments: number): Promise<void> {
   );
   const { removed, lost } = remnants;
   const unreadable = [...new Set([...remnants.unreadable, ...walk.unreadable])];
-  const counts = (of: Readonly<Record<string, number>>) =>
-    Object.entries(of).map(([kind, count]) => `${count} ${kind}`);
   session.show({ removed, lost, read, missing, unreadable, broken, left: LEFT }, [
-    `Rows of lost transactions that were removed: ${counts(removed).join(', ') || 'none'}.`,
-    `${read} payments and orders read. Rows that were missing: ${counts(missing).join(', ')}.`,
+    `Rows of lost transactions that were removed: ${countsOf(removed).join(', ') || 'none'}.`,
+    `${read} payments and orders read. Rows that were missing: ${countsOf(missing).join(', ')}.`,
     ...LEFT,
     ...lost.slice(0, MAX_SHOWN).map(lineOfLost),
     ...broken.slice(0, MAX_SHOWN).map((id) => `broken      ${id}: a transition is missing`),
@@ -129,12 +135,46 @@ async function recover(session: Session, segments: number): Promise<void> {
   if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or are broken.`);
 }
 
+/** Has copied again what the restored tables lack, if PostgreSQL is the authority. Safe to repeat. */
+async function recopy(
+  session: Session,
+  { client, tables, pacing }: Opened,
+  postgres: PostgresStores,
+  atOnce: number,
+): Promise<void> {
+  const commissions = new DynamoDbLostCommissions(client, tables.registry, pacing);
+  await recordAction(session, 'tables.recovery_started');
+  const commission = async (chain: PaymentChain): Promise<boolean> => {
+    const found = commissionOfChain(systemDigest, chain);
+    return found !== undefined && commissions.restore(found);
+  };
+  const { read, missing, differing, unreadable } = await session.during('Recovering', (report) =>
+    recopyChains({ client, tables, pacing, postgres, commission }, atOnce, (done) =>
+      report(`${done} payments and orders read`),
+    ),
+  );
+  session.show({ read, missing, differing, unreadable, left: LEFT }, [
+    `${read} payments and orders read. Rows that were missing: ${countsOf(missing).join(', ')}.`,
+    ...LEFT,
+    ...differing
+      .slice(0, MAX_SHOWN)
+      .map((id) => `differs     ${id}: the Ledger has a transition that PostgreSQL lacks`),
+    ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
+  ]);
+  const bad = unreadable.length + differing.length;
+  if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or differ.`);
+}
+
 /**
  * Formats a lost operation. The processor may have executed it: retry the request, or search the processor's books, to
  * find out.
  */
 function lineOfLost({ operationId, kind, writtenAtMs }: LostOperation): string {
   return `lost        ${operationId} (${kind} of ${isoTime(writtenAtMs)})`;
+}
+
+function countsOf(counts: Readonly<Record<string, number>>): readonly string[] {
+  return Object.entries(counts).map(([kind, count]) => `${count} ${kind}`);
 }
 
 function readTables(text: string): readonly Restorable[] {

@@ -1,4 +1,4 @@
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { ActivityDraft } from '../../lambdas/activity/domain/activity.ts';
 import { erasePostgresDetails } from '../../lambdas/activity/store/postgres-erasure.ts';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
@@ -7,6 +7,7 @@ import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import { ownerToken, type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { paymentPartition, transitionSort } from '../../lambdas/payments/store/items.ts';
 import { LedgerCarrier, PAYMENT_CHAIN } from '../../lambdas/payments/store/postgres-carrier.ts';
@@ -142,6 +143,16 @@ export class Copies implements CarryObserver {
       const Key = { [KeyAttribute.partition]: paymentPartition(id), [KeyAttribute.sort]: transitionSort(sequence) };
       await this.tables.client.send(new DeleteCommand({ TableName: TABLES.ledger, Key }));
     }
+  }
+
+  /** Deletes a copied details row, as a restore to an earlier moment does. */
+  async loseDetails(id: PaymentId, part: string): Promise<void> {
+    await this.tables.client.send(new DeleteCommand({ TableName: TABLES.registry, Key: detailsKey(id, part) }));
+  }
+
+  /** Writes copied details rows, as a restore to an earlier moment does. */
+  async putDetails(...rows: readonly Item[]): Promise<void> {
+    for (const row of rows) await this.tables.client.send(new PutCommand({ TableName: TABLES.registry, Item: row }));
   }
 
   async outbox(id: PaymentId): Promise<readonly Row[]> {

@@ -1,5 +1,4 @@
 /** Tests the guarantee "carried rows". */
-import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { TRACING } from '../../lambdas/kernel/contract/environment.ts';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
@@ -22,8 +21,6 @@ import { TABLES } from '../world/tables.ts';
 import { chainOfAllKinds, firstWithNotes, refundAfter } from './carried-chain.ts';
 import { Copies, effectOf } from './copies.ts';
 import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
-
-const RUNBOOK = new URL('../../docs/operate/runbook/data.md', import.meta.url);
 
 let database: OpenDatabase;
 let copies: Copies;
@@ -244,22 +241,6 @@ describe('a chain whose position has another row in the Ledger', () => {
     await copies.poll();
     // An operator restores the Ledger to a point before the other row.
     await copies.loseCopies(id, 2);
-    await database.run(sql('UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1', id));
-    await copies.poll();
-    expect(copies.copied(id)).toEqual([1, 2, 3]);
-    expect(await copies.outbox(id)).toEqual([]);
-  });
-
-  test('is copied again by the statement of the runbook, after the Ledger lost rows', async () => {
-    const { id, pending, paid } = newPayment();
-    await copies.write(pending, paid);
-    await copies.poll();
-    await copies.loseCopies(id, 1, 2);
-    await copies.write(refundAfter(paid));
-    expect(await copies.carrier().carry(id)).toBe('stopped');
-
-    const [, statement = ''] = /```sql\n([^`]*)```/.exec(readFileSync(RUNBOOK, 'utf8')) ?? [];
-    await database.run(sql(statement.replace('2026-03-01T12:00:00Z', '1970-01-01Z')));
     await database.run(sql('UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1', id));
     await copies.poll();
     expect(copies.copied(id)).toEqual([1, 2, 3]);

@@ -38,6 +38,19 @@ export function detailsRowsOf(rows: readonly Row[]): DetailsRows {
   return new Map(rows.map((row) => [row['part'], valuesOf(row)]));
 }
 
+/** Lists the ids of all payments and orders, in their order as text. @param after the last id of the previous page */
+export async function listChainIds(
+  tools: PostgresTools,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<readonly ChainId[]> {
+  const rows = await readRows(tools, {
+    name: 'chain-ids',
+    text: 'SELECT chain_id FROM transition WHERE sequence = 1 AND chain_id > $1 ORDER BY chain_id LIMIT $2',
+    values: [after, limit],
+  });
+  return rows.map(({ chain_id: id }) => String(id) as ChainId);
+}
+
 /** Builds the read of a page of a chain. */
 export function selectChain(
   id: ChainId,

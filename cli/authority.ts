@@ -1,0 +1,46 @@
+import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
+import { type PostgresStores, postgresStores } from '../lambdas/authority/postgres-stores.ts';
+import { type ChosenDatabase, databaseOfSettings, withDatabase } from './database.ts';
+import { openTables } from './deployment.ts';
+import type { Session } from './session.ts';
+
+type OpenedTables = Awaited<ReturnType<typeof openTables>>;
+
+/** The tables of a deployment, and the stores of its authority. */
+export interface OpenedAuthority extends OpenedTables {
+  /** Absent when DynamoDB is the authority. */
+  readonly postgres?: PostgresStores;
+}
+
+/**
+ * Runs `work` on the authority of the recorded settings.
+ *
+ * @param chosen the database @default the database of the settings, with the user of the functions
+ * @throws CliFailure if the database cannot be reached
+ */
+export async function withAuthority<T>(
+  session: Pick<Session, 'aws'>,
+  chosen: ChosenDatabase,
+  work: (opened: OpenedAuthority) => Promise<T>,
+): Promise<T> {
+  return withAuthorityOf(session, await openTables(await session.aws()), chosen, work);
+}
+
+/** Runs `work` on the authority of the settings that are recorded in these tables. */
+export async function withAuthorityOf<T>(
+  session: Pick<Session, 'aws'>,
+  opened: OpenedTables,
+  chosen: ChosenDatabase,
+  work: (opened: OpenedAuthority) => Promise<T>,
+): Promise<T> {
+  const { client, tables, pacing } = opened;
+  const log = new DynamoDbActivity(client, tables, pacing);
+  const [newest] = await log.listActivity('settings', { order: 'newest_first', limit: 1 });
+  const settings = newest?.details ?? {};
+  if (settings['authority'] !== 'postgres') return work(opened);
+  // A command waits for its copies itself, and reports what is left.
+  const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
+  return withDatabase(session, databaseOfSettings(settings, chosen), (database) =>
+    work({ ...opened, postgres: postgresStores({ database, pacing, client, tables, observer }) }),
+  );
+}

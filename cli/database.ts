@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs';
+import { types } from 'node:util';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { type Command, InvalidArgumentError } from 'commander';
+import { defined } from '../lambdas/kernel/defined.ts';
+import { isFault, TerminalError } from '../lambdas/kernel/faults.ts';
+import { SecretReader } from '../lambdas/kernel/platform/active-secrets.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import type { OpenDatabase } from '../lambdas/postgres/connection.ts';
+import { isLoopback, parseServerUrl, type Server, serverSecret } from '../lambdas/postgres/server.ts';
+import { CliFailure, ExitCode, sentence } from './failure.ts';
+import type { Session } from './session.ts';
+
+/** Environment variable with the connection URL, which contains a password. */
+const URL_VARIABLE = 'PAYONCE_DATABASE_URL';
+
+/** Options that name a database. */
+export interface ChosenDatabase {
+  readonly url?: string;
+  readonly secret?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly database?: string;
+  readonly ca?: string;
+}
+
+/** Adds the options that name a database. */
+export function withServer(command: Command): Command {
+  return command
+    .option('--url <url>', `postgres://user:password@host:port/database; or set ${URL_VARIABLE}`)
+    .option('--secret <id>', 'a secret of Secrets Manager with username, password, host, port and dbname')
+    .option('--host <name>', 'with --secret: the host, if the secret has none')
+    .option('--port <number>', 'with --secret: the port', readPort)
+    .option('--database <name>', 'with --secret: the database, if the secret has none')
+    .option('--ca <file>', 'CA certificates (PEM), for example the bundle of RDS', readFile);
+}
+
+/**
+ * Returns the database of a deployment's settings, unless another one is chosen.
+ *
+ * @param settings as recorded in the activity log
+ */
+export function databaseOfSettings(
+  settings: Readonly<Record<string, string>>,
+  chosen: ChosenDatabase = {},
+): ChosenDatabase {
+  const { url = process.env[URL_VARIABLE], secret: given } = chosen;
+  if (url !== undefined || given !== undefined) return chosen;
+  const { postgresSecretArn: secret, postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
+  return { ...defined({ secret, host, database, port: port === undefined ? undefined : Number(port) }), ...chosen };
+}
+
+/** Runs `work` on the chosen database, without a time limit for statements. @throws CliFailure for its faults */
+export async function withDatabase<T>(
+  session: Pick<Session, 'aws'>,
+  chosen: ChosenDatabase,
+  work: (database: OpenDatabase) => Promise<T>,
+): Promise<T> {
+  const { openDatabase } = await import('../lambdas/postgres/connection.ts');
+  const server = await serverOf(session, chosen);
+  const database = openDatabase({
+    credentials: { current: async () => server, renewed: async () => undefined },
+    clock: systemClock,
+    tls: isLoopback(server.host) && chosen.ca === undefined ? undefined : { caFile: chosen.ca },
+    // The creation of an index takes as long as the table is large.
+    statementMs: 0,
+  });
+  try {
+    return await work(database);
+  } catch (error) {
+    throw await failureOf(error, server);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Returns the address and the credentials of the chosen database. @throws CliFailure when there is none */
+export async function serverOf(session: Pick<Session, 'aws'>, chosen: ChosenDatabase): Promise<Server> {
+  const { secret, url = secret === undefined ? process.env[URL_VARIABLE] : undefined } = chosen;
+  if (url !== undefined && secret !== undefined) throw new CliFailure(ExitCode.usage, 'Use one of --url and --secret.');
+  if (secret !== undefined) return serverInSecret(session, secret, chosen);
+  if (url === undefined)
+    throw new CliFailure(ExitCode.settings, `No database is set: set ${URL_VARIABLE}, or use --url or --secret.`);
+  try {
+    return parseServerUrl(url);
+  } catch (error) {
+    throw new CliFailure(ExitCode.settings, sentence(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+async function serverInSecret(
+  session: Pick<Session, 'aws'>,
+  secret: string,
+  { host, port, database }: ChosenDatabase,
+): Promise<Server> {
+  const client = new SecretsManagerClient(await session.aws());
+  const parse = serverSecret({
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+    ...(database === undefined ? {} : { database }),
+  });
+  try {
+    return await new SecretReader(client, systemClock, parse).active(secret);
+  } catch (error) {
+    if (error instanceof TerminalError) throw new CliFailure(ExitCode.settings, error.message);
+    // The failure of AWS.
+    throw isFault(error) && error.cause !== undefined ? error.cause : error;
+  }
+}
+
+/** Returns the failure of the command line for a fault of the database. */
+async function failureOf(error: unknown, { host, port, user }: Server): Promise<unknown> {
+  // A fault of DynamoDB has an error of the AWS SDK as its cause.
+  const isOfAws = isFault(error) && types.isNativeError(error.cause) && '$metadata' in error.cause;
+  if (!isFault(error) || isOfAws) return error;
+  const { DatabaseFault, isLoginRefused } = await import('../lambdas/postgres/faults.ts');
+  const reason = types.isNativeError(error.cause) ? `: ${error.cause.message}` : '';
+  if (isLoginRefused(error))
+    return new CliFailure(ExitCode.settings, `The database does not accept the user ${user}${reason}`);
+  if (error.code === DatabaseFault.untrusted)
+    return new CliFailure(
+      ExitCode.settings,
+      `The certificate of ${host} cannot be verified${reason}. Set its CA with --ca.`,
+    );
+  return error instanceof TerminalError
+    ? new CliFailure(ExitCode.refused, `The database refused a statement${reason}`)
+    : new CliFailure(ExitCode.unreachable, `The database at ${host}:${port} cannot be reached${reason}`);
+}
+
+function readPort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError(`${text} is not a port.`);
+}
+
+function readFile(text: string): string {
+  if (existsSync(text)) return text;
+  throw new InvalidArgumentError(`there is no file ${text}.`);
+}

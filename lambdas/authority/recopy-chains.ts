@@ -1,0 +1,107 @@
+import { sameBytes } from '../kernel/digest.ts';
+import { isFault } from '../kernel/faults.ts';
+import type { Link } from '../kernel/hash-chain.ts';
+import type { PaymentId } from '../kernel/ids.ts';
+import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
+import { LONGEST_ORDER_CHAIN } from '../orders/use/order-chain.ts';
+import { type ChainId, isOrderId } from '../payments/ids.ts';
+import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { listChainIds } from '../payments/store/postgres-chains.ts';
+import { type PaymentChain, readChain } from '../payments/use/payment-chain.ts';
+import { Outbox } from '../postgres/outbox.ts';
+import type { PostgresStores, PostgresStoresTools } from './postgres-stores.ts';
+
+export interface RecopyTools extends Pick<PostgresStoresTools, 'client' | 'tables' | 'pacing'> {
+  readonly postgres: Pick<PostgresStores, 'tools' | 'carrier' | 'store' | 'orders'>;
+  /** Writes the commission that follows from a payment, if it is missing. @returns whether it was missing */
+  readonly commission: (chain: PaymentChain) => Promise<boolean>;
+}
+
+export interface Recopied {
+  /** Number of payments and orders that were read. */
+  readonly read: number;
+  /** Number of rows that DynamoDB lacked. */
+  readonly missing: { readonly transition: number; readonly commission: number };
+  /** Payments and orders with a transition in the Ledger that PostgreSQL lacks. They are not copied. */
+  readonly differing: readonly string[];
+  /** Payments and orders that this code cannot read. Nothing was copied. */
+  readonly unreadable: readonly string[];
+}
+
+const CHAINS_PER_PAGE = 500;
+const ROWS_PER_PAGE = 250;
+const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
+
+/**
+ * Has everything copied again that the DynamoDB tables lack, after they were restored while PostgreSQL was not. Also
+ * deletes the restored copies of erased personal data. Safe to repeat, and while the functions run.
+ *
+ * @param atOnce number of payments and orders that are compared concurrently
+ * @param progress called after each page
+ */
+export async function recopyChains(
+  tools: RecopyTools,
+  atOnce: number,
+  progress: (read: number) => void,
+): Promise<Recopied> {
+  const found = { read: 0, transition: 0, commission: 0, differing: [] as string[], unreadable: [] as string[] };
+  const each = async (id: ChainId): Promise<void> => {
+    try {
+      const result = await recopy(tools, id);
+      if (result === 'differs') found.differing.push(id);
+      else found.transition += result.transitions;
+      if (result !== 'differs' && result.isCommissionMissing) found.commission += 1;
+    } catch (error) {
+      // A fault of a store proves nothing about the chain.
+      if (isFault(error)) throw error;
+      found.unreadable.push(id);
+    }
+    found.read += 1;
+  };
+  for (let after = ''; ; ) {
+    const ids = await listChainIds(tools.postgres.tools, { after, limit: CHAINS_PER_PAGE });
+    for (let from = 0; from < ids.length; from += atOnce) await Promise.all(ids.slice(from, from + atOnce).map(each));
+    progress(found.read);
+    after = ids.at(-1) ?? after;
+    if (ids.length < CHAINS_PER_PAGE) break;
+  }
+  const { read, transition, commission, differing, unreadable } = found;
+  return { read, missing: { transition, commission }, differing, unreadable };
+}
+
+/** Compares one chain with its copy. The copy is read first, so that a transition that is committed later is copied. */
+async function recopy(
+  { client, tables, pacing, postgres, commission }: RecopyTools,
+  id: ChainId,
+): Promise<'differs' | { readonly transitions: number; readonly isCommissionMissing: boolean }> {
+  const payments = new DynamoDbStore(client, tables, pacing);
+  const isOrder = isOrderId(id);
+  const copy = isOrder
+    ? await new DynamoDbOrders(client, tables, pacing, payments).listOrderTransitions(id, WHOLE_ORDER)
+    : await listCopies(payments, id);
+  const chain = isOrder ? undefined : await readChain(postgres.store, id);
+  const own = isOrder ? await postgres.orders().listOrderTransitions(id, WHOLE_ORDER) : (chain?.transitions ?? []);
+  const bySequence = new Map<number, Link>(own.map((link) => [link.sequence, link]));
+  if (copy.some((link) => !isSame(link, bySequence.get(link.sequence)))) return 'differs';
+  for (const { sequence } of copy) bySequence.delete(sequence);
+  const missing = [...bySequence.keys()];
+  await new Outbox(postgres.tools).announceAgain(id, missing);
+  if ((await postgres.carrier.carry(id)) === 'stopped') return 'differs';
+  await postgres.carrier.eraseCopies(id);
+  return { transitions: missing.length, isCommissionMissing: chain !== undefined && (await commission(chain)) };
+}
+
+/** Lists the copies of a payment's transitions. A restored copy can lack any of them. */
+async function listCopies(payments: DynamoDbStore, id: PaymentId): Promise<readonly Link[]> {
+  const found: Link[] = [];
+  for (;;) {
+    const afterSequence = found.at(-1)?.sequence ?? 0;
+    const page = await payments.listTransitions(id, { afterSequence, limit: ROWS_PER_PAGE });
+    found.push(...page);
+    if (page.length < ROWS_PER_PAGE) return found;
+  }
+}
+
+function isSame({ hash }: Link, other: Link | undefined): boolean {
+  return other !== undefined && sameBytes(hash, other.hash);
+}

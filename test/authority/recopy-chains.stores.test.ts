@@ -1,0 +1,137 @@
+/** The work of `payonce tables recover` after the DynamoDB tables were restored and PostgreSQL was not. */
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type PostgresStores, postgresStores } from '../../lambdas/authority/postgres-stores.ts';
+import { recopyChains } from '../../lambdas/authority/recopy-chains.ts';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { orderOperation, paymentOfOrder } from '../../lambdas/orders/ids.ts';
+import { orderPartition } from '../../lambdas/orders/store/order-items.ts';
+import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
+import { orderRequest } from '../orders/order-fixtures.ts';
+import { firstOf } from '../orders/order-store-suite.ts';
+import { firstWithNotes, refundAfter } from '../payments/carried-chain.ts';
+import { Copies, effectOf } from '../payments/copies.ts';
+import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
+import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+
+let database: OpenDatabase;
+let copies: Copies;
+let postgres: PostgresStores;
+let commissions: string[];
+
+beforeAll(async () => {
+  database = openTestDatabase(await createDatabase());
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  for (const table of ['transition', 'details', 'outbox', 'idempotency'])
+    await database.run(sql(`DELETE FROM ${table}`));
+  copies = new Copies(database);
+  commissions = [];
+  postgres = postgresStores({ ...copies.tools(), client: copies.tables.client, tables: TABLES, observer: copies });
+});
+
+function recover() {
+  const { client } = copies.tables;
+  return recopyChains(
+    {
+      client,
+      tables: TABLES,
+      pacing: copies.tools().pacing,
+      postgres,
+      commission: async ({ first }) => commissions.push(first.payment.id) === 1,
+    },
+    2,
+    () => undefined,
+  );
+}
+
+/** Writes a payment with a refund to PostgreSQL, and copies it. */
+async function copiedPayment(key: string): Promise<{ readonly id: PaymentId; readonly refund: Transition }> {
+  const id = paymentIdFor(key);
+  const first = firstWithNotes(id);
+  const refund = refundAfter(first);
+  await copies.write(first, refund);
+  await postgres.carrier.carry(id);
+  return { id, refund };
+}
+
+test('copies what the Ledger and the details lack, resumes stopped chains, and is safe to repeat', async () => {
+  const { id } = await copiedPayment('lost');
+  const whole = await copiedPayment('whole');
+  const { id: stopped, refund } = await copiedPayment('stopped');
+  const before = [copies.ledger(id), copies.details(id)];
+  // The tables are restored to the moment after the first transition.
+  for (const each of [id, stopped]) await copies.loseCopies(each, 2);
+  for (const part of ['ref_1', 'dec_1']) await copies.loseDetails(id, part);
+  await copies.write(refundAfter(refund));
+  expect(await postgres.carrier.carry(stopped)).toBe('stopped');
+
+  expect(await recover()).toEqual({
+    read: 3,
+    missing: { transition: 3, commission: 1 },
+    differing: [],
+    unreadable: [],
+  });
+  expect([copies.ledger(id), copies.details(id)]).toEqual(before);
+  expect([copies.copied(whole.id), copies.copied(stopped)]).toEqual([
+    [1, 2],
+    [1, 2, 3],
+  ]);
+  expect(commissions.toSorted()).toEqual([id, stopped, whole.id].toSorted());
+  expect(await recover()).toMatchObject({ read: 3, missing: { transition: 0, commission: 0 } });
+});
+
+test('copies a payment again if the Ledger has only its later transition, or nothing', async () => {
+  const [torn, gone] = [await copiedPayment('torn'), await copiedPayment('gone')];
+  await copies.loseCopies(torn.id, 1);
+  await copies.loseCopies(gone.id, 1, 2);
+  expect(await recover()).toMatchObject({ missing: { transition: 3 }, differing: [], unreadable: [] });
+  expect([copies.copied(torn.id), copies.copied(gone.id)]).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
+});
+
+test('copies an order again', async () => {
+  const { orderId } = orderRequest('recopied');
+  const record = openRecord(paymentOfOrder(systemDigest, orderId), { operationId: orderOperation(orderId) });
+  await postgres.orders().claimOrder({ record, first: firstOf(orderId) });
+  await database.run(sql('DELETE FROM outbox'));
+  expect(await recover()).toMatchObject({ read: 1, missing: { transition: 1, commission: 0 } });
+  expect(copies.tables.items(TABLES.ledger, orderPartition(orderId))).toHaveLength(1);
+  expect(copies.details(orderId as never)).toHaveLength(1);
+});
+
+test('deletes the restored copies of personal data that was erased since', async () => {
+  const { id } = await copiedPayment('erased');
+  const restored = copies.details(id);
+  await copies.erase(id);
+  await copies.putDetails(...restored);
+  await recover();
+  expect(copies.details(id)).toEqual([]);
+});
+
+test.each([
+  ['another transition than PostgreSQL', true],
+  ['a transition that PostgreSQL lacks', false],
+])('names a payment if the Ledger has %s, and leaves both as they are', async (_what, isForked) => {
+  const id = paymentIdFor(`forked-${isForked}`);
+  const pending = pendingTransition(id);
+  await copies.write(pending);
+  await postgres.carrier.carry(id);
+  const rival = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_2' });
+  await new Stores(copies.clock, copies.tables).recordEffect(effectOf([rival]));
+  if (isForked) await copies.write(outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' }));
+  expect(await recover()).toEqual({
+    read: 1,
+    missing: { transition: 0, commission: 0 },
+    differing: [id],
+    unreadable: [],
+  });
+  expect(copies.ledger(id)[1]?.['hash']).toEqual(rival.hash);
+});

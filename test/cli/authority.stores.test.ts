@@ -1,0 +1,130 @@
+/** Commands in a deployment whose authority is PostgreSQL. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { listNewest, verifyChains } from '../../cli/activity.ts';
+import { type OpenedAuthority, withAuthorityOf } from '../../cli/authority.ts';
+import { databaseOfSettings } from '../../cli/database.ts';
+import { erasing } from '../../cli/erase.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
+import { firstWithNotes, refundAfter } from '../payments/carried-chain.ts';
+import { Copies } from '../payments/copies.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
+import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { BY_OPERATOR } from '../support/causes.ts';
+import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+
+const TENANT = tenantId('ten_fixture');
+const OWN = { tenant: TENANT, mode: 'test' } as const;
+const SECRET = { authority: 'postgres', postgresSecretArn: 'arn', postgresHost: 'db.example', postgresPort: '6432' };
+
+let url: string;
+let database: OpenDatabase;
+let copies: Copies;
+let stores: Stores;
+let made = 0;
+
+beforeAll(async () => {
+  url = await createDatabase();
+  database = openTestDatabase(url);
+});
+afterAll(() => database.close());
+afterEach(() => {
+  delete process.env['PAYONCE_DATABASE_URL'];
+});
+beforeEach(async () => {
+  for (const table of ['outbox', 'activity']) await database.run(sql(`DELETE FROM ${table}`));
+  copies = new Copies(database);
+  stores = new Stores(copies.clock, copies.tables);
+  await stores.activity.recordSettings(SECRET);
+});
+
+/** Runs a command's work on the test's database and on the tables in memory. */
+function run<T>(work: (opened: OpenedAuthority) => Promise<T>): Promise<T> {
+  const opened = { client: copies.tables.client, tables: TABLES, pacing: copies.tools().pacing };
+  return withAuthorityOf({ aws: () => Promise.reject(new Error('no AWS')) }, opened, { url }, work);
+}
+
+/** Writes a payment with personal data, and copies it. */
+async function copiedPayment(): Promise<{ readonly first: Transition; readonly refund: Transition }> {
+  made += 1;
+  const first = firstWithNotes(paymentIdFor(`command-${made}`));
+  const refund = refundAfter(first);
+  await copies.write(first, refund);
+  await copies.poll();
+  return { first, refund };
+}
+
+describe('payonce erase', () => {
+  test('erases the rows in PostgreSQL and their copies, once, in the name of the operator', async () => {
+    const { payment } = (await copiedPayment()).first;
+    expect(copies.details(payment.id)).toHaveLength(3);
+    const erase = () => run((opened) => erasing({ operator: 'ada' }, opened).erase('payment.erased')(payment));
+    expect([await erase(), await erase()]).toEqual([true, false]);
+    expect(copies.details(payment.id)).toEqual([]);
+    expect(await database.run(sql('SELECT part FROM details WHERE chain_id = $1', payment.id))).toEqual([]);
+    expect(await run((opened) => listNewest(opened, OWN, 9))).toMatchObject([
+      { action: 'payment.erased', actor: { by: 'command', operator: 'ada' }, about: [payment.id] },
+    ]);
+  });
+});
+
+describe('payonce activity', () => {
+  /** Writes one entry to each log, and a later one to the log in PostgreSQL. */
+  async function threeEntries(): Promise<void> {
+    await copies.erase((await copiedPayment()).first.payment.id);
+    copies.clock.advance(1_000);
+    const draft = { chain: { tenantId: TENANT, mode: 'test' }, actor: BY_OPERATOR, about: ['key_1'] } as const;
+    await stores.activity.record({ ...draft, action: 'api_key.revoked', occurredAtMs: copies.clock.nowMs() });
+    copies.clock.advance(1_000);
+    await copies.erase((await copiedPayment()).first.payment.id);
+  }
+
+  test('lists the entries of both logs by their times', async () => {
+    await threeEntries();
+    const actions = async (most: number) =>
+      (await run((opened) => listNewest(opened, OWN, most))).map(({ action }) => action);
+    expect(await actions(9)).toEqual(['payment.erased', 'api_key.revoked', 'payment.erased']);
+    expect(await actions(2)).toEqual(['payment.erased', 'api_key.revoked']);
+  });
+
+  test('verifies both logs, each as a chain of its own', async () => {
+    await threeEntries();
+    const chain = `${TENANT}#test`;
+    const valid = { log: 'dynamodb', chain, entries: 1, broken: null };
+    expect(await run((opened) => verifyChains(opened, OWN))).toEqual([
+      { log: 'postgres', chain, entries: 2, broken: null },
+      valid,
+    ]);
+    await database.run(
+      sql(`UPDATE activity SET body = replace(body::text, 'payment.erased', 'order.erased')::json WHERE sequence = 2`),
+    );
+    expect(await run((opened) => verifyChains(opened, OWN))).toEqual([
+      { log: 'postgres', chain, entries: 1, broken: 2 },
+      valid,
+    ]);
+  });
+});
+
+describe('the database of a command', () => {
+  test('is the one in the recorded settings, unless another one is chosen', () => {
+    const ofSettings = { secret: 'arn', host: 'db.example', port: 6432 };
+    expect(databaseOfSettings(SECRET)).toEqual(ofSettings);
+    expect(databaseOfSettings(SECRET, { ca: 'ca.pem', host: '10.0.0.1' })).toEqual({
+      ...ofSettings,
+      ca: 'ca.pem',
+      host: '10.0.0.1',
+    });
+    expect(databaseOfSettings(SECRET, { url })).toEqual({ url });
+    expect(databaseOfSettings(SECRET, { secret: 'own' })).toEqual({ secret: 'own' });
+    process.env['PAYONCE_DATABASE_URL'] = url;
+    expect(databaseOfSettings(SECRET)).toEqual({});
+  });
+
+  test('is not opened if DynamoDB is the authority', async () => {
+    await stores.activity.recordSettings({ sandbox: 'true' });
+    expect(await run(async ({ postgres }) => postgres)).toBeUndefined();
+  });
+});
