@@ -59,7 +59,7 @@ describe('configuredAuthority', () => {
       throw new RetryableError(DatabaseFault.unavailable, 'the connection was lost');
     };
     const openDatabase = () => ({ run, transaction: () => Promise.reject(new Error('no transaction is expected')) });
-    const postgres = await configuredAuthority({ ...platform, openDatabase }, TABLES);
+    const { postgres } = await configuredAuthority({ ...platform, openDatabase }, TABLES);
 
     const id = paymentIdFor('copied');
     await postgres?.effects().recordEffect(effectOf([pendingTransition(id)]));

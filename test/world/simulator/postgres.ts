@@ -7,7 +7,6 @@ import { DatabaseFault } from '../../../lambdas/postgres/faults.ts';
 import { sql } from '../../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase } from '../../postgres/store-database.ts';
 import { countingEntropy } from '../../support/counting-entropy.ts';
-import { QUIET_INSTRUMENTS } from '../../support/quiet-instruments.ts';
 import { MemoryDynamoDb, type RowChange } from '../memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../tables.ts';
 import { AuthorityItems, isOfAuthority, type PostgresChange, partitionOf } from './authority-items.ts';
