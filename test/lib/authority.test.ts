@@ -84,9 +84,6 @@ describe('the functions of a deployment', () => {
       readonly VpcConfig?: unknown;
     };
   }
-  interface Policy {
-    readonly Properties: { readonly PolicyDocument: { readonly Statement: readonly { readonly Sid?: string }[] } };
-  }
   const functionsOf = async (context: Record<string, unknown>) => {
     const { service } = await synthesize({ ...EVERYTHING, ...context });
     return Object.values(service?.findResources('AWS::Lambda::Function') as Record<string, Made>);
@@ -113,9 +110,8 @@ describe('the functions of a deployment', () => {
     const key = 'arn:aws:kms:eu-west-1:111122223333:key/0a1b';
     const statementsWith = async (context: Record<string, unknown>) => {
       const { service } = await synthesize({ ...EVERYTHING, ...POSTGRES, ...context });
-      const policies = Object.values(service?.findResources('AWS::IAM::Policy') ?? {}) as Policy[];
-      return policies
-        .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+      return [...statementsByOwner(present(service)).values()]
+        .flat()
         .filter(({ Sid }) => Sid === 'DecryptDatabaseSecret');
     };
     const statements = await statementsWith({ 'payonce:postgresSecretKeyArn': key });

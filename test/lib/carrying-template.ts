@@ -4,6 +4,7 @@ import { Carrying } from '../../lib/carrying.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
 import { DataStack } from '../../lib/data-stack.ts';
 import { PayonceRules } from '../../lib/policies/payonce-rules.ts';
+import { ReplayCache } from '../../lib/replay-cache.ts';
 import { readSettings } from '../../lib/settings.ts';
 import { testApp } from './test-app.ts';
 
@@ -21,5 +22,6 @@ export function carryingTemplate(): Template {
   data.ledger.grantAppend(writer, ['payment']);
   carrying.grantCarry(writer);
   carrying.grantPoll(made('Worker'));
+  new ReplayCache(stack, 'ReplayCache');
   return Template.fromStack(stack);
 }

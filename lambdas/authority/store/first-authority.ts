@@ -1,6 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
-import * as z from 'zod';
 import { activityKey } from '../../activity/store/activity-keys.ts';
 import type { Authority } from '../../jobs/contract/jobs.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -8,8 +7,6 @@ import { AUTHORITY_CHANGED, NotBegunError, RetryableError } from '../../kernel/f
 import { loadedOnce } from '../../kernel/loaded-once.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
-
-const settingsEntry = z.object({ details: z.object({ authority: z.string().optional() }) });
 
 export interface FirstAuthorityTools {
   readonly client: DynamoDBDocumentClient;
@@ -53,7 +50,8 @@ export async function readFirstAuthority({
   const input = { TableName: tables.ledger, Key: activityKey('settings', 1), ConsistentRead: true };
   const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(input)));
   if (Item === undefined) return undefined;
-  return settingsEntry.parse(Item).details.authority === 'postgres' ? 'postgres' : 'dynamodb';
+  const { authority } = (Item['details'] ?? {}) as { readonly authority?: unknown };
+  return authority === 'postgres' ? 'postgres' : 'dynamodb';
 }
 
 /** Returns the client with a check before each command. @param check returns at once after it has succeeded */
