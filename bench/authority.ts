@@ -47,7 +47,7 @@ export interface AuthorityCosts {
   readonly postgres: AuthorityCost;
   readonly rocketRides: AuthorityCost;
   /**
-   * Median time from the begin of a commit to the response to a duplicate that waits for it, in milliseconds.
+   * Median time from the start of a commit to the response to a duplicate that waits for it, in milliseconds.
    */
   readonly duplicateMs: number;
 }

@@ -190,7 +190,7 @@ ${rows([authority.dynamodb, authority.postgres, authority.rocketRides], ({ progr
   ...[ratios.cpuRatio, ratios.timeRatio, ratios.throughputRatio].map((ratio) => ratio.toFixed(2)),
 ])}
 
-A duplicate of an effect that waits for the row of the first gets its response ${authority.duplicateMs.toFixed(1)} ms after the begin of the commit (median). With DynamoDB it is answered
+A duplicate of an effect that waits for the row of the first gets its response ${authority.duplicateMs.toFixed(1)} ms after the start of the commit (median). With DynamoDB it is answered
 \`409\`, or asks again.
 
 ## The start and the weight

@@ -197,7 +197,7 @@ function authorityGoals({ postgres, rocketRides, duplicateMs }: AuthorityCosts):
       value: round(duplicateMs),
       goal: 10,
       peer: null,
-      unit: 'ms after the begin of the commit',
+      unit: 'ms after the start of the commit',
       cause: 'the duplicate waits for the commit, and reads the record.',
     },
   ];

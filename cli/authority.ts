@@ -1,6 +1,6 @@
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
-import { type PostgresStores, postgresStores } from '../lambdas/authority/postgres-stores.ts';
-import { type ChosenDatabase, databaseOfSettings, withDatabase } from './database.ts';
+import type { PostgresStores } from '../lambdas/authority/postgres-stores.ts';
+import { type ChosenDatabase, chosenOr, withDatabase } from './database.ts';
 import { openTables } from './deployment.ts';
 import type { Session } from './session.ts';
 
@@ -38,9 +38,10 @@ export async function withAuthorityOf<T>(
   const [newest] = await log.listActivity('settings', { order: 'newest_first', limit: 1 });
   const settings = newest?.details ?? {};
   if (settings['authority'] !== 'postgres') return work(opened);
+  const { postgresStores } = await import('../lambdas/authority/postgres-stores.ts');
   // A command waits for its copies itself, and reports what is left.
   const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
-  return withDatabase(session, databaseOfSettings(settings, chosen), (database) =>
+  return withDatabase(session, chosenOr(settings, chosen), (database) =>
     work({ ...opened, postgres: postgresStores({ database, pacing, client, tables, observer }) }),
   );
 }

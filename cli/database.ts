@@ -35,19 +35,16 @@ export function withServer(command: Command): Command {
     .option('--ca <file>', 'CA certificates (PEM), for example the bundle of RDS', readFile);
 }
 
-/**
- * Returns the database of a deployment's settings, unless another one is chosen.
- *
- * @param settings as recorded in the activity log
- */
-export function databaseOfSettings(
-  settings: Readonly<Record<string, string>>,
-  chosen: ChosenDatabase = {},
-): ChosenDatabase {
-  const { url = process.env[URL_VARIABLE], secret: given } = chosen;
-  if (url !== undefined || given !== undefined) return chosen;
+/** Returns the database of a deployment's settings, with the user of the functions. @param settings as recorded */
+export function databaseOfSettings(settings: Readonly<Record<string, string>>): ChosenDatabase {
   const { postgresSecretArn: secret, postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
-  return { ...defined({ secret, host, database, port: port === undefined ? undefined : Number(port) }), ...chosen };
+  return defined({ secret, host, database, port: port === undefined ? undefined : Number(port) });
+}
+
+/** Returns the chosen database, or else the database of the settings. @param settings as recorded */
+export function chosenOr(settings: Readonly<Record<string, string>>, chosen: ChosenDatabase): ChosenDatabase {
+  const { url = process.env[URL_VARIABLE], secret } = chosen;
+  return url !== undefined || secret !== undefined ? chosen : { ...databaseOfSettings(settings), ...chosen };
 }
 
 /** Runs `work` on the chosen database, without a time limit for statements. @throws CliFailure for its faults */

@@ -56,7 +56,7 @@ export async function problemsOfDatabase(
   session: Pick<Session, 'aws'>,
   settings: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
-  const chosen = databaseOfSettings(settings, {});
+  const chosen = databaseOfSettings(settings);
   const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
   const ofKey = await problemOfKey(session, settings['postgresSecretArn'] ?? '', settings['postgresSecretKeyArn']);
   try {

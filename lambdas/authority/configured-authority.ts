@@ -1,4 +1,3 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { StoreTables } from '../once/store/transact-items.ts';
 import { POSTGRES_AUTHORITY } from './contract.ts';
 import { dynamoDbAuthority } from './dynamodb-authority.ts';
@@ -7,7 +6,7 @@ import type { AuthorityPlatform, PostgresAuthority } from './postgres-authority.
 /** The database of a function's payments and orders. */
 export interface ConfiguredAuthority {
   /** The client for stores of payments and orders on DynamoDB, when DynamoDB is the authority. */
-  readonly client: DynamoDBDocumentClient;
+  readonly client: AuthorityPlatform['documents'];
   /** The stores on PostgreSQL. Absent when DynamoDB is the authority. */
   readonly postgres?: PostgresAuthority;
 }

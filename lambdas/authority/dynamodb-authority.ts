@@ -1,4 +1,3 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Platform } from '../kernel/platform/system-platform.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
 import { checkedClient, checkFirstAuthority } from './store/first-authority.ts';
@@ -7,7 +6,7 @@ import { checkedClient, checkFirstAuthority } from './store/first-authority.ts';
 export function dynamoDbAuthority(
   { documents: client, clock, entropy }: Pick<Platform, 'documents' | 'clock' | 'entropy'>,
   tables: StoreTables,
-): { readonly client: DynamoDBDocumentClient } {
+): { readonly client: Platform['documents'] } {
   const check = checkFirstAuthority({ client, tables, pacing: { clock, entropy } }, 'dynamodb');
   return { client: checkedClient(client, check) };
 }

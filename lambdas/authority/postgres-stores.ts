@@ -1,4 +1,3 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { ActivityDraft } from '../activity/domain/activity.ts';
 import { PostgresActivity } from '../activity/store/postgres-activity.ts';
 import { erasePostgresDetails } from '../activity/store/postgres-erasure.ts';
@@ -9,7 +8,7 @@ import { PostgresApprovals } from '../operators/store/postgres-approvals.ts';
 import { PostgresExpiredRecords } from '../operators/store/postgres-expired-records.ts';
 import { PostgresQueues } from '../operators/store/postgres-queues.ts';
 import { ORDER_CHAIN, PostgresOrders } from '../orders/store/postgres-orders.ts';
-import { LedgerCarrier, PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
+import { LedgerCarrier, type LedgerCarrierTools, PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
 import { PostgresEffects } from '../payments/store/postgres-effects.ts';
 import { PostgresStore } from '../payments/store/postgres-store.ts';
 import type { PostgresTools } from '../postgres/attempts.ts';
@@ -17,9 +16,8 @@ import { type CarryObserver, carryOrReport } from '../postgres/carry.ts';
 import { PostgresHolds } from '../resolving/store/postgres-holds.ts';
 import { PostgresUnfinishedWork } from '../resolving/store/postgres-unfinished.ts';
 
-export interface PostgresStoresTools extends Pick<PostgresTools, 'database' | 'pacing'> {
-  /** The client of the tables that have the copies. */
-  readonly client: DynamoDBDocumentClient;
+export interface PostgresStoresTools extends Pick<LedgerCarrierTools, 'database' | 'pacing' | 'client'> {
+  /** The tables that have the copies. */
   readonly tables: StoreTables;
   readonly observer: CarryObserver;
 }

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { listNewest, verifyChains } from '../../cli/activity.ts';
 import { type OpenedAuthority, withAuthorityOf } from '../../cli/authority.ts';
-import { databaseOfSettings } from '../../cli/database.ts';
+import { chosenOr, databaseOfSettings } from '../../cli/database.ts';
 import { erasing } from '../../cli/erase.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
@@ -111,16 +111,14 @@ describe('payonce activity', () => {
 describe('the database of a command', () => {
   test('is the one in the recorded settings, unless another one is chosen', () => {
     const ofSettings = { secret: 'arn', host: 'db.example', port: 6432 };
-    expect(databaseOfSettings(SECRET)).toEqual(ofSettings);
-    expect(databaseOfSettings(SECRET, { ca: 'ca.pem', host: '10.0.0.1' })).toEqual({
-      ...ofSettings,
-      ca: 'ca.pem',
-      host: '10.0.0.1',
-    });
-    expect(databaseOfSettings(SECRET, { url })).toEqual({ url });
-    expect(databaseOfSettings(SECRET, { secret: 'own' })).toEqual({ secret: 'own' });
+    expect(chosenOr(SECRET, {})).toEqual(ofSettings);
+    const near = { ca: 'ca.pem', host: '10.0.0.1' };
+    expect(chosenOr(SECRET, near)).toEqual({ ...ofSettings, ...near });
+    expect(chosenOr(SECRET, { url })).toEqual({ url });
+    expect(chosenOr(SECRET, { secret: 'own' })).toEqual({ secret: 'own' });
     process.env['PAYONCE_DATABASE_URL'] = url;
-    expect(databaseOfSettings(SECRET)).toEqual({});
+    expect(chosenOr(SECRET, {})).toEqual({});
+    expect(databaseOfSettings(SECRET)).toEqual(ofSettings);
   });
 
   test('is not opened if DynamoDB is the authority', async () => {

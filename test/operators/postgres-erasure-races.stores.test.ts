@@ -1,14 +1,27 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { PostgresApprovals } from '../../lambdas/operators/store/postgres-approvals.ts';
 import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
+import { nextOrderTransitions } from '../../lambdas/orders/domain/order-transition.ts';
+import { orderOperation, paymentOfOrder } from '../../lambdas/orders/ids.ts';
+import { PostgresOrders } from '../../lambdas/orders/store/postgres-orders.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
+import { orderRequest } from '../orders/order-fixtures.ts';
+import { draftsOf, firstOf } from '../orders/order-store-suite.ts';
 import { refundAfter } from '../payments/carried-chain.ts';
 import { Copies, effectOf } from '../payments/copies.ts';
-import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import {
+  completedRecord,
+  openRecord,
+  outcomeTransition,
+  paymentIdFor,
+  pendingTransition,
+} from '../payments/payment-fixtures.ts';
 import { Administrator, sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, heldBeforeCommit, openTestDatabase } from '../postgres/store-database.ts';
+import { requestedAt } from '../support/causes.ts';
 import { until } from '../support/until.ts';
 import { PostgresStores } from '../world/postgres-stores.ts';
 import { TABLES } from '../world/tables.ts';
@@ -49,6 +62,21 @@ describeErasureRaces('PostgreSQL, with its copies', async () => {
       return JSON.stringify([rows, Object.values(TABLES).map((table) => copies.tables.items(table))]);
     },
   };
+});
+
+test('an erasure between the claim and the commit of an order is final', async () => {
+  const copies = new Copies(database);
+  const orders = new PostgresOrders(copies.tools());
+  const { orderId } = orderRequest('erased');
+  const first = firstOf(orderId);
+  const record = openRecord(paymentOfOrder(systemDigest, orderId), { operationId: orderOperation(orderId) });
+  await orders.claimOrder({ record, first });
+  await database.run(sql('DELETE FROM details WHERE chain_id = $1', orderId));
+  const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs + 5));
+  const completed = completedRecord(record.paymentId, { operationId: record.operationId });
+  const commit = { record: completed, expects: 'open', transitions } as const;
+  expect(await orders.commitOrder(commit)).toEqual({ kind: 'committed' });
+  expect(await database.run(sql('SELECT part FROM details WHERE chain_id = $1', orderId))).toEqual([]);
 });
 
 test('an erasure waits for an approval that copies the reason, and erases the copy, too', async () => {
