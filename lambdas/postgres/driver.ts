@@ -1,4 +1,4 @@
 // First, because the driver needs it while it is loaded.
 import './require.ts';
 
-export { DatabaseError, escapeIdentifier, Pool, type PoolClient, TypeOverrides, types } from 'pg';
+export { escapeIdentifier, Pool, type PoolClient, TypeOverrides, types } from 'pg';

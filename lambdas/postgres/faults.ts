@@ -1,7 +1,6 @@
 import { types } from 'node:util';
 import { AmbiguousError, isFault, RetryableError, TerminalError } from '../kernel/faults.ts';
 import { UniqueViolation } from './database.ts';
-import { DatabaseError } from './driver.ts';
 
 /** The codes of the faults of the database, for decisions about retries. */
 export const DatabaseFault = {
@@ -78,8 +77,18 @@ export function isLoginRefused(error: unknown): boolean {
 
 /** Returns the SQLSTATE of an error of the server, or of a fault that such an error caused. */
 export function sqlState(error: unknown): string | undefined {
-  if (error instanceof DatabaseError) return error.code;
+  if (isServerError(error)) return error.code;
   return error instanceof Error && error.cause !== undefined ? sqlState(error.cause) : undefined;
+}
+
+interface ServerError extends Error {
+  readonly code: string;
+  readonly constraint?: string;
+}
+
+/** Recognizes an error of the server by its fields, because an application has its own copy of the driver's class. */
+function isServerError(error: unknown): error is ServerError {
+  return error instanceof Error && 'severity' in error && 'code' in error && typeof error.code === 'string';
 }
 
 /** Reports whether a connection can run further statements after a fault. */
@@ -112,5 +121,5 @@ function isUntrusted(error: unknown): boolean {
 }
 
 function constraintOf(error: unknown): string {
-  return (error instanceof DatabaseError ? error.constraint : undefined) ?? 'unknown';
+  return (isServerError(error) ? error.constraint : undefined) ?? 'unknown';
 }

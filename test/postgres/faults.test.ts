@@ -5,7 +5,7 @@ import { faultOf, faultOfConnecting, isUsableAfter, sqlState } from '../../lambd
 
 /** Creates the error of the driver for a SQLSTATE. */
 function errorOf(code: string, details: object = {}): DatabaseError {
-  return Object.assign(new DatabaseError(`the server's message`, 0, 'error'), { code, ...details });
+  return Object.assign(new DatabaseError(`the server's message`, 0, 'error'), { severity: 'ERROR', code, ...details });
 }
 
 const UNAVAILABLE = ['RetryableError', 'store_unavailable', 2, false] as const;
