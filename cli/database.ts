@@ -22,6 +22,8 @@ export interface ChosenDatabase {
   readonly port?: number;
   readonly database?: string;
   readonly ca?: string;
+  /** The schema of the tables. @default the schema of a deployment */
+  readonly schema?: string;
 }
 
 /** Adds the options that name a database. */
@@ -61,6 +63,7 @@ export async function withDatabase<T>(
     tls: isLoopback(server.host) && chosen.ca === undefined ? undefined : { caFile: chosen.ca },
     // The creation of an index takes as long as the table is large.
     statementMs: 0,
+    ...defined({ schema: chosen.schema }),
   });
   try {
     return await work(database);

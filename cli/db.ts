@@ -1,34 +1,61 @@
 import { DescribeSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import { SERVICE_SCHEMA } from '../lambdas/postgres/contract.ts';
 import { readMigrations } from '../lambdas/postgres/migrations.ts';
 import { type ChosenDatabase, databaseOfSettings, serverOf, withDatabase, withServer } from './database.ts';
 import { emptyReplayCache } from './empty-cache.ts';
 import { CliFailure, ExitCode, sentence } from './failure.ts';
 import type { Session } from './session.ts';
 
+/** Options that name a database and the tables in it. */
+interface Chosen extends ChosenDatabase {
+  readonly role?: string;
+  /** The schema of a service's table. `true`: the default schema. Absent for a deployment's tables. */
+  readonly service?: string | true;
+}
+
 /** `payonce db`. */
 export function addDb(program: Command, session: Session): void {
   const db = program.command('db').description('creates and examines the tables of a PostgreSQL database');
-  withServer(
+  withTables(
     db.command('migrate').description('creates the tables, and gives the role of the functions its privileges'),
   )
     .option('--role <name>', 'the role of the functions; without it, no privilege changes')
-    .action((chosen: ChosenDatabase & { readonly role?: string }) => migrate(session, chosen));
-  withServer(db.command('check').description('compares tables and privileges with this version; changes nothing'))
+    .action((chosen: Chosen) => migrate(session, chosen));
+  withTables(db.command('check').description('compares tables and privileges with this version; changes nothing'))
     .requiredOption('--role <name>', 'the role of the functions')
-    .action((chosen: ChosenDatabase & { readonly role: string }) => checkDatabase(session, chosen));
+    .action((chosen: Chosen & { readonly role: string }) => checkDatabase(session, chosen));
   db.command('empty-cache')
     .description('deletes the answers in the table ReplayCache, so that replays ask PostgreSQL')
     .action(() => emptyReplayCache(session));
 }
 
-async function migrate(session: Session, chosen: ChosenDatabase & { readonly role?: string }): Promise<void> {
+function withTables(command: Command): Command {
+  return withServer(command).option(
+    '--service [schema]',
+    `the table of a team's service instead, in this schema (default: ${SERVICE_SCHEMA})`,
+    readSchema,
+  );
+}
+
+function readSchema(text: string): string {
+  if (/^[a-z][a-z0-9_]{0,62}$/.test(text)) return text;
+  throw new InvalidArgumentError(`${text} is not a schema name of lower-case letters, digits and _.`);
+}
+
+/** Returns the tables that a command concerns. */
+function tablesOf({ service }: Chosen) {
+  if (service === undefined) return { migrations: readMigrations() };
+  return { migrations: readMigrations('service'), schema: service === true ? SERVICE_SCHEMA : service };
+}
+
+async function migrate(session: Session, chosen: Chosen): Promise<void> {
   const { MigrationRefused, migrate: run } = await import('../lambdas/postgres/migrate.ts');
   const { role } = chosen;
-  const migrations = readMigrations();
-  const applied = await withDatabase(session, chosen, (database) =>
-    run({ database, clock: systemClock, migrations, role }).catch((error: unknown) => {
+  const tables = tablesOf(chosen);
+  const applied = await withDatabase(session, { ...chosen, ...tables }, (database) =>
+    run({ database, clock: systemClock, ...tables, role }).catch((error: unknown) => {
       throw error instanceof MigrationRefused ? new CliFailure(ExitCode.refused, sentence(error.message)) : error;
     }),
   );
@@ -38,11 +65,13 @@ async function migrate(session: Session, chosen: ChosenDatabase & { readonly rol
   ]);
 }
 
-async function checkDatabase(session: Session, chosen: ChosenDatabase & { readonly role: string }): Promise<void> {
+async function checkDatabase(session: Session, chosen: Chosen & { readonly role: string }): Promise<void> {
   const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
   const { role } = chosen;
-  const migrations = readMigrations();
-  const problems = await withDatabase(session, chosen, (database) => checkSchema({ database, migrations, role }));
+  const tables = tablesOf(chosen);
+  const problems = await withDatabase(session, { ...chosen, ...tables }, (database) =>
+    checkSchema({ database, ...tables, role }),
+  );
   session.show({ problems }, problems.length === 0 ? ['No problems found.'] : problems.map(({ detail }) => detail));
   if (problems.length > 0) throw new CliFailure(ExitCode.incomplete, `Problems found: ${problems.length}.`);
 }

@@ -128,7 +128,8 @@ for (const [from, to] of Object.entries(COPIED)) {
   copyFileSync(join(PROJECT, from), join(FOLDER, to));
 }
 // The command line reads the migrations next to its code.
-cpSync(join(PROJECT, 'lambdas/postgres/migrations'), join(FOLDER, 'dist/migrations'), { recursive: true });
+for (const folder of ['migrations', 'service-migrations'])
+  cpSync(join(PROJECT, 'lambdas/postgres', folder), join(FOLDER, 'dist', folder), { recursive: true });
 const project = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as Parameters<typeof manifestOf>[0];
 write('package.json', `${JSON.stringify(manifestOf(project), null, 2)}\n`);
 const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', DESTINATION], {

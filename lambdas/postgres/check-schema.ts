@@ -23,6 +23,8 @@ export interface SchemaProblem {
 interface SchemaCheck {
   readonly database: Runner;
   readonly migrations: readonly Migration[];
+  /** The schema of the tables, in which the connection looks up names. @default the schema of a deployment */
+  readonly schema?: string | undefined;
   /** The role of the functions. */
   readonly role: string;
 }
@@ -32,9 +34,9 @@ const OLDEST_SERVER = 130_000;
 
 /** Compares a database with the migrations and the privileges that the functions need. Changes nothing. */
 export async function checkSchema(check: SchemaCheck): Promise<readonly SchemaProblem[]> {
-  const { database } = check;
-  if (!(await exists(database, 'pg_namespace', 'nspname', SCHEMA)))
-    return [problem('schema_missing', `The database has no schema ${SCHEMA}: run "payonce db migrate".`)];
+  const { database, schema = SCHEMA } = check;
+  if (!(await exists(database, 'pg_namespace', 'nspname', schema)))
+    return [problem('schema_missing', `The database has no schema ${schema}: run "payonce db migrate".`)];
   const tables = await missingTables(check);
   const versions = tables.includes(VERSION_TABLE) ? [] : await versionProblems(check);
   return [
@@ -56,11 +58,11 @@ async function serverProblems({ database }: SchemaCheck): Promise<readonly Schem
   return [problem('server_too_old', `The server has PostgreSQL ${String(row?.['name'])}; Payonce needs 13 or newer.`)];
 }
 
-async function missingTables({ database, migrations }: SchemaCheck): Promise<readonly string[]> {
+async function missingTables({ database, migrations, schema = SCHEMA }: SchemaCheck): Promise<readonly string[]> {
   const text = `SELECT name FROM unnest($1::text[]) AS name
     WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = $2 AND tablename = name)`;
   const names = [VERSION_TABLE, ...tablesOf(migrations)];
-  const rows = await database.run({ name: 'missing-tables', text, values: [names, SCHEMA] });
+  const rows = await database.run({ name: 'missing-tables', text, values: [names, schema] });
   return rows.map(({ name }) => String(name));
 }
 
@@ -82,12 +84,12 @@ async function versionProblems({ database, migrations }: SchemaCheck): Promise<r
 }
 
 async function roleProblems(check: SchemaCheck, missing: readonly string[]): Promise<readonly SchemaProblem[]> {
-  const { database, migrations, role } = check;
+  const { database, migrations, schema = SCHEMA, role } = check;
   const [found] = await database.run({
     name: 'read-role',
     text: `SELECT rolconnlimit AS connections, has_schema_privilege(rolname, $2, 'USAGE') AS usage
       FROM pg_catalog.pg_roles WHERE rolname = $1`,
-    values: [role, SCHEMA],
+    values: [role, schema],
   });
   if (found === undefined) return [problem('role_missing', `The database has no role ${role}.`)];
   const tables = [VERSION_TABLE, ...tablesOf(migrations)].filter((table) => !missing.includes(table));
@@ -102,7 +104,7 @@ async function roleProblems(check: SchemaCheck, missing: readonly string[]): Pro
       WHERE "isGranted" <> CASE WHEN "isGranted" OR privilege IN ('DELETE', 'TRUNCATE')
         THEN has_table_privilege($1, $3 || '.' || "table", privilege)
         ELSE has_any_column_privilege($1, $3 || '.' || "table", privilege) END`,
-    values: [role, JSON.stringify(expected), SCHEMA],
+    values: [role, JSON.stringify(expected), schema],
   });
   return [
     ...(Number(found['connections']) < 0
@@ -115,7 +117,7 @@ async function roleProblems(check: SchemaCheck, missing: readonly string[]): Pro
       : []),
     ...(found['usage'] === true
       ? []
-      : [problem('privilege_missing', `The role ${role} may not use the schema ${SCHEMA}.`)]),
+      : [problem('privilege_missing', `The role ${role} may not use the schema ${schema}.`)]),
     ...different.map(({ table, privilege, isGranted }) =>
       isGranted === true
         ? problem('privilege_missing', `The role ${role} may not ${String(privilege)} in ${String(table)}.`)

@@ -2,19 +2,16 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { defined } from '../kernel/defined.ts';
 import type { Clock } from '../kernel/world.ts';
-import type { Database, Row, Runner, Statement } from './database.ts';
+import { type Database, type Row, type Runner, type Statement, TRANSACTION_LIMITS } from './database.ts';
 import { Pool, type PoolClient, TypeOverrides, types } from './driver.ts';
 import { faultOf, faultOfConnecting, isLoginRefused, isUsableAfter, type Progress } from './faults.ts';
 import type { Credentials, Server } from './server.ts';
 
-/** Schema of all tables, so that they can share a database with other applications. */
+/** Schema of a deployment's tables, so that they can share a database with other applications. */
 export const SCHEMA = 'payonce';
 
-/**
- * Time limits of a session, in milliseconds. A function that freezes or is killed keeps its locks until the server ends
- * its session, so each limit is shorter than a request.
- */
-const LIMITS = { connectMs: 3_000, lockMs: 4_000, statementMs: 8_000, idleInTransactionMs: 5_000 } as const;
+/** Time limits of a connection and of a statement, in milliseconds. Each is shorter than a request. */
+const LIMITS = { connectMs: 3_000, statementMs: 8_000 } as const;
 /** Time for the response to a statement after the server's own limit, in milliseconds. */
 const RESPONSE_GRACE_MS = 2_000;
 /** Silence after which a connection is checked before its use, in milliseconds. A frozen function does not see its end. */
@@ -47,6 +44,8 @@ export interface ConnectionOptions {
    * @default 8 seconds
    */
   readonly statementMs?: number;
+  /** The schema of the tables. @default the schema of a deployment */
+  readonly schema?: string;
 }
 
 /** A database with connections of its own. */
@@ -258,15 +257,16 @@ class Transaction implements Runner {
 }
 
 /** Returns the settings of a session. */
-function parametersOf({ isolation = 'read committed', statementMs = LIMITS.statementMs }: ConnectionOptions) {
+function parametersOf(options: ConnectionOptions) {
+  const { schema = SCHEMA, isolation = 'read committed', statementMs = LIMITS.statementMs } = options;
   return {
-    search_path: SCHEMA,
+    search_path: schema,
     // The form of times that the driver reads.
     datestyle: 'ISO',
     default_transaction_isolation: isolation,
-    lock_timeout: LIMITS.lockMs,
+    lock_timeout: TRANSACTION_LIMITS.lockMs,
     statement_timeout: statementMs,
-    idle_in_transaction_session_timeout: LIMITS.idleInTransactionMs,
+    idle_in_transaction_session_timeout: TRANSACTION_LIMITS.idleMs,
     ...SERVER_KEEP_ALIVES,
   };
 }

@@ -11,3 +11,6 @@ export const CARRY_SERVICE = 'copies';
 
 /** Age of the oldest row that waits for its copy at which an alarm is raised, in milliseconds. */
 export const COPIES_LATE_MS = 60_000;
+
+/** Schema of the table of a team's service. */
+export const SERVICE_SCHEMA = 'payonce_once';

@@ -13,6 +13,13 @@ export interface Statement {
 
 export type Row = Readonly<Record<string, unknown>>;
 
+/**
+ * Time limits of a transaction, in milliseconds: of its wait for a lock, and of its pause between two statements. A
+ * function that freezes or is killed keeps its locks until the server ends its session, so each limit is shorter than a
+ * request.
+ */
+export const TRANSACTION_LIMITS = { lockMs: 4_000, idleMs: 5_000 } as const;
+
 /** Runs statements, and resolves to the rows that they return. */
 export interface Runner {
   /**

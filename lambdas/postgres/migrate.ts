@@ -34,6 +34,8 @@ interface MigrationRun {
   readonly database: Runner;
   readonly clock: Clock;
   readonly migrations: readonly Migration[];
+  /** The schema of the tables, in which the connection looks up names. @default the schema of a deployment */
+  readonly schema?: string | undefined;
   /** The role of the functions, which receives its privileges. @default no privileges are changed */
   readonly role?: string | undefined;
 }
@@ -45,9 +47,15 @@ interface MigrationRun {
  * @returns the versions that this run applied
  * @throws MigrationRefused if the database has another form of a migration, or the role does not exist
  */
-export async function migrate({ database, clock, migrations, role }: MigrationRun): Promise<readonly string[]> {
+export async function migrate({
+  database,
+  clock,
+  migrations,
+  schema = SCHEMA,
+  role,
+}: MigrationRun): Promise<readonly string[]> {
   // Not repeated, so that a server that cannot be reached is reported at once.
-  const hasSchema = await exists(database, 'pg_namespace', 'nspname', SCHEMA);
+  const hasSchema = await exists(database, 'pg_namespace', 'nspname', schema);
   const runner = repeating(database, clock);
   const apply = async (text: string, ...values: readonly unknown[]) => runner.run({ name: '', text, values });
   if (role !== undefined && !(await exists(runner, 'pg_roles', 'rolname', role)))
@@ -55,7 +63,7 @@ export async function migrate({ database, clock, migrations, role }: MigrationRu
       `the database has no role ${role}: create it with CREATE ROLE … LOGIN CONNECTION LIMIT …`,
     );
   // "CREATE SCHEMA IF NOT EXISTS" needs a privilege on the database even if the schema exists.
-  if (!hasSchema) await apply(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
+  if (!hasSchema) await apply(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
   await apply(CREATE_VERSION_TABLE);
   const known = await readVersions(runner);
   const changed = migrations.find(({ version, digest }) => (known.get(version) ?? digest) !== digest);
@@ -68,7 +76,7 @@ export async function migrate({ database, clock, migrations, role }: MigrationRu
     for (const statement of statements) await apply(statement);
     await apply(INSERT_VERSION, version, digest, new Date(clock.nowMs()).toISOString());
   }
-  if (role !== undefined) for (const statement of grants(role, migrations)) await apply(statement);
+  if (role !== undefined) for (const statement of grants(role, schema, migrations)) await apply(statement);
   return missing.map(({ version }) => version);
 }
 
@@ -86,10 +94,10 @@ export async function exists(database: Runner, catalog: string, column: string, 
 }
 
 /** Returns the statements that give the functions' role its privileges, and take those away that it must not have. */
-function grants(role: string, migrations: readonly Migration[]): readonly string[] {
+function grants(role: string, schema: string, migrations: readonly Migration[]): readonly string[] {
   const name = escapeIdentifier(role);
   return [
-    `GRANT USAGE ON SCHEMA ${SCHEMA} TO ${name}`,
+    `GRANT USAGE ON SCHEMA ${schema} TO ${name}`,
     ...[VERSION_TABLE, ...tablesOf(migrations)].flatMap((table) => {
       const refused = refusedPrivilegesFor(table).join(', ');
       return [

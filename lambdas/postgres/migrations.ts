@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Files `<version>-<subject>.sql`, applied in the order of their versions. */
-const FOLDER = join(import.meta.dirname, 'migrations');
+/** Folders of files `<version>-<subject>.sql`, applied in the order of their versions. */
+const FOLDERS = {
+  /** The tables of a deployment whose authority is PostgreSQL. */
+  deployment: join(import.meta.dirname, 'migrations'),
+  /** The table of a team's service. */
+  service: join(import.meta.dirname, 'service-migrations'),
+} as const;
 
 /**
  * The statements that a migration may have. Each can be repeated, so that a runner that was interrupted starts the file
@@ -27,7 +32,8 @@ export interface Migration {
 }
 
 /** Reads the migrations of this version of Payonce, in order. */
-export function readMigrations(folder = FOLDER): readonly Migration[] {
+export function readMigrations(of: keyof typeof FOLDERS = 'deployment'): readonly Migration[] {
+  const folder = FOLDERS[of];
   return readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
     .toSorted()

@@ -6,7 +6,7 @@ import { problemsOfDatabase } from '../../cli/db.ts';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
 import type { Session } from '../../cli/session.ts';
-import { readMigrations } from '../../lambdas/postgres/migrations.ts';
+import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
 import { Administrator } from '../postgres/postgres-fixture.ts';
 import { startPostgres, type TestDatabase } from '../support/postgres.ts';
 
@@ -61,6 +61,31 @@ describe('payonce db', () => {
       exitCode: ExitCode.done,
       printed: ['No problems found.'],
     });
+  });
+
+  test.each([
+    { schema: 'payonce_once', words: [] },
+    { schema: 'loyalty_once', words: ['loyalty_once'] },
+  ])('creates and examines the table of a service in the schema $schema', async ({ schema, words }) => {
+    process.env['PAYONCE_DATABASE_URL'] = server.url;
+    const db = (...given: readonly string[]) => payonce('db', ...given, '--role', role, '--service', ...words);
+    expect(await db('check')).toMatchObject({
+      exitCode: ExitCode.incomplete,
+      printed: [`The database has no schema ${schema}: run "payonce db migrate".`],
+    });
+    const migrations = readMigrations('service');
+    const applied = migrations.map(({ version }) => version).join(', ');
+    const done = `Migrations applied: ${applied}.\nThe role ${role} has its privileges.`;
+    expect(await db('migrate')).toEqual({ exitCode: ExitCode.done, printed: [done] });
+    expect(await db('check')).toEqual({ exitCode: ExitCode.done, printed: ['No problems found.'] });
+    const tables = 'SELECT tablename FROM pg_tables WHERE schemaname = $1 ORDER BY 1';
+    const made = await administrator.query(tables, [schema]);
+    expect(made.map(({ tablename }) => tablename)).toEqual(['schema_version', ...tablesOf(migrations)].toSorted());
+  });
+
+  test('refuses a schema that would need quotation marks', async () => {
+    const ended = await payonce('db', 'migrate', '--url', server.url, '--service', 'a"b');
+    expect(ended).toMatchObject({ exitCode: ExitCode.usage });
   });
 
   test("examines with the functions' own user", async () => {

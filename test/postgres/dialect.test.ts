@@ -61,9 +61,12 @@ describe('statements run on PostgreSQL and on Aurora DSQL', () => {
   });
 });
 
-describe('a migration', () => {
-  const folder = join(PROJECT, 'lambdas/postgres/migrations');
-  const migrations = readMigrations();
+describe.each([
+  ['migrations', 'deployment'],
+  ['service-migrations', 'service'],
+] as const)('a file of %s', (name, of) => {
+  const folder = join(PROJECT, 'lambdas/postgres', name);
+  const migrations = readMigrations(of);
 
   test('runs on PostgreSQL and on Aurora DSQL', () => {
     const statements = migrations.flatMap((migration) => migration.statements);
@@ -85,7 +88,9 @@ describe('a migration', () => {
     });
     expect(undocumented).toEqual([]);
   });
+});
 
+describe('a migration', () => {
   test('is split at semicolons, and keeps its digest when only comments change', () => {
     const text =
       'CREATE TABLE IF NOT EXISTS a (\n  -- An id; unique.\n  id text\n);\nCREATE INDEX IF NOT EXISTS b ON a (id);\n';
