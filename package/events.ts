@@ -4,14 +4,18 @@ import type { EventName } from '../lambdas/events/contract.ts';
 import { typeOfEvent } from '../lambdas/events/domain/event.ts';
 import { type EventOf, readEvent } from '../lambdas/events/http/event-schemas.ts';
 import type { TransactItem } from '../lambdas/once/store/transact-items.ts';
-import { type BusEvent, createOnce, type OnceOptions } from '../lambdas/services/once.ts';
+import {
+  type BusEvent,
+  createOnce,
+  type OnceOptions,
+  type PostgresEffect,
+  type PostgresOnceOptions,
+} from '../lambdas/services/once.ts';
 
 export { ALL_EVENTS, type EventName, EventNames, PUBLIC_EVENTS, type TypeOfEvent } from '../lambdas/events/contract.ts';
 export { type EventOf, EventSchemas, type ReadEvent, readEvent } from '../lambdas/events/http/event-schemas.ts';
 
-/** Options of a consumer and of its table of records. */
-export interface EventHandlerOptions<Name extends EventName>
-  extends Pick<OnceOptions, 'table' | 'client' | 'retentionHours'> {
+interface ConsumerOptions<Name extends EventName> {
   /** The events that the consumer's rule selects, by their names in `addConsumer`. */
   readonly events: readonly Name[];
   /** The handler name, in lower case with hyphens. Records contain it, so it must never change. */
@@ -21,11 +25,28 @@ export interface EventHandlerOptions<Name extends EventName>
    * @default the event's id, which takes effect only once in 30 days
    */
   readonly key?: (event: EventOf<Name>) => string;
+}
+
+/** Options of a consumer with records in a DynamoDB table. */
+export interface EventHandlerOptions<Name extends EventName>
+  extends ConsumerOptions<Name>,
+    Pick<OnceOptions, 'table' | 'client' | 'retentionHours'> {
   /**
    * Returns the writes for an event, at most 99. They are committed in one transaction with the event's record. Called
    * again if a condition failed.
    */
   readonly handle: (event: EventOf<Name>) => Promise<readonly TransactItem[]>;
+}
+
+/** Options of a consumer with records in a PostgreSQL database. */
+export interface PostgresEventHandlerOptions<Name extends EventName>
+  extends ConsumerOptions<Name>,
+    PostgresOnceOptions {
+  /**
+   * Writes the rows for an event by `tx`. They are committed in one transaction with the event's record. Called again
+   * after a conflict or a lost connection.
+   */
+  readonly handle: (event: EventOf<Name>, effect: PostgresEffect) => Promise<void>;
 }
 
 /**
@@ -35,13 +56,16 @@ export interface EventHandlerOptions<Name extends EventName>
  *
  * @throws Error when an option is not valid
  */
-export function createEventHandler<const Name extends EventName>({
-  events,
-  handler,
-  key,
-  handle,
-  ...options
-}: EventHandlerOptions<Name>): (event: SQSEvent) => Promise<SQSBatchResponse> {
+export function createEventHandler<const Name extends EventName>(
+  options: PostgresEventHandlerOptions<Name>,
+): (event: SQSEvent) => Promise<SQSBatchResponse>;
+export function createEventHandler<const Name extends EventName>(
+  options: EventHandlerOptions<Name>,
+): (event: SQSEvent) => Promise<SQSBatchResponse>;
+export function createEventHandler<const Name extends EventName>(
+  options: EventHandlerOptions<Name> | PostgresEventHandlerOptions<Name>,
+): (event: SQSEvent) => Promise<SQSBatchResponse> {
+  const { events, handler, key } = options;
   const read = (given: BusEvent): EventOf<Name> => {
     const name = events.find((each) => typeOfEvent(each) === given.event.type);
     if (name === undefined)
@@ -50,9 +74,11 @@ export function createEventHandler<const Name extends EventName>({
     if (known.kind === 'event') return known.event;
     throw new Error(`${given.event.id} is ${known.kind}: ${known.detail}`);
   };
-  return createOnce(options).createEventHandler({
-    handler,
-    ...(key === undefined ? {} : { key: (given) => key(read(given)) }),
-    handle: async (given) => handle(read(given)),
-  });
+  const consumer = { handler, ...(key === undefined ? {} : { key: (given: BusEvent) => key(read(given)) }) };
+  if ('postgres' in options) {
+    const { handle, ...rest } = options;
+    return createOnce(rest).createEventHandler({ ...consumer, handle: async (given, effect) => handle(read(given), effect) });
+  }
+  const { handle, ...rest } = options;
+  return createOnce(rest).createEventHandler({ ...consumer, handle: async (given) => handle(read(given)) });
 }

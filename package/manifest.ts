@@ -19,7 +19,15 @@ export const BROWSER_ENTRY_POINTS: readonly string[] = ['package/client', 'clien
 /**
  * Packages to which the types of some entry points refer. An app needs such a package only if the app already uses it.
  */
-const OF_TYPES = ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@types/aws-lambda', 'hono', 'zod'];
+const OF_TYPES = [
+  '@aws-sdk/client-dynamodb',
+  '@aws-sdk/lib-dynamodb',
+  '@types/aws-lambda',
+  '@types/pg',
+  'hono',
+  'pg',
+  'zod',
+];
 /** The packages that an app with the constructs needs. */
 const OF_CONSTRUCTS = ['aws-cdk-lib', 'constructs'];
 

@@ -1,6 +1,6 @@
 import { AmbiguousError, isFault, NotBegunError, RetryableError } from '../kernel/faults.ts';
 import { exhausted, MAX_ATTEMPTS, type Pacing, pause, timeLeftMs } from '../kernel/platform/attempts.ts';
-import { type Database, type Row, type Statement, UniqueViolation } from './database.ts';
+import { type Database, type Row, type Runner, type Statement, UniqueViolation } from './database.ts';
 import { DatabaseFault } from './faults.ts';
 
 export interface PostgresTools {
@@ -14,6 +14,9 @@ export interface PostgresTools {
   readonly committed?: ((chainId: string, beganMs: number) => Promise<unknown>) | undefined;
 }
 
+/** The tools of statements that are transactions of their own. */
+type StatementTools = Pick<PostgresTools, 'pacing'> & { readonly database: Runner };
+
 /**
  * Runs a statement that writes, and repeats it after a fault. The statement must be conditional, so that a repetition
  * has no second effect if the first attempt was applied and its response was lost.
@@ -22,15 +25,28 @@ export interface PostgresTools {
  * @throws RetryableError when no attempt was applied, AmbiguousError when an attempt may have been applied,
  * TerminalError when no attempt can succeed
  */
-export async function writeRows({ database, pacing }: PostgresTools, statement: Statement): Promise<readonly Row[]> {
+export async function writeRows({ database, pacing }: StatementTools, statement: Statement): Promise<readonly Row[]> {
+  return repeated(pacing, (limit) => database.run({ ...statement, ...limit }));
+}
+
+/**
+ * Runs an attempt, and repeats it after a fault, as {@link writeRows} does for a statement.
+ *
+ * @param attempt receives the time that is left, if it is limited
+ * @throws the faults of {@link writeRows}, and every other error of an attempt unchanged
+ */
+export async function repeated<T>(
+  pacing: Pacing,
+  attempt: (limit: Pick<Statement, 'timeoutMs'>) => Promise<T>,
+): Promise<T> {
   let mayBeApplied = false;
   let lastError: unknown;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    if (attempt > 0) await pause(pacing, attempt);
+  for (let number = 0; number < MAX_ATTEMPTS; number += 1) {
+    if (number > 0) await pause(pacing, number);
     const timeoutMs = timeLeftMs(pacing);
     if (timeoutMs <= 0) break;
     try {
-      return await database.run(Number.isFinite(timeoutMs) ? { ...statement, timeoutMs } : statement);
+      return await attempt(Number.isFinite(timeoutMs) ? { timeoutMs } : {});
     } catch (error) {
       lastError = error;
       if (error instanceof AmbiguousError) mayBeApplied = true;
@@ -48,7 +64,7 @@ export async function writeRows({ database, pacing }: PostgresTools, statement: 
  *
  * @throws RetryableError when the database cannot be read now, TerminalError when a retry cannot succeed
  */
-export async function readRows(tools: PostgresTools, statement: Statement): Promise<readonly Row[]> {
+export async function readRows(tools: StatementTools, statement: Statement): Promise<readonly Row[]> {
   try {
     return await writeRows(tools, statement);
   } catch (error) {

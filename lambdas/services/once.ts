@@ -1,28 +1,31 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { Context, MiddlewareHandler } from 'hono';
-import { type GatewayEvent, type GatewayResult, gatewayRequest } from '../http/gateway-request.ts';
+import type { GatewayEvent, GatewayResult } from '../http/gateway-request.ts';
 import { gatewayResult } from '../http/http-answer.ts';
 import type { Answer } from '../kernel/answer.ts';
-import { REDELIVERED_HOURS } from '../kernel/contract/retention.ts';
 import { LEASE_SECONDS } from '../kernel/contract/timing.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
 import type { TransactItem } from '../once/store/transact-items.ts';
-import { answerOnce } from './http/answer-once.ts';
+import { answerOnce, type KeyedCall } from './http/answer-once.ts';
+import { answerOf, honoCall, lambdaCall, responseOf } from './http/calls.ts';
+import { check, checkRetention, checkScope } from './options.ts';
+import { createPostgresOnce, type PostgresOnce, type PostgresOnceOptions } from './postgres-once.ts';
 import { type DocumentClient, OwnTable } from './store/own-table.ts';
-import { consumeBatch, type OwnConsumer } from './use/consume-batch.ts';
-import type { Effect as AnyEffect } from './use/run-request.ts';
+import { consumeBatch, consumeInTable, type OwnConsumer } from './use/consume-batch.ts';
+import { type Effect as AnyEffect, runRequest } from './use/run-request.ts';
 
 /*
  * Library for the team's own services: routes, functions and consumers that take effect once. Record and effect are
- * committed in one transaction in the team's own DynamoDB table, by the same engine that processes Payonce's payments.
+ * committed in one transaction, in the team's own PostgreSQL database (postgres-once.ts) or DynamoDB table (this file).
  *
- * This file is the complete interface. docs/guides/services.md walks through an example.
+ * These two files are the complete interface. docs/guides/services.md walks through an example.
  */
 
 export { admitJobs, type JobsCaller, type JobVariables } from './job-calls.ts';
+export type { PostgresEffect, PostgresOnce, PostgresOnceOptions } from './postgres-once.ts';
 export type { BusEvent } from './use/consume-batch.ts';
 export { FencedError } from './use/run-request.ts';
 
@@ -95,7 +98,6 @@ export interface Once {
   createEventHandler(consumer: OwnConsumer<TransactItem>): (event: SQSEvent) => Promise<SQSBatchResponse>;
 }
 
-const SCOPE = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 const LONGEST_LEASE_SECONDS = 3_600;
 
 /**
@@ -103,86 +105,56 @@ const LONGEST_LEASE_SECONDS = 3_600;
  *
  * @throws Error when an option is not valid, or when `POWERTOOLS_IDEMPOTENCY_DISABLED` is set
  */
-export function createOnce({
+export function createOnce(options: PostgresOnceOptions): PostgresOnce;
+export function createOnce(options: OnceOptions): Once;
+export function createOnce(options: OnceOptions | PostgresOnceOptions): Once | PostgresOnce {
+  return 'postgres' in options ? createPostgresOnce(options) : createTableOnce(options);
+}
+
+function createTableOnce({
   table,
   client = documentClient(),
   retentionHours = {},
   leaseSeconds = LEASE_SECONDS,
 }: OnceOptions): Once {
   check(leaseSeconds >= 1 && leaseSeconds <= LONGEST_LEASE_SECONDS, 'leaseSeconds', leaseSeconds, 'must be 1 to 3600');
-  for (const [scope, hours] of Object.entries(retentionHours)) {
-    check(hours >= 1, `retentionHours.${scope}`, hours, 'must be at least 1');
-  }
-  // With a shorter retention, an event that is redelivered after its record has expired would take effect again.
-  const { events = REDELIVERED_HOURS } = retentionHours;
-  check(events >= REDELIVERED_HOURS, 'retentionHours.events', events, `must be at least ${REDELIVERED_HOURS}`);
+  checkRetention(retentionHours);
   const pacing = { clock: systemClock, entropy: systemEntropy };
   const store = new OwnTable(client, table, pacing);
   const work = { unit: 'a request with a key, or an event', record: 'its record in the table of the service' };
   return idempotently(work, (runner) => {
     const common = { ...pacing, store, runner, digest: systemDigest, retention: retentionHours };
     const tools = { ...common, replays: new ProcessReplayCache() };
+    const runOnce = (scope: string, handle: (effect: Effect) => Promise<Answer>) => (call: KeyedCall) =>
+      runRequest<TransactItem>(tools, { ...call, scope, leaseSeconds, handle });
     return {
       idempotent: ({ scope, caller = () => '' }) => {
         checkScope(scope);
         return async (c, next) => {
-          const call = { ...(await honoCall(c)), caller: caller(c) };
-          const answer = await answerOnce<TransactItem>(tools, { scope, leaseSeconds }, call, async (effect) => {
+          const run = runOnce(scope, async (effect) => {
             c.set('effect', effect);
             await next();
             if (c.error !== undefined) throw c.error;
             return answerOf(c.res);
           });
+          const answer = await answerOnce(systemDigest, scope, await honoCall(c, caller(c)), run);
           c.res = undefined;
-          c.res = new Response(answer.body === '' ? null : answer.body, answer);
+          c.res = responseOf(answer);
         };
       },
       idempotentLambda: ({ scope, caller = () => '' }, handle) => {
         checkScope(scope);
         return async (event) => {
-          const request = gatewayRequest(event);
-          const body = event.isBase64Encoded ? Buffer.from(request.body, 'base64').toString('utf8') : request.body;
-          const call = { ...request, body, resolvedPath: `/${request.path.join('/')}`, caller: caller(event) };
-          const handled = (effect: Effect): Promise<Answer> => handle(event, effect);
-          return gatewayResult(await answerOnce(tools, { scope, leaseSeconds }, call, handled), request);
+          const call = lambdaCall(event, caller(event));
+          const run = runOnce(scope, async (effect) => handle(event, effect));
+          return gatewayResult(await answerOnce(systemDigest, scope, call, run), call);
         };
       },
       createEventHandler: (consumer) => {
         checkScope(consumer.handler);
-        return (event) => consumeBatch({ ...common, records: store }, consumer, event);
+        const consumed = { ...common, records: store };
+        return (event) => consumeBatch((each) => consumeInTable(consumed, consumer, each), event);
       },
     };
   });
-}
-
-/** Headers that are not stored, because they belong to one transmission of the response. */
-const TRANSMISSION_HEADERS = new Set(['content-length', 'date', 'connection', 'transfer-encoding', 'set-cookie']);
-
-async function answerOf(response: Response): Promise<Answer> {
-  const headers = [...response.headers].filter(([name]) => !TRANSMISSION_HEADERS.has(name));
-  return { status: response.status, headers: Object.fromEntries(headers), body: await response.text() };
-}
-
-async function honoCall({ req }: Context) {
-  const url = new URL(req.url);
-  const query = new Map([...url.searchParams.keys()].map((name) => [name, url.searchParams.getAll(name)]));
-  return {
-    requestId: crypto.randomUUID(),
-    method: req.method,
-    resolvedPath: url.pathname,
-    header: (name: string): readonly string[] => {
-      const value = req.header(name);
-      return value === undefined ? [] : [value];
-    },
-    query,
-    body: await req.text(),
-  };
-}
-
-function checkScope(scope: string): void {
-  check(SCOPE.test(scope), 'scope', scope, 'must be 2 to 50 lower-case letters, digits and single hyphens');
-}
-
-function check(holds: boolean, option: string, given: unknown, allowed: string): void {
-  if (!holds) throw new Error(`${option} ${JSON.stringify(given)} ${allowed}.`);
 }

@@ -1,4 +1,3 @@
-/** Tests the guarantee "team services". */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';

@@ -5,11 +5,12 @@ import { type ProblemCode, problem } from '../../http/problems.ts';
 import { parseStrictJson } from '../../http/strict-json.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { fingerprintOf } from '../../kernel/fingerprint.ts';
+import { type Fingerprint, fingerprintOf } from '../../kernel/fingerprint.ts';
 import { parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import type { Executed } from '../../once/use/execute-once.ts';
 import { serviceOperation } from '../ids.ts';
-import type { OwnWrite } from '../use/own-records.ts';
-import { type Effect, FencedError, NotStored, type RequestTools, runRequest } from '../use/run-request.ts';
+import { type Expired, FencedError, NotStored } from '../use/run-request.ts';
 
 /** A request to one of the team's own services, with its body as text. */
 export type ServiceCall = Pick<GatewayRequest, 'requestId' | 'method' | 'header' | 'query' | 'body'> & {
@@ -21,25 +22,24 @@ export type ServiceCall = Pick<GatewayRequest, 'requestId' | 'method' | 'header'
   readonly caller: string;
 };
 
-export interface AnswerTools extends RequestTools {
-  readonly digest: Digest;
+/** A request with a valid idempotency key and body. */
+export interface KeyedCall {
+  readonly key: string;
+  readonly operationId: OperationId;
+  readonly fingerprint: Fingerprint;
 }
-
-/**
- * Maximum size of a stored response, in bytes. The response must fit into one DynamoDB item with the rest of the
- * record.
- */
-const MAX_ANSWER_BYTES = 256 * 1024;
 
 /**
  * Responds to a request that needs an idempotency key. The response is 400 if the key is missing, 409 or 422, the
  * stored response, or the handler's response. Faults result in 503 or 500.
+ *
+ * @param run runs the handler once
  */
-export async function answerOnce<Write extends OwnWrite>(
-  tools: AnswerTools,
-  { scope, leaseSeconds }: { readonly scope: string; readonly leaseSeconds: number },
+export async function answerOnce(
+  digest: Digest,
+  scope: string,
   call: ServiceCall,
-  handle: (effect: Effect<Write>) => Promise<Answer>,
+  run: (call: KeyedCall) => Promise<Executed<Expired>>,
 ): Promise<Answer> {
   const { requestId, method, resolvedPath, caller } = call;
   const refuse = (code: ProblemCode, detail: string): Answer => problemAnswer(problem(code, detail), requestId);
@@ -48,11 +48,10 @@ export async function answerOnce<Write extends OwnWrite>(
   if (key.kind === 'invalid') return refuse('invalid_idempotency_key', `The key is not valid: ${key.reason}.`);
   const body = bodyOf(call);
   if (body.kind === 'refused') return problemAnswer(body.problem, requestId);
-  const operationId = serviceOperation(tools.digest, [scope, caller, method, resolvedPath, key.key]);
-  const fingerprint = fingerprintOf(tools.digest, { body: body.value, query: Object.fromEntries(call.query) });
-  const bounded = async (effect: Effect<Write>): Promise<Answer> => withinBounds(await handle(effect));
+  const operationId = serviceOperation(digest, [scope, caller, method, resolvedPath, key.key]);
+  const fingerprint = fingerprintOf(digest, { body: body.value, query: Object.fromEntries(call.query) });
   try {
-    const outcome = await runRequest(tools, { scope, leaseSeconds, operationId, fingerprint, handle: bounded });
+    const outcome = await run({ key: key.key, operationId, fingerprint });
     switch (outcome.kind) {
       case 'first':
         return outcome.answer;
@@ -83,11 +82,4 @@ export async function answerOnce<Write extends OwnWrite>(
 function bodyOf({ header, body }: ServiceCall) {
   const isJson = header('content-type').some((type) => /^application\/(?:[\w.-]+\+)?json\b/i.test(type));
   return isJson && body !== '' ? parseStrictJson(body) : { kind: 'valid' as const, value: body };
-}
-
-function withinBounds(answer: Answer): Answer {
-  const bytes = Buffer.byteLength(answer.body);
-  if (bytes > MAX_ANSWER_BYTES)
-    throw new Error(`An answer of ${bytes} bytes cannot be stored: the maximum is ${MAX_ANSWER_BYTES}.`);
-  return answer;
 }

@@ -10,6 +10,8 @@ import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { serviceOperation } from '../ids.ts';
 import type { ConsumedRecords, OwnWrite } from './own-records.ts';
+import type { TransactionEffect } from './own-transactions.ts';
+import { type TransactionTools, writeOnce } from './run-in-transaction.ts';
 
 /** An event on Payonce's bus. `event.data.object` is its payment, refund, dispute or order. */
 export interface BusEvent {
@@ -20,7 +22,7 @@ export interface BusEvent {
   readonly event: { readonly id: string; readonly type: string; readonly data: { readonly object: unknown } };
 }
 
-export interface OwnConsumer<Write extends OwnWrite> {
+interface NamedConsumer {
   /** The handler name, in lower case with hyphens. It must never change, because records contain it. */
   readonly handler: string;
   /**
@@ -28,16 +30,30 @@ export interface OwnConsumer<Write extends OwnWrite> {
    * @default the event id, which takes effect only once in 30 days
    */
   readonly key?: (event: BusEvent) => string;
+}
+
+export interface OwnConsumer<Write extends OwnWrite> extends NamedConsumer {
   /** Returns the writes of an event, at most 99. Called again when the condition of a write fails. */
   readonly handle: (event: BusEvent) => Promise<readonly Write[]>;
 }
 
-export interface ConsumeBatchTools extends Pick<ExpiryOptions, 'retention'> {
-  readonly records: ConsumedRecords;
-  readonly runner: OperationRunner;
+export interface TransactionConsumer<Tx> extends NamedConsumer {
+  /**
+   * Writes the rows of an event by `tx`. Called again when the transaction was rolled back because of a conflict or a
+   * lost connection.
+   */
+  readonly handle: (event: BusEvent, effect: TransactionEffect<Tx>) => Promise<void>;
+}
+
+interface ConsumerTools extends Pick<ExpiryOptions, 'retention'> {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly digest: Digest;
+}
+
+export interface ConsumeBatchTools extends ConsumerTools {
+  readonly records: ConsumedRecords;
+  readonly runner: OperationRunner;
 }
 
 const envelope = z.object({
@@ -53,39 +69,68 @@ const envelope = z.object({
  * Processes each message of a batch separately. A message that fails or cannot be parsed stays in the queue until the
  * queue moves it to the dead-letter queue.
  */
-export async function consumeBatch<Write extends OwnWrite>(
-  tools: ConsumeBatchTools,
-  consumer: OwnConsumer<Write>,
+export async function consumeBatch(
+  consume: (event: BusEvent) => Promise<void>,
   { Records }: SQSEvent,
 ): Promise<SQSBatchResponse> {
   const settled = await Promise.allSettled(
-    Records.map(async ({ body }) => consume(tools, consumer, envelope.parse(JSON.parse(body)).detail)),
+    Records.map(async ({ body }) => consume(envelope.parse(JSON.parse(body)).detail)),
   );
   const failed = Records.filter((_, index) => settled[index]?.status === 'rejected');
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }
 
-async function consume<Write extends OwnWrite>(
+/** Writes the rows of an event in one transaction of DynamoDB with its record. */
+export async function consumeInTable<Write extends OwnWrite>(
   tools: ConsumeBatchTools,
-  { handler, key, handle }: OwnConsumer<Write>,
+  consumer: OwnConsumer<Write>,
   event: BusEvent,
 ): Promise<void> {
-  const { records, runner, digest } = tools;
-  if (key === undefined) refuseTooOld(event, retentionHours('events', tools.retention), tools.clock.nowMs());
-  const operationId =
-    key === undefined
-      ? consumerOperation(digest, handler, event.event.id)
-      : serviceOperation(digest, ['consumer', handler, event.tenant, event.mode, key(event)]);
+  const { records, runner } = tools;
+  const { handle } = consumer;
+  const { operationId, expiry } = effectOf(tools, consumer, event);
   await commitOnce<readonly Write[], true>(runner, {
     operationId,
     find: async () => ((await records.readEffect(operationId)) === undefined ? undefined : true),
     prepare: () => handle(event),
     write: async (writes) => {
-      const recordedAtMs = tools.clock.nowMs();
-      const expiry = key === undefined ? { expiresAtSeconds: expirySeconds(tools, 'events', recordedAtMs) } : {};
-      const record = { operationId, owner: tools.entropy.ownerToken(), recordedAtMs, ...expiry };
+      const record = { operationId, owner: tools.entropy.ownerToken(), recordedAtMs: tools.clock.nowMs(), ...expiry };
       const outcome = await records.recordEffect(record, writes);
       return outcome === 'refused' ? { kind: 'again', prepared: await handle(event) } : { kind: 'done', outcome: true };
     },
   });
+}
+
+/** Writes the rows of an event in one transaction of PostgreSQL with its record. A concurrent delivery waits. */
+export async function consumeInTransaction<Tx>(
+  tools: ConsumerTools & TransactionTools<Tx>,
+  consumer: TransactionConsumer<Tx>,
+  event: BusEvent,
+): Promise<void> {
+  const { operationId, key, expiry } = effectOf(tools, consumer, event);
+  const written = { owner: tools.entropy.ownerToken(), recordedAtMs: tools.clock.nowMs() };
+  const record = { operationId, scope: consumer.handler, key, ...written, ...expiry };
+  await writeOnce(tools, record, async (_transaction, effect) => {
+    await consumer.handle(event, effect);
+    return true;
+  });
+}
+
+/**
+ * Returns the operation of an event: its id, its key, and the expiry of its record.
+ *
+ * @throws TerminalError as `refuseTooOld`, if the consumer has no business key
+ */
+function effectOf(tools: ConsumerTools, { handler, key: keyOf }: NamedConsumer, event: BusEvent) {
+  const { digest, clock, retention } = tools;
+  if (keyOf !== undefined) {
+    const key = keyOf(event);
+    const operationId = serviceOperation(digest, ['consumer', handler, event.tenant, event.mode, key]);
+    return { operationId, key, expiry: {} };
+  }
+  const nowMs = clock.nowMs();
+  refuseTooOld(event, retentionHours('events', retention), nowMs);
+  const key = event.event.id;
+  const expiry = { expiresAtSeconds: expirySeconds(tools, 'events', nowMs) };
+  return { operationId: consumerOperation(digest, handler, key), key, expiry };
 }

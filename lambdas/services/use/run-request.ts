@@ -81,8 +81,27 @@ interface Handled {
   readonly writes: readonly OwnWrite[];
 }
 
-interface Expired {
+export interface Expired {
   readonly kind: 'key_expired';
+}
+
+/**
+ * Maximum size of a stored response, in bytes. It must fit into one DynamoDB item with the rest of the record, and into
+ * a row of PostgreSQL without slowing down every read of the record.
+ */
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+/**
+ * Returns the handler's response if it is final and can be stored.
+ *
+ * @throws NotStored for 5xx and 429; Error when the response is too large
+ */
+export function storable(answer: Answer): Answer {
+  if (answer.status >= 500 || answer.status === 429) throw new NotStored(answer);
+  const bytes = Buffer.byteLength(answer.body);
+  if (bytes > MAX_ANSWER_BYTES)
+    throw new Error(`An answer of ${bytes} bytes cannot be stored: the maximum is ${MAX_ANSWER_BYTES}.`);
+  return answer;
 }
 
 /** Runs the handler of a request so that it takes effect once. @throws as `executeOnce`; NotStored; FencedError */
@@ -138,9 +157,7 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
       },
     };
     try {
-      const answer = await this.#request.handle(effect);
-      if (answer.status >= 500 || answer.status === 429) throw new NotStored(answer);
-      return { answer, writes };
+      return { answer: storable(await this.#request.handle(effect)), writes };
     } finally {
       await lease.settled();
     }

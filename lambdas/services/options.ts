@@ -1,0 +1,22 @@
+import { REDELIVERED_HOURS, type Retention } from '../kernel/contract/retention.ts';
+
+/** Checks of the options of `createOnce`. Each throws an Error that names the option, its value and what is allowed. */
+
+const SCOPE = /^[a-z](?:-?[a-z0-9]){1,49}$/;
+
+export function checkScope(scope: string): void {
+  check(SCOPE.test(scope), 'scope', scope, 'must be 2 to 50 lower-case letters, digits and single hyphens');
+}
+
+export function checkRetention(retentionHours: Retention): void {
+  for (const [scope, hours = 0] of Object.entries(retentionHours)) {
+    check(hours >= 1, `retentionHours.${scope}`, hours, 'must be at least 1');
+  }
+  // With a shorter retention, an event that is redelivered after its record has expired would take effect again.
+  const { events = REDELIVERED_HOURS } = retentionHours;
+  check(events >= REDELIVERED_HOURS, 'retentionHours.events', events, `must be at least ${REDELIVERED_HOURS}`);
+}
+
+export function check(holds: boolean, option: string, given: unknown, allowed: string): void {
+  if (!holds) throw new Error(`${option} ${JSON.stringify(given)} ${allowed}.`);
+}

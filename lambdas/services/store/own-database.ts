@@ -1,0 +1,226 @@
+import * as z from 'zod';
+import type { Answer } from '../../kernel/answer.ts';
+import { isFault, RetryableError } from '../../kernel/faults.ts';
+import { type OperationId, ownerToken } from '../../kernel/ids.ts';
+import type { Pacing } from '../../kernel/platform/attempts.ts';
+import { readRows, repeated, writeRows } from '../../postgres/attempts.ts';
+import { SERVICE_SCHEMA } from '../../postgres/contract.ts';
+import { type Row, type Runner, TRANSACTION_LIMITS } from '../../postgres/database.ts';
+import type { Pool, PoolClient } from '../../postgres/driver.ts';
+import { faultOf, faultOfConnecting, isUsableAfter, type Progress, sqlState } from '../../postgres/faults.ts';
+import { byteText, timestamp } from '../../postgres/values.ts';
+import {
+  type OwnRecord,
+  type OwnTransaction,
+  type OwnTransactions,
+  StillInProgress,
+  type StoredRequest,
+} from '../use/own-transactions.ts';
+
+export type { Pool, PoolClient } from '../../postgres/driver.ts';
+
+const LOCK_NOT_AVAILABLE = '55P03';
+/** Statements that would end the transaction before its record is complete, or begin another one. */
+const TRANSACTION_CONTROL =
+  /^\s*(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ABORT|ROLLBACK(?!\s+TO\b)|PREPARE\s+TRANSACTION)\b/i;
+
+interface OwnDatabaseOptions {
+  readonly schema?: string | undefined;
+  /** Time for which a statement waits for a lock, in milliseconds. */
+  readonly lockMs?: number | undefined;
+}
+
+/** The columns that are read, as text: the application may have parsers of its own for other types. */
+const storedRequest = z.object({
+  owner: z.string().transform(ownerToken),
+  fingerprint_version: z.coerce.number(),
+  request_hash: z.string().transform((text) => new Uint8Array(Buffer.from(text, 'hex'))),
+  // A handler that ends its transaction itself leaves a record without a response.
+  response: z.string('the handler of this idempotency key committed its own transaction, so its response is unknown'),
+  expires_at: z.coerce.number(),
+});
+
+/** Stores records in one of the team's PostgreSQL databases, in one transaction with the team's own rows. */
+export class OwnDatabase implements OwnTransactions<PoolClient> {
+  readonly #pool: Pool;
+  readonly #pacing: Pacing;
+  readonly #table: string;
+  readonly #begin: string;
+
+  constructor(pool: Pool, { schema = SERVICE_SCHEMA, lockMs }: OwnDatabaseOptions, pacing: Pacing) {
+    this.#pool = pool;
+    this.#pacing = pacing;
+    this.#table = `${schema}.record`;
+    this.#begin = `BEGIN; SET LOCAL lock_timeout = ${lockMs ?? TRANSACTION_LIMITS.lockMs};
+      SET LOCAL idle_in_transaction_session_timeout = ${TRANSACTION_LIMITS.idleMs}`;
+  }
+
+  async run<T>(work: (transaction: OwnTransaction<PoolClient>) => Promise<T>): Promise<T> {
+    return repeated(this.#pacing, () => this.#transaction(work));
+  }
+
+  async readRequest(operationId: OperationId): Promise<StoredRequest | undefined> {
+    const [row] = await readRows(this.#statements(), {
+      name: '',
+      text: `SELECT owner, fingerprint_version::text, encode(request_hash, 'hex') AS request_hash, response::text,
+        extract(epoch FROM expires_at)::bigint::text AS expires_at FROM ${this.#table} WHERE operation_id = $1`,
+      values: [operationId],
+    });
+    if (row === undefined) return undefined;
+    const { owner, fingerprint_version: version, request_hash: sha256, ...stored } = storedRequest.parse(row);
+    const answer = JSON.parse(stored.response) as Answer;
+    return { owner, fingerprint: { version, sha256 }, answer, expiresAtSeconds: stored.expires_at };
+  }
+
+  async deleteExpired(beforeMs: number, atMost: number): Promise<number> {
+    const deleted = await writeRows(this.#statements(), {
+      name: '',
+      text: `DELETE FROM ${this.#table} WHERE operation_id IN (SELECT operation_id FROM ${this.#table}
+        WHERE expires_at <= $1 ORDER BY expires_at, operation_id LIMIT $2) RETURNING operation_id`,
+      values: [timestamp(beforeMs), atMost],
+    });
+    return deleted.length;
+  }
+
+  /** Runs statements that are transactions of their own. */
+  #statements(): { readonly database: Runner; readonly pacing: Pacing } {
+    const run: Runner['run'] = async ({ text, values }) => {
+      try {
+        return (await this.#pool.query<Row>(text, [...values])).rows;
+      } catch (error) {
+        throw faultOf(error, 'committing');
+      }
+    };
+    return { database: { run }, pacing: this.#pacing };
+  }
+
+  async #transaction<T>(work: (transaction: OwnTransaction<PoolClient>) => Promise<T>): Promise<T> {
+    const connection = new Connection(await this.#connect());
+    try {
+      await connection.send(this.#begin);
+      const result = await work({
+        tx: connection.handedOut,
+        claim: (record) => claim(connection, this.#table, record),
+        complete: (record, answer) => complete(connection, this.#table, record, answer),
+      });
+      // After a failed statement that the handler ignored, the server answers COMMIT with a rollback and no error.
+      if ((await connection.send('COMMIT', [], 'committing')).command !== 'COMMIT')
+        throw new Error('a statement of the handler failed, so nothing was committed');
+      return result;
+    } catch (error) {
+      throw await connection.rolledBack(error);
+    } finally {
+      connection.end();
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw faultOfConnecting(error);
+    }
+  }
+}
+
+async function claim(connection: Connection, table: string, record: OwnRecord): Promise<boolean> {
+  const { operationId, scope, key, fingerprint, owner, recordedAtMs, expiresAtSeconds } = record;
+  const columns = 'operation_id, scope, key, fingerprint_version, request_hash, owner, recorded_at, expires_at';
+  const text = `INSERT INTO ${table} (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (operation_id) DO NOTHING RETURNING operation_id`;
+  const values = [
+    operationId,
+    scope,
+    key,
+    fingerprint?.version ?? null,
+    fingerprint === undefined ? null : byteText(fingerprint.sha256),
+    owner,
+    timestamp(recordedAtMs),
+    expiresAtSeconds === undefined ? null : timestamp(expiresAtSeconds * 1000),
+  ];
+  try {
+    return (await connection.send(text, values)).rows.length > 0;
+  } catch (error) {
+    throw sqlState(error) === LOCK_NOT_AVAILABLE ? new StillInProgress() : error;
+  }
+}
+
+async function complete(
+  connection: Connection,
+  table: string,
+  { operationId, owner }: OwnRecord,
+  answer: Answer,
+): Promise<void> {
+  const text = `UPDATE ${table} SET response = $3 WHERE operation_id = $1 AND owner = $2 RETURNING operation_id`;
+  const { rows } = await connection.send(text, [operationId, owner, JSON.stringify(answer)]);
+  if (rows.length === 0) throw new Error('the handler rolled back its own transaction');
+}
+
+/** A connection of the team's pool, for one transaction. */
+class Connection {
+  /** The connection as the handler sees it: only statements, and only until the transaction ends. */
+  readonly handedOut: PoolClient;
+  readonly #client: PoolClient;
+  readonly #revoke: () => void;
+  #isLost = false;
+  readonly #lose = (): void => {
+    this.#isLost = true;
+  };
+
+  constructor(client: PoolClient) {
+    this.#client = client;
+    // Without a listener, the end of the connection would end the process.
+    client.on('error', this.#lose);
+    const { proxy, revoke } = Proxy.revocable(client, { get: memberOf });
+    this.handedOut = proxy;
+    this.#revoke = revoke;
+  }
+
+  /** @throws the faults of `faultOf` */
+  async send(text: string, values: readonly unknown[] = [], progress: Progress = 'uncommitted') {
+    // The driver sends nothing on a connection that has ended.
+    const reached = this.#isLost ? 'uncommitted' : progress;
+    try {
+      return await this.#client.query<Row>(text, [...values]);
+    } catch (error) {
+      throw faultOf(error, reached);
+    }
+  }
+
+  /** Rolls back. @returns the fault that made the transaction fail, or any other error of the handler unchanged */
+  async rolledBack(reason: unknown): Promise<unknown> {
+    const thrown = this.#faultOrError(reason);
+    if (isFault(thrown) && !isUsableAfter(thrown)) this.#isLost = true;
+    if (!this.#isLost) await this.#client.query('ROLLBACK').catch(this.#lose);
+    return thrown;
+  }
+
+  /** Returns the connection to the pool. */
+  end(): void {
+    this.#revoke();
+    this.#client.off('error', this.#lose);
+    this.#client.release(this.#isLost);
+  }
+
+  #faultOrError(error: unknown): unknown {
+    if (isFault(error) || (!this.#isLost && sqlState(error) === undefined)) return error;
+    const fault = faultOf(error, 'uncommitted');
+    return fault instanceof RetryableError ? fault : error;
+  }
+}
+
+function memberOf(client: PoolClient, name: string | symbol): unknown {
+  const member: unknown = Reflect.get(client, name, client);
+  if (typeof member !== 'function') return member;
+  return (...given: readonly unknown[]): unknown => {
+    if (name === 'release' || TRANSACTION_CONTROL.test(textOf(given[0])))
+      throw new Error('The transaction is ended when the handler returns or throws. Inside it, use SAVEPOINT.');
+    return Reflect.apply(member, client, given);
+  };
+}
+
+const query = z.object({ text: z.string() });
+
+function textOf(given: unknown): string {
+  return typeof given === 'string' ? given : (query.safeParse(given).data?.text ?? '');
+}

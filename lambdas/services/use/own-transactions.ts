@@ -1,0 +1,77 @@
+import type { Answer } from '../../kernel/answer.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
+
+/** The second argument of a handler: the transaction that also writes the record of its operation. */
+export interface TransactionEffect<Tx> {
+  /**
+   * The connection on which the transaction runs. It ends the transaction itself: it refuses `BEGIN`, `COMMIT` and
+   * `ROLLBACK`, and every statement after the handler has returned.
+   */
+  readonly tx: Tx;
+  /** The same for every attempt. Use it as the idempotency key for calls to other systems. */
+  readonly operationId: string;
+}
+
+/** The record of an operation in the team's database. */
+export interface OwnRecord {
+  readonly operationId: OperationId;
+  /** The scope of the route, or the name of the consumer. */
+  readonly scope: string;
+  /** The idempotency key; at a consumer, the business key or the id of the event. */
+  readonly key: string;
+  /** Absent for an event. */
+  readonly fingerprint?: Fingerprint;
+  /** The same in all attempts of one call. An attempt whose response to `COMMIT` was lost recognizes its record by it. */
+  readonly owner: OwnerToken;
+  readonly recordedAtMs: number;
+  /** Absent for a business key, which takes effect once, permanently. */
+  readonly expiresAtSeconds?: number;
+}
+
+/** The stored response to a request. */
+export interface StoredRequest {
+  readonly owner: OwnerToken;
+  readonly fingerprint: Fingerprint;
+  readonly answer: Answer;
+  readonly expiresAtSeconds: number;
+}
+
+/** A transaction of the team's database, in which the engine writes the record and the handler its own rows. */
+export interface OwnTransaction<Tx> {
+  readonly tx: Tx;
+  /**
+   * Inserts the record. Waits for a transaction that is writing the record of the same operation.
+   *
+   * @returns false when the operation has a record
+   * @throws StillInProgress when the other transaction has not ended in time
+   */
+  claim(record: OwnRecord): Promise<boolean>;
+  /** Adds the response to the inserted record. */
+  complete(record: OwnRecord, answer: Answer): Promise<void>;
+}
+
+/** The team's database, with the table of records. */
+export interface OwnTransactions<Tx> {
+  /**
+   * Runs the work in one transaction. Rolls back when the work throws. After a conflict or a lost connection, runs the
+   * work again in a new transaction.
+   *
+   * @throws the errors of the work; RetryableError when nothing was committed; AmbiguousError when it is not known
+   * whether the transaction was committed
+   */
+  run<T>(work: (transaction: OwnTransaction<Tx>) => Promise<T>): Promise<T>;
+  /** Reads the stored response of a request; undefined when there is no record. */
+  readRequest(operationId: OperationId): Promise<StoredRequest | undefined>;
+  /** Deletes records that expired before a time. @returns the number of deleted records */
+  deleteExpired(beforeMs: number, atMost: number): Promise<number>;
+}
+
+/** Thrown when a duplicate has waited for the first request, which has not ended in time. Nothing was written. */
+export class StillInProgress extends Error {
+  override readonly name = 'StillInProgress';
+
+  constructor() {
+    super('the first transaction of this operation has not ended');
+  }
+}

@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals';
+import { build } from 'esbuild';
+import { PROJECT } from '../../local/directories.ts';
+
+test('the library of a service has no driver of PostgreSQL, because the service brings its own', async () => {
+  const { metafile } = await build({
+    absWorkingDir: PROJECT,
+    entryPoints: ['lambdas/services/once.ts', 'package/events.ts'],
+    outdir: 'dist',
+    write: false,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    mainFields: ['module', 'main'],
+    metafile: true,
+    logLevel: 'error',
+  });
+  const inputs = Object.keys(metafile.inputs);
+  expect(inputs).toContain('lambdas/services/store/own-database.ts');
+  expect(inputs.filter((file) => /^node_modules\/pg\b/.test(file))).toEqual([]);
+});

@@ -1,0 +1,75 @@
+import { Pool, type PoolConfig } from 'pg';
+import { SERVICE_SCHEMA } from '../../lambdas/postgres/contract.ts';
+import { migrate } from '../../lambdas/postgres/migrate.ts';
+import { readMigrations } from '../../lambdas/postgres/migrations.ts';
+import { Administrator, Databases } from '../postgres/postgres-fixture.ts';
+import { startPostgres, type TestDatabase } from '../support/postgres.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+/** The database of a team's service, with a table of its own. */
+export class ServiceDatabase {
+  readonly administrator: Administrator;
+  readonly url: string;
+  readonly #server: TestDatabase;
+  readonly #pools: Pool[] = [];
+
+  private constructor(server: TestDatabase, administrator: Administrator) {
+    this.#server = server;
+    this.url = server.url;
+    this.administrator = administrator;
+  }
+
+  static async create(schemas: readonly string[] = [SERVICE_SCHEMA]): Promise<ServiceDatabase> {
+    const server = await startPostgres();
+    const databases = new Databases();
+    for (const schema of schemas) {
+      const database = databases.open(server.url, { schema });
+      await migrate({ database, clock: new SimulatedClock(), migrations: readMigrations('service'), schema });
+    }
+    await databases.close();
+    const administrator = await Administrator.connect(server.url);
+    await administrator.query('CREATE TABLE points (member text PRIMARY KEY, points integer NOT NULL)');
+    return new ServiceDatabase(server, administrator);
+  }
+
+  /** Opens a pool of a service. */
+  pool(config: PoolConfig = {}): Pool {
+    const pool = new Pool({ connectionString: this.url, max: 25, ...config });
+    pool.on('error', () => undefined);
+    this.#pools.push(pool);
+    return pool;
+  }
+
+  /** Returns the number of connections that the pools have handed out. */
+  get handedOut(): number {
+    return this.#pools.reduce((sum, { totalCount, idleCount }) => sum + totalCount - idleCount, 0);
+  }
+
+  /** Returns the points of a member; undefined when there is no row. */
+  async pointsOf(member: string): Promise<number | undefined> {
+    const [row] = await this.administrator.query('SELECT points FROM points WHERE member = $1', [member]);
+    return row === undefined ? undefined : Number(row['points']);
+  }
+
+  /** Locks the row of a member until the returned function is called. */
+  async hold(member: string): Promise<() => Promise<void>> {
+    const holder = await Administrator.connect(this.url);
+    await this.administrator.query('INSERT INTO points VALUES ($1, 0) ON CONFLICT DO NOTHING', [member]);
+    await holder.query('BEGIN');
+    await holder.query('SELECT points FROM points WHERE member = $1 FOR UPDATE', [member]);
+    return async () => {
+      await holder.query('COMMIT');
+      await holder.end();
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#pools.filter(({ ended }) => !ended).map((pool) => pool.end()));
+    await this.administrator.end();
+    await this.#server.drop();
+  }
+}
+
+/** Adds a point to a member. */
+export const ADD_POINT = `INSERT INTO points VALUES ($1, 1)
+  ON CONFLICT (member) DO UPDATE SET points = points.points + 1`;
