@@ -12,7 +12,9 @@ type Fault =
   /** Ends the connection instead of forwarding the request. */
   | 'lose request'
   /** Forwards the request, and ends the connection instead of forwarding the complete response. */
-  | 'lose response';
+  | 'lose response'
+  /** Forwards the request, and forwards nothing of the response. */
+  | 'hold response';
 
 /** A proxy in front of a PostgreSQL server that loses messages, falls silent, or terminates TLS. */
 export class PostgresProxy {
@@ -88,6 +90,7 @@ export class PostgresProxy {
     server.on('close', end);
     let isSilent = false;
     let isLost = false;
+    let isHeld = false;
     client.on('data', (data) => {
       isSilent ||= this.#isSilent;
       if (isSilent) return;
@@ -99,12 +102,13 @@ export class PostgresProxy {
         return;
       }
       isLost ||= matches;
+      isHeld ||= matches && planned.fault === 'hold response';
       server.write(data);
     });
     server.on('data', (data) => {
       if (isSilent) return;
       if (!isLost) client.write(data);
-      else if (data.subarray(-6, -1).equals(READY)) end();
+      else if (!isHeld && data.subarray(-6, -1).equals(READY)) end();
     });
   }
 
