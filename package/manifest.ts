@@ -10,6 +10,7 @@ export const ENTRY_POINTS = {
   './file-keys': 'client/file-keys',
   './events': 'package/events',
   './once': 'lambdas/services/once',
+  './vendor': 'lambdas/services/vendor',
   './webhooks': 'package/webhooks',
 } as const;
 

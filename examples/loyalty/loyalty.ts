@@ -11,11 +11,11 @@ import { createEventHandler, EventNames } from '../../package/events.ts';
  */
 
 /** The tables of the service. `payonce db migrate --service` creates the table of the records. */
-export const TABLES = `CREATE TABLE IF NOT EXISTS member (
-  id text PRIMARY KEY,
-  points integer NOT NULL CHECK (points >= 0),
-  active_at timestamptz NOT NULL
-)`;
+export const TABLES = `
+CREATE TABLE IF NOT EXISTS member (
+  id text PRIMARY KEY, points integer NOT NULL CHECK (points >= 0), active_at timestamptz NOT NULL);
+CREATE TABLE IF NOT EXISTS voucher (
+  id text PRIMARY KEY, member text NOT NULL, points integer NOT NULL, state text NOT NULL, reason text, vendor_id text);`;
 
 export interface LoyaltyOptions {
   readonly pool: Pool;
@@ -31,13 +31,14 @@ export function loyalty({ pool, jobSecrets }: LoyaltyOptions) {
 
   app.post(
     '/v1/redemptions',
-    once.idempotent({ scope: 'redeem-points' }, async (c, { tx }) => {
+    once.idempotent({ scope: 'redeem-points' }, async (c, { tx, operationId }) => {
       const { member, points } = redemption.parse(await c.req.json());
       const { rows } = await tx.query<{ points: number }>(
         'UPDATE member SET points = points - $2, active_at = now() WHERE id = $1 AND points >= $2 RETURNING points',
         [member, points],
       );
       if (rows[0] === undefined) return c.json({ code: 'points_insufficient' }, 409);
+      await tx.query(`INSERT INTO voucher VALUES ($1, $2, $3, 'ordered')`, [operationId, member, points]);
       return c.json({ object: 'redemption', member, points, points_left: rows[0].points }, 201);
     }),
   );

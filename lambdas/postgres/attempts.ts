@@ -15,7 +15,7 @@ export interface PostgresTools {
 }
 
 /** The tools of statements that are transactions of their own. */
-type StatementTools = Pick<PostgresTools, 'pacing'> & { readonly database: Runner };
+export type StatementTools = Pick<PostgresTools, 'pacing'> & { readonly database: Runner };
 
 /**
  * Runs a statement that writes, and repeats it after a fault. The statement must be conditional, so that a repetition

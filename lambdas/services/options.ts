@@ -17,6 +17,13 @@ export function checkRetention(retentionHours: Retention): void {
   check(events >= REDELIVERED_HOURS, 'retentionHours.events', events, `must be at least ${REDELIVERED_HOURS}`);
 }
 
+const SCHEMA_NAME = /^[a-z][a-z0-9_]{0,62}$/;
+
+export function checkSchema(schema: string | undefined): void {
+  const isName = schema === undefined || SCHEMA_NAME.test(schema);
+  check(isName, 'schema', schema, 'must be lower-case letters, digits and _');
+}
+
 export function check(holds: boolean, option: string, given: unknown, allowed: string): void {
   if (!holds) throw new Error(`${option} ${JSON.stringify(given)} ${allowed}.`);
 }

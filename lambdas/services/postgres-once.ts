@@ -7,7 +7,7 @@ import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/pla
 import { idempotently } from '../once/idempotently.ts';
 import { answerOnce, type KeyedCall } from './http/answer-once.ts';
 import { answerOf, honoCall, lambdaCall, responseOf } from './http/calls.ts';
-import { check, checkRetention, checkScope } from './options.ts';
+import { check, checkRetention, checkSchema, checkScope } from './options.ts';
 import { OwnDatabase, type Pool, type PoolClient } from './store/own-database.ts';
 import { consumeBatch, consumeInTransaction, type TransactionConsumer } from './use/consume-batch.ts';
 import type { TransactionEffect } from './use/own-transactions.ts';
@@ -75,15 +75,14 @@ export interface PostgresOnce {
    */
   createEventHandler(consumer: TransactionConsumer<PoolClient>): (event: SQSEvent) => Promise<SQSBatchResponse>;
   /**
-   * Deletes records after the end of their retention, at most 100,000. Call it once a day. Until then, an expired key
-   * is refused; afterwards, it would run again.
+   * Deletes records and local keys of vendors after the end of their retention, at most 100,000 of each. Call it once a
+   * day. Until then, an expired key is refused; afterwards, it would run again.
    *
-   * @returns the number of deleted records
+   * @returns the number of deleted rows
    */
   readonly deleteExpired: () => Promise<number>;
 }
 
-const SCHEMA_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 const LONGEST_WAIT_SECONDS = 900;
 const DELETED_AT_ONCE = 1_000;
 const MAX_DELETIONS = 100;
@@ -94,7 +93,7 @@ export function createPostgresOnce({
   retentionHours = {},
   waitSeconds,
 }: PostgresOnceOptions): PostgresOnce {
-  check(schema === undefined || SCHEMA_NAME.test(schema), 'schema', schema, 'must be lower-case letters, digits and _');
+  checkSchema(schema);
   const isWait = waitSeconds === undefined || (waitSeconds >= 1 && waitSeconds <= LONGEST_WAIT_SECONDS);
   check(isWait, 'waitSeconds', waitSeconds, 'must be 1 to 900');
   checkRetention(retentionHours);
@@ -132,7 +131,7 @@ export function createPostgresOnce({
         for (let part = 0; part < MAX_DELETIONS; part += 1) {
           const more = await transactions.deleteExpired(beforeMs, DELETED_AT_ONCE);
           deleted += more;
-          if (more < DELETED_AT_ONCE) break;
+          if (more === 0) break;
         }
         return deleted;
       },

@@ -97,6 +97,7 @@ describe('entry points', () => {
       expect.arrayContaining(['createEventHandler', 'EventNames', 'EventSchemas', 'readEvent']),
     );
     expect(found['payonce/once']).toEqual(expect.arrayContaining(['createOnce', 'admitJobs', 'FencedError']));
+    expect(found['payonce/vendor']).toEqual(expect.arrayContaining(['createVendor', 'AmbiguousError']));
     expect(found['payonce/webhooks']).toEqual(expect.arrayContaining(['verifyWebhook']));
   });
 

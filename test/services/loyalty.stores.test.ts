@@ -31,14 +31,24 @@ test('a member collects points once for each payment, spends them once, and lose
 
   const redeem = async (key: string) => {
     const headers = { 'content-type': 'application/json', 'idempotency-key': key };
-    const answer = await service.app.request('/v1/redemptions', { method: 'POST', headers, body: '{"member":"ada","points":30}' });
+    const answer = await service.app.request('/v1/redemptions', {
+      method: 'POST',
+      headers,
+      body: '{"member":"ada","points":30}',
+    });
     return [answer.status, await answer.json()];
   };
   const spent = { object: 'redemption', member: 'ada', points: 30, points_left: 12 };
   const both = await Promise.all([redeem('r1'), redeem('r1')]);
-  expect([...both, await redeem('r1')]).toEqual([[201, spent], [201, spent], [201, spent]]);
+  expect([...both, await redeem('r1')]).toEqual([
+    [201, spent],
+    [201, spent],
+    [201, spent],
+  ]);
   expect(await redeem('r2')).toEqual([409, { code: 'points_insufficient' }]);
   expect(await pointsOf('ada')).toBe(12);
+  const ordered = 'SELECT member, points, state FROM voucher';
+  expect(await database.administrator.query(ordered)).toEqual([{ member: 'ada', points: 30, state: 'ordered' }]);
 
   await database.administrator.query("UPDATE member SET active_at = '2020-01-01'");
   const runId = 'expire-points:2026-03-01T01:20:00Z';

@@ -5,7 +5,7 @@ import { PROJECT } from '../../local/directories.ts';
 test('the library of a service has no driver of PostgreSQL, because the service brings its own', async () => {
   const { metafile } = await build({
     absWorkingDir: PROJECT,
-    entryPoints: ['lambdas/services/once.ts', 'package/events.ts'],
+    entryPoints: ['lambdas/services/once.ts', 'lambdas/services/vendor.ts', 'package/events.ts'],
     outdir: 'dist',
     write: false,
     bundle: true,

@@ -3,9 +3,9 @@ import type { Answer } from '../../kernel/answer.ts';
 import { isFault, RetryableError } from '../../kernel/faults.ts';
 import { type OperationId, ownerToken } from '../../kernel/ids.ts';
 import type { Pacing } from '../../kernel/platform/attempts.ts';
-import { readRows, repeated, writeRows } from '../../postgres/attempts.ts';
+import { readRows, repeated, type StatementTools, writeRows } from '../../postgres/attempts.ts';
 import { SERVICE_SCHEMA } from '../../postgres/contract.ts';
-import { type Row, type Runner, TRANSACTION_LIMITS } from '../../postgres/database.ts';
+import { type Row, TRANSACTION_LIMITS } from '../../postgres/database.ts';
 import type { Pool, PoolClient } from '../../postgres/driver.ts';
 import { faultOf, faultOfConnecting, isUsableAfter, type Progress, sqlState } from '../../postgres/faults.ts';
 import { byteText, timestamp } from '../../postgres/values.ts';
@@ -17,6 +17,7 @@ import {
   type StoredRequest,
 } from '../use/own-transactions.ts';
 
+export { SERVICE_SCHEMA } from '../../postgres/contract.ts';
 export type { Pool, PoolClient } from '../../postgres/driver.ts';
 
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -40,16 +41,36 @@ const storedRequest = z.object({
   expires_at: z.coerce.number(),
 });
 
+/** Runs statements of a team's pool that are transactions of their own. */
+export function statementsOf(pool: Pool, pacing: Pacing): StatementTools {
+  return {
+    pacing,
+    database: {
+      run: async ({ text, values }) => {
+        try {
+          return (await pool.query<Row>(text, [...values])).rows;
+        } catch (error) {
+          throw faultOf(error, 'committing');
+        }
+      },
+    },
+  };
+}
+
 /** Stores records in one of the team's PostgreSQL databases, in one transaction with the team's own rows. */
 export class OwnDatabase implements OwnTransactions<PoolClient> {
   readonly #pool: Pool;
   readonly #pacing: Pacing;
+  readonly #statements: StatementTools;
+  readonly #schema: string;
   readonly #table: string;
   readonly #begin: string;
 
   constructor(pool: Pool, { schema = SERVICE_SCHEMA, lockMs }: OwnDatabaseOptions, pacing: Pacing) {
     this.#pool = pool;
     this.#pacing = pacing;
+    this.#statements = statementsOf(pool, pacing);
+    this.#schema = schema;
     this.#table = `${schema}.record`;
     this.#begin = `BEGIN; SET LOCAL lock_timeout = ${lockMs ?? TRANSACTION_LIMITS.lockMs};
       SET LOCAL idle_in_transaction_session_timeout = ${TRANSACTION_LIMITS.idleMs}`;
@@ -60,7 +81,7 @@ export class OwnDatabase implements OwnTransactions<PoolClient> {
   }
 
   async readRequest(operationId: OperationId): Promise<StoredRequest | undefined> {
-    const [row] = await readRows(this.#statements(), {
+    const [row] = await readRows(this.#statements, {
       name: '',
       text: `SELECT owner, fingerprint_version::text, encode(request_hash, 'hex') AS request_hash, response::text,
         extract(epoch FROM expires_at)::bigint::text AS expires_at FROM ${this.#table} WHERE operation_id = $1`,
@@ -73,25 +94,13 @@ export class OwnDatabase implements OwnTransactions<PoolClient> {
   }
 
   async deleteExpired(beforeMs: number, atMost: number): Promise<number> {
-    const deleted = await writeRows(this.#statements(), {
-      name: '',
-      text: `DELETE FROM ${this.#table} WHERE operation_id IN (SELECT operation_id FROM ${this.#table}
-        WHERE expires_at <= $1 ORDER BY expires_at, operation_id LIMIT $2) RETURNING operation_id`,
-      values: [timestamp(beforeMs), atMost],
-    });
-    return deleted.length;
-  }
-
-  /** Runs statements that are transactions of their own. */
-  #statements(): { readonly database: Runner; readonly pacing: Pacing } {
-    const run: Runner['run'] = async ({ text, values }) => {
-      try {
-        return (await this.#pool.query<Row>(text, [...values])).rows;
-      } catch (error) {
-        throw faultOf(error, 'committing');
-      }
+    const values = [timestamp(beforeMs), atMost];
+    const run = async (table: string, key: string): Promise<number> => {
+      const text = `DELETE FROM ${this.#schema}.${table} WHERE (${key}) IN (SELECT ${key} FROM ${this.#schema}.${table}
+        WHERE expires_at <= $1 ORDER BY expires_at, ${key} LIMIT $2) RETURNING 1`;
+      return (await writeRows(this.#statements, { name: '', text, values })).length;
     };
-    return { database: { run }, pacing: this.#pacing };
+    return (await run('record', 'operation_id')) + (await run('sending', 'vendor, key'));
   }
 
   async #transaction<T>(work: (transaction: OwnTransaction<PoolClient>) => Promise<T>): Promise<T> {

@@ -63,7 +63,12 @@ export interface OwnTransactions<Tx> {
   run<T>(work: (transaction: OwnTransaction<Tx>) => Promise<T>): Promise<T>;
   /** Reads the stored response of a request; undefined when there is no record. */
   readRequest(operationId: OperationId): Promise<StoredRequest | undefined>;
-  /** Deletes records that expired before a time. @returns the number of deleted records */
+  /**
+   * Deletes records and local keys of vendors that expired before a time.
+   *
+   * @param atMost of each kind
+   * @returns the number of deleted rows
+   */
   deleteExpired(beforeMs: number, atMost: number): Promise<number>;
 }
 

@@ -1,0 +1,71 @@
+import type { Pool } from 'pg';
+import * as z from 'zod';
+import { AmbiguousError, createVendor, RetryableError } from '../../lambdas/services/vendor.ts';
+
+/*
+ * Buys the vouchers that members ordered with their points, at a vendor that does not recognize repeated requests. The
+ * order is a row of the redemption's transaction, and its id is the local key of the purchase. If the vendor's answer is
+ * lost, the vendor is searched for the key before it is asked again.
+ */
+
+const withId = z.object({ id: z.string() });
+const found = z.object({ data: z.array(withId) });
+const TIME_MS = 60_000;
+
+export function vouchers({ pool, url, waitsMs }: { pool: Pool; url: string; waitsMs?: readonly number[] }) {
+  const vendor = createVendor({
+    name: 'vouchers',
+    postgres: pool,
+    probe: (limit) => vendor.request({ method: 'GET', url: `${url}/health` }, limit),
+    // The state of the order is the dead letter: an operator sets it to `ordered` again.
+    deadLetter: async ({ payload, reason }) => {
+      const { id } = withId.parse(payload);
+      await pool.query("UPDATE voucher SET state = 'dead', reason = $2 WHERE id = $1 AND state = 'ordered'", [
+        id,
+        reason,
+      ]);
+    },
+    ...(waitsMs === undefined ? {} : { waitsMs }),
+  });
+
+  async function buy(id: string, points: number): Promise<void> {
+    const outcome = await vendor.sendOnce({
+      key: id,
+      operation: 'voucher.buy',
+      payload: { id },
+      deadlineMs: Date.now() + TIME_MS,
+      withinCall: 'by_lookup',
+      givenUp: 'dead_letter',
+      send: async (limit) => {
+        const headers = { 'content-type': 'application/json' };
+        const body = JSON.stringify({ reference: id, points });
+        const answer = await vendor.request({ method: 'POST', url: `${url}/vouchers`, headers, body }, limit);
+        return { kind: 'sent', vendorId: withId.parse(JSON.parse(answer.text)).id };
+      },
+      lookUp: {
+        maxLagMs: 0,
+        isStrong: true,
+        find: async (limit) => {
+          const answer = await vendor.request({ method: 'GET', url: `${url}/vouchers?reference=${id}` }, limit);
+          const [voucher] = found.parse(JSON.parse(answer.text)).data;
+          return voucher === undefined
+            ? { kind: 'absent' }
+            : { kind: 'found', answer: { kind: 'sent', vendorId: voucher.id } };
+        },
+      },
+    });
+    if (outcome.kind !== 'sent') return;
+    await pool.query("UPDATE voucher SET state = 'bought', vendor_id = $2 WHERE id = $1", [id, outcome.vendorId]);
+  }
+
+  /** Buys the ordered vouchers. Call it every minute, in any number of processes. */
+  return async function buyOrdered(): Promise<void> {
+    const ordered = "SELECT id, points FROM voucher WHERE state = 'ordered' ORDER BY id LIMIT 100";
+    const { rows } = await pool.query<{ id: string; points: number }>(ordered);
+    for (const { id, points } of rows)
+      await buy(id, points).catch((error: unknown) => {
+        // Another process is sending, or the outcome is not known yet: the next call continues.
+        if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
+      });
+  };
+}

@@ -1,0 +1,148 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Pool } from 'pg';
+import { TABLES } from '../../examples/loyalty/loyalty.ts';
+import { vouchers } from '../../examples/loyalty/vouchers.ts';
+import { createOnce } from '../../lambdas/services/once.ts';
+import { createVendor } from '../../lambdas/services/vendor.ts';
+import { until } from '../support/until.ts';
+import { ServiceDatabase } from './service-database.ts';
+import { type Behavior, VoucherVendor } from './voucher-vendor.ts';
+
+let database: ServiceDatabase;
+let pool: Pool;
+let vendor: VoucherVendor;
+
+beforeAll(async () => {
+  database = await ServiceDatabase.create();
+  pool = database.pool();
+  await pool.query(TABLES);
+});
+beforeEach(async () => {
+  vendor = new VoucherVendor();
+  await vendor.start();
+  await pool.query('DELETE FROM voucher');
+});
+afterEach(() => vendor.stop());
+afterAll(() => database.close());
+
+/** The purchases of one process, whose waits are short. */
+const processOf = () => vouchers({ pool, url: vendor.url, waitsMs: [1, 2, 4, 8] });
+
+async function order(...ids: readonly string[]): Promise<void> {
+  for (const id of ids) await pool.query("INSERT INTO voucher VALUES ($1, 'ada', 30, 'ordered')", [id]);
+}
+
+const orders = async (): Promise<readonly unknown[]> =>
+  (await pool.query<Record<string, unknown>>('SELECT id, state, reason, vendor_id FROM voucher ORDER BY id')).rows;
+
+describe('a service that buys from a vendor without idempotency keys', () => {
+  test('buys each voucher once, in two processes, although requests and answers are lost', async () => {
+    const kinds: readonly Behavior[] = [
+      'sells, loses the answer',
+      'sells',
+      'loses the request',
+      'sells, answers 500',
+      'answers 429',
+    ];
+    vendor.planned.push(...kinds, ...kinds);
+    const ids = Array.from({ length: 10 }, (_, index) => `many-${index}`);
+    await order(...ids);
+    const processes = [processOf(), processOf()];
+    await until(async () => {
+      await Promise.all(processes.map((buyOrdered) => buyOrdered()));
+      const { rows } = await pool.query("SELECT id FROM voucher WHERE state = 'ordered'");
+      return rows.length === 0 || undefined;
+    });
+    expect(vendor.planned).toEqual([]);
+    const bought = ids.map((id) => ({ id, state: 'bought', reason: null, vendor_id: vendor.soldFor(id)[0] }));
+    expect(await orders()).toEqual(bought);
+    expect(vendor.sold).toHaveLength(10);
+  });
+
+  test('finds the voucher that a process bought before it ended, and buys no other', async () => {
+    vendor.planned.push('sells, does not answer');
+    await order('ended');
+    const first = processOf()();
+    await until(async () => vendor.sold.length === 1 || undefined);
+    await processOf()();
+    expect(await orders()).toEqual([{ id: 'ended', state: 'ordered', reason: null, vendor_id: null }]);
+    // The lease of the first process has ended.
+    await database.administrator.query(
+      `UPDATE payonce_once.sending SET lease_expires_at = '2020-01-01', may_have_sent_until = '2020-01-01' WHERE key = 'ended'`,
+    );
+    await processOf()();
+    expect(await orders()).toEqual([{ id: 'ended', state: 'bought', reason: null, vendor_id: 'vch_1' }]);
+    await vendor.stop();
+    await first;
+    expect(await orders()).toEqual([{ id: 'ended', state: 'bought', reason: null, vendor_id: 'vch_1' }]);
+    expect(vendor.sold).toHaveLength(1);
+    await vendor.start();
+  });
+
+  test('waits for the time that the vendor asks for', async () => {
+    vendor.planned.push('answers 429');
+    await order('later');
+    await processOf()();
+    const [first = 0, second = 0] = vendor.askedAtMs;
+    expect(second - first).toBeGreaterThanOrEqual(1_000);
+    expect(vendor.sold).toHaveLength(1);
+  });
+
+  test('stores a call that failed permanently as a dead letter, and makes it again with the same key', async () => {
+    vendor.planned.push('answers 400');
+    await order('refused');
+    await processOf()();
+    await processOf()();
+    expect(await orders()).toEqual([{ id: 'refused', state: 'dead', reason: 'vouchers_refused', vendor_id: null }]);
+    expect(vendor.askedAtMs).toHaveLength(1);
+    await pool.query("UPDATE voucher SET state = 'ordered'");
+    await processOf()();
+    expect(vendor.soldFor('refused')).toHaveLength(1);
+  });
+
+  test('stops calling a vendor that is away, after five failures', async () => {
+    const counts: string[] = [];
+    let dead = 0;
+    const { url } = vendor;
+    await vendor.stop();
+    const away = createVendor({
+      name: 'vouchers',
+      probe: async () => undefined,
+      deadLetter: async () => {
+        dead += 1;
+      },
+      waitsMs: [1, 1],
+      count: (count) => counts.push(count),
+    });
+    for (let call = 0; call < 4; call += 1) {
+      const send = (limit: { readonly timeoutMs: number }) => away.request({ method: 'POST', url }, limit);
+      const made = { operation: 'voucher.buy', deadlineMs: Date.now() + 60_000, idempotent: 'by_key' as const, send };
+      await away.call(made, {});
+    }
+    expect(counts.filter((count) => count === 'outbound_breaker_opened')).toHaveLength(1);
+    expect(counts.filter((count) => count === 'outbound_call' || count === 'outbound_retry')).toHaveLength(5);
+    // The calls have the same payload, so they are one dead letter.
+    expect(dead).toBe(1);
+    await vendor.start();
+  });
+
+  test('deletes the local key of a voucher after its retention', async () => {
+    await order('kept');
+    await processOf()();
+    const once = createOnce({ postgres: pool });
+    expect(await once.deleteExpired()).toBe(0);
+    await database.administrator.query("UPDATE payonce_once.sending SET expires_at = '2020-01-01' WHERE key = 'kept'");
+    expect(await once.deleteExpired()).toBe(1);
+  });
+});
+
+test('a vendor needs a name for codes, and a database for local keys', async () => {
+  const options = { probe: async () => undefined, deadLetter: async () => undefined };
+  expect(() => createVendor({ ...options, name: 'My Vendor' })).toThrow('name "My Vendor" must be 2 to 30');
+  const request = { key: 'k', operation: 'o', payload: {}, deadlineMs: 0, withinCall: 'never' as const };
+  const sent = createVendor({ ...options, name: 'vouchers' }).sendOnce({
+    ...request,
+    send: async () => ({ kind: 'sent', vendorId: 'v' }),
+  });
+  await expect(sent).rejects.toThrow('sendOnce needs the option postgres');
+});

@@ -1,0 +1,78 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { listenNear } from '../../local/free-port.ts';
+
+/** How the vendor treats a request for a voucher. */
+export type Behavior =
+  | 'sells'
+  /** Sells the voucher, and ends the connection without an answer. */
+  | 'sells, loses the answer'
+  /** Sells the voucher, and never answers. */
+  | 'sells, does not answer'
+  | 'sells, answers 500'
+  | 'loses the request'
+  | 'answers 429'
+  | 'answers 400';
+
+/** A vendor of vouchers that sells another voucher for each request, also for a repeated one. */
+export class VoucherVendor {
+  readonly sold: { readonly id: string; readonly reference: string }[] = [];
+  /** Times of the requests for vouchers, in Unix milliseconds. */
+  readonly askedAtMs: number[] = [];
+  /** The behavior for the next requests. Later requests are answered. */
+  readonly planned: Behavior[] = [];
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  #port = 0;
+
+  async start(): Promise<void> {
+    this.#port = await listenNear(this.#server, this.#port);
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Returns the ids of the vouchers with this reference. */
+  soldFor(reference: string): readonly string[] {
+    return this.sold.flatMap((voucher) => (voucher.reference === reference ? voucher.id : []));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '', this.url);
+    if (request.method === 'GET') {
+      const data = this.sold.filter(({ reference }) => reference === url.searchParams.get('reference'));
+      response.end(JSON.stringify({ data }));
+      return;
+    }
+    this.askedAtMs.push(Date.now());
+    const { reference } = JSON.parse(await text(request)) as { readonly reference: string };
+    const behavior = this.planned.shift() ?? 'sells';
+    const voucher = { id: `vch_${this.sold.length + 1}`, reference };
+    if (behavior.startsWith('sells')) this.sold.push(voucher);
+    switch (behavior) {
+      case 'sells':
+        response.end(JSON.stringify(voucher));
+        break;
+      case 'sells, answers 500':
+        response.writeHead(500).end();
+        break;
+      case 'answers 429':
+        response.writeHead(429, { 'retry-after': '1' }).end();
+        break;
+      case 'answers 400':
+        response.writeHead(400).end();
+        break;
+      case 'sells, loses the answer':
+      case 'loses the request':
+        request.socket.destroy();
+        break;
+      case 'sells, does not answer':
+        break;
+    }
+  }
+}
