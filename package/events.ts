@@ -1,5 +1,4 @@
 /** `payonce/events`: the events on the bus, and the handler for your own consumers. */
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { EventName } from '../lambdas/events/contract.ts';
 import { typeOfEvent } from '../lambdas/events/domain/event.ts';
 import { type EventOf, readEvent } from '../lambdas/events/http/event-schemas.ts';
@@ -7,10 +6,13 @@ import type { TransactItem } from '../lambdas/once/store/transact-items.ts';
 import {
   type BusEvent,
   createOnce,
+  type EventHandler,
   type OnceOptions,
+  type ParkedMessage,
   type PostgresEffect,
   type PostgresOnceOptions,
 } from '../lambdas/services/once.ts';
+import { UnreadableEvent } from '../lambdas/services/use/consume-event.ts';
 
 export { ALL_EVENTS, type EventName, EventNames, PUBLIC_EVENTS, type TypeOfEvent } from '../lambdas/events/contract.ts';
 export { type EventOf, EventSchemas, type ReadEvent, readEvent } from '../lambdas/events/http/event-schemas.ts';
@@ -25,6 +27,11 @@ interface ConsumerOptions<Name extends EventName> {
    * @default the event's id, which takes effect only once in 30 days
    */
   readonly key?: (event: EventOf<Name>) => string;
+  /**
+   * Stores a message of Kafka or NATS that no retry can process: it matches no schema of these events, or is too old.
+   * @default none: the message fails again and again
+   */
+  readonly park?: (message: ParkedMessage) => Promise<void>;
 }
 
 /** Options of a consumer with records in a DynamoDB table. */
@@ -50,34 +57,41 @@ export interface PostgresEventHandlerOptions<Name extends EventName>
 }
 
 /**
- * Creates the handler for a queue with Payonce's events. Each event takes effect only once, however often it is
- * delivered. A message that fails, or that matches no schema of these events, is redelivered separately and finally
- * moves to the dead-letter queue.
+ * Creates the handler of Payonce's events, from EventBridge, SQS, Kafka or NATS. Each event takes effect only once,
+ * however often and over however many transports it is delivered. A message that fails, or that matches no schema of
+ * these events, is redelivered; SQS does so separately and finally moves it to the dead-letter queue.
  *
  * @throws Error when an option is not valid
  */
 export function createEventHandler<const Name extends EventName>(
   options: PostgresEventHandlerOptions<Name>,
-): (event: SQSEvent) => Promise<SQSBatchResponse>;
-export function createEventHandler<const Name extends EventName>(
-  options: EventHandlerOptions<Name>,
-): (event: SQSEvent) => Promise<SQSBatchResponse>;
+): EventHandler;
+export function createEventHandler<const Name extends EventName>(options: EventHandlerOptions<Name>): EventHandler;
 export function createEventHandler<const Name extends EventName>(
   options: EventHandlerOptions<Name> | PostgresEventHandlerOptions<Name>,
-): (event: SQSEvent) => Promise<SQSBatchResponse> {
-  const { events, handler, key } = options;
+): EventHandler {
+  const { events, handler, key, park } = options;
   const read = (given: BusEvent): EventOf<Name> => {
     const name = events.find((each) => typeOfEvent(each) === given.event.type);
     if (name === undefined)
-      throw new Error(`${handler} does not handle ${given.event.type}: its rule selects more events than its handler.`);
+      throw new UnreadableEvent(
+        `${handler} does not handle ${given.event.type}: its rule selects more events than its handler.`,
+      );
     const known = readEvent(name, given);
     if (known.kind === 'event') return known.event;
-    throw new Error(`${given.event.id} is ${known.kind}: ${known.detail}`);
+    throw new UnreadableEvent(`${given.event.id} is ${known.kind}: ${known.detail}`);
   };
-  const consumer = { handler, ...(key === undefined ? {} : { key: (given: BusEvent) => key(read(given)) }) };
+  const consumer = {
+    handler,
+    ...(key === undefined ? {} : { key: (given: BusEvent) => key(read(given)) }),
+    ...(park === undefined ? {} : { park }),
+  };
   if ('postgres' in options) {
     const { handle, ...rest } = options;
-    return createOnce(rest).createEventHandler({ ...consumer, handle: async (given, effect) => handle(read(given), effect) });
+    return createOnce(rest).createEventHandler({
+      ...consumer,
+      handle: async (given, effect) => handle(read(given), effect),
+    });
   }
   const { handle, ...rest } = options;
   return createOnce(rest).createEventHandler({ ...consumer, handle: async (given) => handle(read(given)) });

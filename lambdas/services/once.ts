@@ -1,4 +1,3 @@
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { GatewayEvent, GatewayResult } from '../http/gateway-request.ts';
 import { gatewayResult } from '../http/http-answer.ts';
@@ -11,10 +10,11 @@ import { ProcessReplayCache } from '../once/process-records.ts';
 import type { TransactItem } from '../once/store/transact-items.ts';
 import { answerOnce, type KeyedCall } from './http/answer-once.ts';
 import { answerOf, honoCall, lambdaCall, responseOf } from './http/calls.ts';
+import { type EventHandler, eventHandler } from './http/event-deliveries.ts';
 import { check, checkRetention, checkScope } from './options.ts';
 import { createPostgresOnce, type PostgresOnce, type PostgresOnceOptions } from './postgres-once.ts';
 import { type DocumentClient, OwnTable } from './store/own-table.ts';
-import { consumeBatch, consumeInTable, type OwnConsumer } from './use/consume-batch.ts';
+import { consumeInTable, type OwnConsumer } from './use/consume-event.ts';
 import { type Effect as AnyEffect, runRequest } from './use/run-request.ts';
 
 /*
@@ -24,9 +24,10 @@ import { type Effect as AnyEffect, runRequest } from './use/run-request.ts';
  * These two files are the complete interface. docs/guides/services.md walks through an example.
  */
 
+export type { EventHandler, NatsMessage } from './http/event-deliveries.ts';
 export { admitJobs, type JobsCaller, type JobVariables } from './job-calls.ts';
 export type { PostgresEffect, PostgresOnce, PostgresOnceOptions } from './postgres-once.ts';
-export type { BusEvent } from './use/consume-batch.ts';
+export type { BusEvent, ParkedMessage } from './use/consume-event.ts';
 export { FencedError } from './use/run-request.ts';
 
 /**
@@ -91,11 +92,11 @@ export interface Once {
     handle: (event: GatewayEvent, effect: Effect) => Promise<Answer>,
   ): LambdaHandler;
   /**
-   * Creates the handler of an SQS queue with events from Payonce's bus. An event's writes and its record are committed
-   * in one transaction. Only failed messages are redelivered. The function needs `ReportBatchItemFailures`, and the
-   * queue needs a dead-letter queue.
+   * Creates the handler of Payonce's events, from EventBridge, SQS, Kafka or NATS. An event's writes and its record are
+   * committed in one transaction. With SQS, only failed messages are redelivered: the function needs
+   * `ReportBatchItemFailures`, and the queue needs a dead-letter queue.
    */
-  createEventHandler(consumer: OwnConsumer<TransactItem>): (event: SQSEvent) => Promise<SQSBatchResponse>;
+  createEventHandler(consumer: OwnConsumer<TransactItem>): EventHandler;
 }
 
 const LONGEST_LEASE_SECONDS = 3_600;
@@ -153,7 +154,7 @@ function createTableOnce({
       createEventHandler: (consumer) => {
         checkScope(consumer.handler);
         const consumed = { ...common, records: store };
-        return (event) => consumeBatch((each) => consumeInTable(consumed, consumer, each), event);
+        return eventHandler((event) => consumeInTable(consumed, consumer, event), consumer.park);
       },
     };
   });

@@ -1,4 +1,3 @@
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { Context, Env } from 'hono';
 import type { GatewayEvent, GatewayResult } from '../http/gateway-request.ts';
 import { gatewayResult } from '../http/http-answer.ts';
@@ -7,9 +6,10 @@ import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/pla
 import { idempotently } from '../once/idempotently.ts';
 import { answerOnce, type KeyedCall } from './http/answer-once.ts';
 import { answerOf, honoCall, lambdaCall, responseOf } from './http/calls.ts';
+import { type EventHandler, eventHandler } from './http/event-deliveries.ts';
 import { check, checkRetention, checkSchema, checkScope } from './options.ts';
 import { OwnDatabase, type Pool, type PoolClient } from './store/own-database.ts';
-import { consumeBatch, consumeInTransaction, type TransactionConsumer } from './use/consume-batch.ts';
+import { consumeInTransaction, type TransactionConsumer } from './use/consume-event.ts';
 import type { TransactionEffect } from './use/own-transactions.ts';
 import { runInTransaction } from './use/run-in-transaction.ts';
 
@@ -70,10 +70,10 @@ export interface PostgresOnce {
     handle: (event: GatewayEvent, effect: PostgresEffect) => Promise<Answer>,
   ): (event: GatewayEvent) => Promise<GatewayResult>;
   /**
-   * Creates the handler of an SQS queue with events from Payonce's bus. Only failed messages are redelivered. The
-   * function needs `ReportBatchItemFailures`, and the queue needs a dead-letter queue.
+   * Creates the handler of Payonce's events, from EventBridge, SQS, Kafka or NATS. With SQS, only failed messages are
+   * redelivered: the function needs `ReportBatchItemFailures`, and the queue needs a dead-letter queue.
    */
-  createEventHandler(consumer: TransactionConsumer<PoolClient>): (event: SQSEvent) => Promise<SQSBatchResponse>;
+  createEventHandler(consumer: TransactionConsumer<PoolClient>): EventHandler;
   /**
    * Deletes records and local keys of vendors after the end of their retention, at most 100,000 of each. Call it once a
    * day. Until then, an expired key is refused; afterwards, it would run again.
@@ -123,7 +123,7 @@ export function createPostgresOnce({
       },
       createEventHandler: (consumer) => {
         checkScope(consumer.handler);
-        return (event) => consumeBatch((each) => consumeInTransaction(tools, consumer, each), event);
+        return eventHandler((event) => consumeInTransaction(tools, consumer, event), consumer.park);
       },
       deleteExpired: async () => {
         const beforeMs = systemClock.nowMs();

@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import type { SQSEvent } from 'aws-lambda';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { consumeBatch } from '../../lambdas/services/use/consume-batch.ts';
+import { eventHandler } from '../../lambdas/services/http/event-deliveries.ts';
+import { consumeInTable } from '../../lambdas/services/use/consume-event.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
@@ -29,7 +30,7 @@ test('a service’s consumer without a business key refuses an event that is old
   const batch = { Records: [{ messageId: 'm1', body: JSON.stringify({ detail }) }] } as SQSEvent;
   const failed = async (key?: () => string) => {
     const consumer = { handler: 'points', handle: async () => [], ...(key === undefined ? {} : { key }) };
-    return (await consumeBatch(tools, consumer, batch)).batchItemFailures.length;
+    return (await eventHandler((each) => consumeInTable(tools, consumer, each))(batch)).batchItemFailures.length;
   };
   clock.advance(28 * DAY_MS);
   expect(await failed()).toBe(0);

@@ -1,5 +1,3 @@
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import * as z from 'zod';
 import { retentionHours } from '../../kernel/contract/retention.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
@@ -22,6 +20,21 @@ export interface BusEvent {
   readonly event: { readonly id: string; readonly type: string; readonly data: { readonly object: unknown } };
 }
 
+/** Thrown for a message that is no event of the consumer. No retry can process it. */
+export class UnreadableEvent extends Error {
+  override readonly name = 'UnreadableEvent';
+}
+
+/** A message of Kafka or NATS that no retry can process. */
+export interface ParkedMessage {
+  readonly transport: 'kafka' | 'nats';
+  readonly text: string;
+  readonly reason: string;
+}
+
+/** Stores a message for an operator. It is acknowledged after this has returned. */
+export type Park = (message: ParkedMessage) => Promise<void>;
+
 interface NamedConsumer {
   /** The handler name, in lower case with hyphens. It must never change, because records contain it. */
   readonly handler: string;
@@ -30,6 +43,11 @@ interface NamedConsumer {
    * @default the event id, which takes effect only once in 30 days
    */
   readonly key?: (event: BusEvent) => string;
+  /**
+   * Stores a message of Kafka or NATS that no retry can process: it is no event of this consumer, or too old.
+   * @default none: the message fails again and again
+   */
+  readonly park?: Park;
 }
 
 export interface OwnConsumer<Write extends OwnWrite> extends NamedConsumer {
@@ -51,38 +69,14 @@ interface ConsumerTools extends Pick<ExpiryOptions, 'retention'> {
   readonly digest: Digest;
 }
 
-export interface ConsumeBatchTools extends ConsumerTools {
+export interface TableConsumerTools extends ConsumerTools {
   readonly records: ConsumedRecords;
   readonly runner: OperationRunner;
 }
 
-const envelope = z.object({
-  detail: z.looseObject({
-    tenant: z.string(),
-    mode: z.enum(['test', 'live']),
-    occurredAtMs: z.int(),
-    event: z.looseObject({ id: z.string().min(1), type: z.string(), data: z.object({ object: z.unknown() }) }),
-  }),
-});
-
-/**
- * Processes each message of a batch separately. A message that fails or cannot be parsed stays in the queue until the
- * queue moves it to the dead-letter queue.
- */
-export async function consumeBatch(
-  consume: (event: BusEvent) => Promise<void>,
-  { Records }: SQSEvent,
-): Promise<SQSBatchResponse> {
-  const settled = await Promise.allSettled(
-    Records.map(async ({ body }) => consume(envelope.parse(JSON.parse(body)).detail)),
-  );
-  const failed = Records.filter((_, index) => settled[index]?.status === 'rejected');
-  return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
-}
-
 /** Writes the rows of an event in one transaction of DynamoDB with its record. */
 export async function consumeInTable<Write extends OwnWrite>(
-  tools: ConsumeBatchTools,
+  tools: TableConsumerTools,
   consumer: OwnConsumer<Write>,
   event: BusEvent,
 ): Promise<void> {
