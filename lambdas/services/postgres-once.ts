@@ -106,9 +106,12 @@ export function createPostgresOnce({
     const runOnce = (scope: string, handle: (effect: PostgresEffect) => Promise<Answer>) => (call: KeyedCall) =>
       runInTransaction(tools, { ...call, scope, handle });
     return {
-      idempotent: ({ scope, caller = () => '' }, handle) => {
+      idempotent: <E extends Env>(
+        { scope, caller = () => '' }: Operation<Context<E>>,
+        handle: (c: Context<E>, effect: PostgresEffect) => Promise<Response>,
+      ) => {
         checkScope(scope);
-        return async (c) => {
+        return async (c: Context<E>) => {
           const run = runOnce(scope, async (effect) => answerOf(await handle(c, effect)));
           return responseOf(await answerOnce(systemDigest, scope, await honoCall(c, caller(c)), run));
         };
