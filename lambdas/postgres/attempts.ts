@@ -26,19 +26,18 @@ export type StatementTools = Pick<PostgresTools, 'pacing'> & { readonly database
  * TerminalError when no attempt can succeed
  */
 export async function writeRows({ database, pacing }: StatementTools, statement: Statement): Promise<readonly Row[]> {
-  return repeated(pacing, (limit) => database.run({ ...statement, ...limit }));
+  return repeated(pacing, (timeoutMs) =>
+    database.run(timeoutMs === undefined ? statement : { ...statement, timeoutMs }),
+  );
 }
 
 /**
  * Runs an attempt, and repeats it after a fault, as {@link writeRows} does for a statement.
  *
- * @param attempt receives the time that is left, if it is limited
+ * @param attempt receives the time that is left in milliseconds, if it is limited
  * @throws the faults of {@link writeRows}, and every other error of an attempt unchanged
  */
-export async function repeated<T>(
-  pacing: Pacing,
-  attempt: (limit: Pick<Statement, 'timeoutMs'>) => Promise<T>,
-): Promise<T> {
+export async function repeated<T>(pacing: Pacing, attempt: (timeoutMs?: number) => Promise<T>): Promise<T> {
   let mayBeApplied = false;
   let lastError: unknown;
   for (let number = 0; number < MAX_ATTEMPTS; number += 1) {
@@ -46,7 +45,7 @@ export async function repeated<T>(
     const timeoutMs = timeLeftMs(pacing);
     if (timeoutMs <= 0) break;
     try {
-      return await attempt(Number.isFinite(timeoutMs) ? { timeoutMs } : {});
+      return await (Number.isFinite(timeoutMs) ? attempt(timeoutMs) : attempt());
     } catch (error) {
       lastError = error;
       if (error instanceof AmbiguousError) mayBeApplied = true;

@@ -22,6 +22,6 @@ export function carryingTemplate(): Template {
   data.ledger.grantAppend(writer, ['payment']);
   carrying.grantCarry(writer);
   carrying.grantPoll(made('Worker'));
-  new ReplayCache(stack, 'ReplayCache');
+  new ReplayCache(stack, 'ReplayCache').grantUse(writer);
   return Template.fromStack(stack);
 }
