@@ -21,7 +21,8 @@ export function carryingTemplate(): Template {
   const writer = made('Writer');
   data.ledger.grantAppend(writer, ['payment']);
   carrying.grantCarry(writer);
-  carrying.grantPoll(made('Worker'));
-  new ReplayCache(stack, 'ReplayCache').grantUse(writer);
+  const worker = made('Worker');
+  carrying.grantPoll(worker);
+  new ReplayCache(stack, 'ReplayCache').grantUse(worker);
   return Template.fromStack(stack);
 }
