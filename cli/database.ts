@@ -40,7 +40,12 @@ export function withServer(command: Command): Command {
 /** Returns the database of a deployment's settings, with the user of the functions. @param settings as recorded */
 export function databaseOfSettings(settings: Readonly<Record<string, string>>): ChosenDatabase {
   const { postgresSecretArn: secret, postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
-  return defined({ secret, host, database, port: port === undefined ? undefined : Number(port) });
+  const { postgresCaFile: ca = '' } = settings;
+  return {
+    ...defined({ secret, host, database, port: port === undefined ? undefined : Number(port) }),
+    // The file is in the functions, and only with the local stack also on this machine.
+    ...(existsSync(ca) ? { ca } : {}),
+  };
 }
 
 /** Returns the chosen database, or else the database of the settings. @param settings as recorded */

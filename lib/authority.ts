@@ -50,9 +50,9 @@ function usePostgres(
   { data, settings, poller }: AuthorityProps,
 ): void {
   const { postgresSecretArn: secretId, postgresSecretKeyArn: key } = settings;
-  const { postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
+  const { postgresHost: host, postgresPort: port, postgresDatabase: database, postgresCaFile: caFile } = settings;
   if (secretId === undefined) throw new Error('the settings name no secret, although readSettings requires one');
-  const named: PostgresSettings = { secretId, ...defined({ host, port, database }) };
+  const named: PostgresSettings = { secretId, ...defined({ host, port, database, caFile }) };
   const carrying = new Carrying(stack, 'Carrying', { data });
   const cache = new ReplayCache(stack, 'ReplayCache');
   for (const each of using) {

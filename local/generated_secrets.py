@@ -1,17 +1,23 @@
-"""Secrets that a template generates without punctuation.
+"""Secrets that a template generates without punctuation, and ARNs of secrets that are known before their secrets exist.
 
 The emulator's CloudFormation ignores `ExcludePunctuation` (AWS::SecretsManager::Secret GenerateSecretString), so that a generated
 key of a signature was not base64.
+
+The ARN of a secret ends in six random characters. A setting names the secret of the database before the local AWS runs, so that
+they are the same for all secrets that a request creates.
 """
 
 import string
 
+from ministack.services import secretsmanager
 from ministack.services.cloudformation import provisioners
 
-# This file wraps an internal of the emulator.
-USED = {provisioners: ["_sm_secret_string"]}
+# This file wraps internals of the emulator.
+USED = {provisioners: ["_sm_secret_string"], secretsmanager: ["_store_new_secret", "_secrets"]}
+ARN_END = "local0"
 
 _secret_string = provisioners._sm_secret_string
+_store = secretsmanager._store_new_secret
 
 
 def generate(props):
@@ -22,5 +28,14 @@ def generate(props):
     return _secret_string(props)
 
 
+def store(name, *args, **kwargs):
+    arn, version = _store(name, *args, **kwargs)
+    known = f"{arn[: -len(ARN_END)]}{ARN_END}"
+    secretsmanager._secrets[name]["ARN"] = known
+    return known, version
+
+
 def install():
     provisioners._sm_secret_string = generate
+    secretsmanager._store_new_secret = store
+

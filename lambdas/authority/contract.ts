@@ -1,3 +1,7 @@
+/** The databases that can decide about money. */
+export const AUTHORITIES = ['dynamodb', 'postgres'] as const;
+export type Authority = (typeof AUTHORITIES)[number];
+
 /** Where the functions find the PostgreSQL database. An absent value is in the secret. */
 export interface PostgresSettings {
   /** A secret of Secrets Manager with username and password, and possibly host, port and dbname. */
@@ -5,6 +9,8 @@ export interface PostgresSettings {
   readonly host?: string;
   readonly port?: number;
   readonly database?: string;
+  /** Path of a file with the server's CA certificates (PEM). */
+  readonly caFile?: string;
 }
 
 /** The functions that read or write the authority: those that call `configuredAuthority`. */

@@ -32,6 +32,7 @@ const settingsText = jsonOf(
     host: z.string().min(1).exactOptional(),
     port: z.int().min(1).max(65_535).exactOptional(),
     database: z.string().min(1).exactOptional(),
+    caFile: z.string().min(1).exactOptional(),
   }) satisfies z.ZodType<PostgresSettings>,
 );
 
@@ -91,15 +92,18 @@ function replayCache({ documents, clock, entropy, instruments, variables }: Auth
   return new TableReplayCache({ client: documents, table, clock, entropy, observer: replayTelemetry(instruments) });
 }
 
-function connect({ clock, secretsManager }: AuthorityPlatform, { secretId: id, ...inSettings }: PostgresSettings) {
+function connect(
+  { clock, secretsManager }: AuthorityPlatform,
+  { secretId: id, caFile, ...inSettings }: PostgresSettings,
+) {
   const secrets = loadedOnce(async () => {
     const { SecretReader } = await import('../kernel/platform/secrets-manager.ts');
     return new SecretReader<Server>(await secretsManager(), clock, serverSecret(inSettings));
   });
-  const isLocal = inSettings.host !== undefined && isLoopback(inSettings.host);
+  const isLocal = inSettings.host !== undefined && isLoopback(inSettings.host) && caFile === undefined;
   return openDatabase({
     clock,
-    tls: isLocal ? undefined : { caFile: existsSync(RDS_CERTIFICATES) ? RDS_CERTIFICATES : undefined },
+    tls: isLocal ? undefined : { caFile: caFile ?? rdsCertificates() },
     credentials: secretCredentials(
       {
         active: async (asked) => (await secrets()).active(asked),
@@ -108,4 +112,8 @@ function connect({ clock, secretsManager }: AuthorityPlatform, { secretId: id, .
       id,
     ),
   });
+}
+
+function rdsCertificates(): string | undefined {
+  return existsSync(RDS_CERTIFICATES) ? RDS_CERTIFICATES : undefined;
 }

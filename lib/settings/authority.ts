@@ -1,3 +1,4 @@
+import { AUTHORITIES, type Authority } from '../../lambdas/authority/contract.ts';
 import { KEY_ARN, matching, PREFIX, parsedJson, type Rule, whole } from './rules.ts';
 
 export interface AuthoritySettings {
@@ -6,7 +7,7 @@ export interface AuthoritySettings {
    * `postgres`, this is your PostgreSQL database, whose tables `payonce db migrate` creates before the deployment.
    * @default dynamodb
    */
-  readonly authority?: 'dynamodb' | 'postgres';
+  readonly authority?: Authority;
   /**
    * The ARN of the secret with the user of the functions: `username` and `password`, and `host`, `port` and `dbname` if
    * the next settings lack them. A rotated password needs no deployment.
@@ -24,6 +25,11 @@ export interface AuthoritySettings {
   /** The name of the PostgreSQL database. @default the name in the secret */
   readonly postgresDatabase?: string;
   /**
+   * The path of a file with the CA certificates of the server (PEM), as the functions see it, for example in a layer.
+   * @default the CA certificates of RDS and of Node
+   */
+  readonly postgresCaFile?: string;
+  /**
    * The subnets of the functions that use PostgreSQL: a JSON list of ids. They need a route to the AWS services and to
    * the processors, for example through a NAT gateway.
    * @default the functions join no VPC, so the server must be reachable from the internet
@@ -32,8 +38,6 @@ export interface AuthoritySettings {
   /** The security groups of the functions that use PostgreSQL: a JSON list of ids. Set it with `postgresSubnets`. */
   readonly postgresSecurityGroups?: readonly string[];
 }
-
-const AUTHORITIES = ['dynamodb', 'postgres'] as const;
 
 export const AUTHORITY_RULES = {
   authority: {
@@ -48,6 +52,7 @@ export const AUTHORITY_RULES = {
   postgresHost: { allowed: 'a host name or an IP address', read: matching(/^[A-Za-z0-9][A-Za-z0-9.:-]{0,252}$/) },
   postgresPort: whole(1, 65_535),
   postgresDatabase: { allowed: 'the name of a database: 1 to 63 characters', read: matching(/^[^\s/]{1,63}$/) },
+  postgresCaFile: { allowed: 'an absolute path', read: matching(/^\/.{1,1023}$/) },
   postgresSubnets: idsOf('subnet'),
   postgresSecurityGroups: idsOf('sg'),
 } satisfies Record<keyof AuthoritySettings, Rule<unknown>>;

@@ -18,6 +18,8 @@ const NETWORK = {
   'payonce:postgresSecurityGroups': ['sg-0123456789abcdef0'],
 };
 
+const ADDRESS = { 'payonce:postgresHost': 'db.example', 'payonce:postgresCaFile': '/opt/ca.pem' };
+
 describe('the authority', () => {
   test('is read with the address and the network of the database', () => {
     const given = { ...POSTGRES, ...NETWORK, 'payonce:postgresHost': 'db.example', 'payonce:postgresPort': '6432' };
@@ -43,6 +45,7 @@ describe('the authority', () => {
     ],
     [{ ...POSTGRES, 'payonce:postgresSecretArn': 'payonce' }, 'must be the ARN of a secret of Secrets Manager'],
     [{ ...POSTGRES, 'payonce:postgresHost': 'https://db' }, 'must be a host name or an IP address'],
+    [{ ...POSTGRES, 'payonce:postgresCaFile': 'ca.pem' }, 'must be an absolute path'],
     [{ ...POSTGRES, 'payonce:postgresPort': 0 }, 'must be a whole number from 1 to 65535'],
     [
       { ...POSTGRES, ...NETWORK, 'payonce:postgresSubnets': '["vpc-0123456789abcdef0"]' },
@@ -90,13 +93,13 @@ describe('the functions of a deployment', () => {
   };
 
   test('use PostgreSQL in the given network, and only those that ask for it', async () => {
-    const made = await functionsOf({ ...POSTGRES, ...NETWORK, 'payonce:postgresHost': 'db.example' });
+    const made = await functionsOf({ ...POSTGRES, ...NETWORK, ...ADDRESS });
 
     const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);
     expect(using).toHaveLength(AUTHORITY_FUNCTIONS.length);
     for (const { Properties } of using) {
       expect(Properties.Environment.Variables['POSTGRES_AUTHORITY']).toBe(
-        JSON.stringify({ secretId: SECRET, host: 'db.example' }),
+        JSON.stringify({ secretId: SECRET, host: 'db.example', caFile: '/opt/ca.pem' }),
       );
       expect(Properties.VpcConfig).toEqual({
         SubnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],

@@ -8,9 +8,9 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/ker
 import type { Runner } from '../../lambdas/postgres/database.ts';
 import { parseServerUrl } from '../../lambdas/postgres/server.ts';
 import { listenNear } from '../../local/free-port.ts';
+import { selfMadeCertificate } from '../../local/self-made-certificate.ts';
 import { startPostgres, type TestDatabase } from '../support/postgres.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { selfMadeCertificate } from '../webhooks/self-made-certificate.ts';
 import { Administrator, Databases, sql } from './postgres-fixture.ts';
 import { PostgresProxy } from './postgres-proxy.ts';
 

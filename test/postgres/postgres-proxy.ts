@@ -1,7 +1,7 @@
 import { createServer, connect as openSocket, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { listenNear } from '../../local/free-port.ts';
-import type { SelfMadeCertificate } from '../webhooks/self-made-certificate.ts';
+import type { SelfMadeCertificate } from '../../local/self-made-certificate.ts';
 
 /** The request for TLS of a client (PostgreSQL documentation, "Message Formats", SSLRequest). */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);

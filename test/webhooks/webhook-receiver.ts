@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { SelfMadeCertificate } from '../../local/self-made-certificate.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
-import type { SelfMadeCertificate } from './self-made-certificate.ts';
 
 export interface WebhookReceiver extends AsyncDisposable {
   readonly url: string;

@@ -7,7 +7,7 @@ import type { Resolve } from '../../lambdas/webhooks/transport/addresses.ts';
 import { webhookTransport } from '../../lambdas/webhooks/transport/webhook-transport.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
 import type { Late } from '../../lambdas/webhooks/use/webhooks.ts';
-import { selfMadeCertificate } from './self-made-certificate.ts';
+import { selfMadeCertificate } from '../../local/self-made-certificate.ts';
 import { endpointNamed, eventNamed, ROOT, SECRETS } from './webhook-fixtures.ts';
 import { serveWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 import { WebhookWorld } from './webhook-world.ts';

@@ -22,8 +22,8 @@ const COMMON_NAME = objectId('550403');
 const SUBJECT_ALT_NAME = objectId('551d11');
 
 /**
- * Creates a self-signed certificate for one name, valid for a century (RFC 5280). The tests create it themselves, so
- * that the sources contain no private key.
+ * Creates a self-signed certificate for one name, valid for a century (RFC 5280). It is created where it is used, so that
+ * the sources contain no private key.
  */
 export function selfMadeCertificate(host: string): SelfMadeCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
