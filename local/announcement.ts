@@ -8,7 +8,7 @@ Payonce is running on this machine.
   API      ${aws.apiUrl}
   Docs     ${aws.apiUrl}/docs
   Console  ${aws.apiUrl}/console${aws.lab === undefined ? '' : `\n  Lab      ${aws.lab.url}`}
-  Sandbox  ${aws.sandboxUrl}
+  Sandbox  ${aws.sandboxUrl}${aws.postgres === undefined ? '' : `\n  Database ${aws.postgres.url}`}
   API key  ${aws.apiKey}
   (.payonce/local.json contains these values, the sandbox's secret and an operator's key)
 

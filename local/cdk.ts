@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AUTHORITIES, type Authority } from '../lambdas/authority/contract.ts';
 import { deployKey } from './deploy-key.ts';
 import { BINARIES, makeDirectory, PROJECT } from './directories.ts';
 import {
@@ -11,6 +12,7 @@ import {
 } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { runKept } from './kept-process.ts';
+import { CA_FILE, DATABASE, SECRET, SERVER_HOST } from './postgres-files.ts';
 
 /** The bucket that `cdk bootstrap` creates with the default qualifier. */
 export const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
@@ -91,6 +93,22 @@ export const PAYONCE: CdkApp = {
   },
 };
 
+const AUTHORITY = 'payonce:authority';
+const PORT = 'payonce:postgresPort';
+
+/** The settings with which the functions use the PostgreSQL server of the local AWS, whose port is in the secret. */
+const POSTGRES_CONTEXT: CdkApp['context'] = {
+  [AUTHORITY]: 'postgres',
+  'payonce:postgresHost': SERVER_HOST,
+  'payonce:postgresDatabase': DATABASE,
+  // The emulator ends the ARN of each secret in the same characters (generated_secrets.py).
+  'payonce:postgresSecretArn': `arn:aws:secretsmanager:${REGION}:${ACCOUNT}:secret:${SECRET}-local0`,
+  'payonce:postgresCaFile': CA_FILE,
+  // The emulator accepts the network of a function, and ignores it.
+  'payonce:postgresSubnets': '["subnet-00000000"]',
+  'payonce:postgresSecurityGroups': '["sg-00000000"]',
+};
+
 type Context = Readonly<Record<string, unknown>>;
 
 /** Reads the context in the project's `cdk.json`. */
@@ -104,17 +122,33 @@ export function projectContext(project: string = PROJECT): Context {
 /**
  * Returns Payonce with the settings of the local AWS, and with the project's job targets in addition to its own. A
  * target of the project replaces one of the same name.
+ *
+ * @throws StartFailure when the project's context has a setting that the local AWS cannot replace
  */
-export function payonceWith({ [JOB_TARGETS]: given = {} }: Context): CdkApp {
+export function payonceWith(context: Context, authority: Authority = authorityOf(context)): CdkApp {
+  const { [JOB_TARGETS]: given = {} } = context;
   const targets = targetsIn(given);
   // The synthesis refuses such a value, and names it.
   const merged = targets === undefined ? given : { ...targetsIn(PAYONCE.context[JOB_TARGETS]), ...targets };
-  return { context: { ...PAYONCE.context, [JOB_TARGETS]: textOf(merged) } };
+  return { context: { ...PAYONCE.context, ...contextFor(authority, context), [JOB_TARGETS]: textOf(merged) } };
+}
+
+/** Returns the authority in the project's context. */
+export function authorityOf({ [AUTHORITY]: given }: Context): Authority {
+  return AUTHORITIES.find((each) => each === given) ?? 'dynamodb';
+}
+
+function contextFor(authority: Authority, { [AUTHORITY]: given, [PORT]: port }: Context): CdkApp['context'] {
+  if (authority === 'dynamodb') return given === undefined ? {} : { [AUTHORITY]: authority };
+  if (port === undefined) return POSTGRES_CONTEXT;
+  throw new StartFailure(
+    `cdk.json sets ${PORT}, and the local database has another port: put the port into the secret instead.`,
+  );
 }
 
 /** Returns the settings in the project's context that have no effect, because the local AWS sets another value. */
-export function settingsWithoutEffect(context: Context): readonly string[] {
-  return Object.entries(PAYONCE.context).flatMap(([name, value]) => {
+export function settingsWithoutEffect(context: Context, authority: Authority): readonly string[] {
+  return Object.entries(payonceWith(context, authority).context).flatMap(([name, value]) => {
     const given = context[name];
     return name === JOB_TARGETS || given === undefined || textOf(given) === value ? [] : [name];
   });
@@ -145,6 +179,7 @@ export async function bootstrap(run: CdkRun): Promise<void> {
 /**
  * Synthesizes the assembly for a local AWS, with the functions' code. Several instances can share the assembly.
  *
+ * @param authority the database that decides about money @default dynamodb
  * @param withRules whether to also apply the CDK's own rules, fail on warnings, and print every finding to standard
  * error
  * @default only the rule packs apply; their violations fail any synthesis
@@ -152,11 +187,11 @@ export async function bootstrap(run: CdkRun): Promise<void> {
  */
 export async function synthesizeForLocalAws(
   assembly: string,
-  { withRules = false }: { readonly withRules?: boolean } = {},
+  { authority = 'dynamodb', withRules = false }: { readonly authority?: Authority; readonly withRules?: boolean } = {},
 ): Promise<CdkApp> {
   const lines: string[] = [];
   const run = { directory: assembly, report: (line: string) => void lines.push(line) };
-  const parameters = ['synth', '--quiet', ...contextOf(payonceWith(projectContext())), '--output', assembly];
+  const parameters = ['synth', '--quiet', ...contextOf(payonceWith(projectContext(), authority)), '--output', assembly];
   const key = deployKey();
   if (withRules) {
     await cdk(run, [...parameters, '--strict'], { ...isolatedEnvironment(), CDK_VALIDATION: 'true' }).catch(
@@ -195,11 +230,8 @@ export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
 const contextOf = ({ context }: CdkApp): readonly string[] =>
   Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
 
-/**
- * Deploys every stack as on AWS. Returns the outputs of the stacks.
- * @param app the deployed app @default Payonce with the project's job targets
- */
-export async function deploy(run: CdkRun, app: CdkApp = payonceWith(projectContext())): Promise<StackOutputs> {
+/** Deploys every stack as on AWS. Returns the outputs of the stacks. */
+export async function deploy(run: CdkRun, app: CdkApp): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');
   makeDirectory(run.directory);

@@ -73,7 +73,8 @@ export async function runKept(
 export function isKeeperRunning(keeperPid: number): boolean {
   return runningProcesses().some(
     ({ group, commandLine }) =>
-      group === keeperPid && /keeper\.ts|-m ministack|ministack-lambda|demo\/lab\/run\.ts/.test(commandLine),
+      group === keeperPid &&
+      /keeper\.ts|-m ministack|ministack-lambda|demo\/lab\/run\.ts|local\/postgres-server\.ts/.test(commandLine),
   );
 }
 

@@ -3,6 +3,7 @@ import { DescribeTimeToLiveCommand, DynamoDBClient, UpdateTimeToLiveCommand } fr
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { ListQueuesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
+import type { Authority } from '../lambdas/authority/contract.ts';
 import {
   ALL_SCOPES,
   callbackAddressParameter,
@@ -19,11 +20,12 @@ import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
-import { bootstrap, type CdkApp, deploy, LOCAL_TENANT, type StackOutputs } from './cdk.ts';
+import { bootstrap, type CdkApp, deploy, LOCAL_TENANT, payonceWith, projectContext, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
 import { accessTo, type EmulatorAccess, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import type { RunningLab } from './lab.ts';
+import { type LocalPostgres, type RunningPostgres, shareDatabase, startPostgres } from './postgres.ts';
 import { ensurePython } from './python-environment.ts';
 import { SavedState } from './saved-state.ts';
 import { sentenceOf } from './sentence.mjs';
@@ -36,7 +38,12 @@ export interface LocalAwsOptions {
   readonly port: number;
   /** Whether tables, keys and stacks are kept after a stop. */
   readonly persist: boolean;
-  /** The deployed app. @default Payonce, synthesized for the local AWS */
+  /**
+   * The database that decides about money. With `postgres`, a server starts and stops with the local AWS.
+   * @default dynamodb
+   */
+  readonly authority?: Authority;
+  /** The deployed app, which has this authority. @default Payonce, synthesized for the local AWS */
   readonly app?: CdkApp;
   /** Keys of an earlier run, which are reused if they are still valid. */
   readonly keys?: LocalKeys;
@@ -58,6 +65,9 @@ export interface LocalKeys {
   readonly operatorKey: string;
 }
 
+/** The preferred port of PostgreSQL. It differs from the default port, which a developer may use. */
+const POSTGRES_PORT = 15_432;
+
 /** A running local AWS with deployed stacks. */
 export interface LocalAws extends LocalKeys, EmulatorAccess {
   readonly region: string;
@@ -77,8 +87,15 @@ export interface LocalAws extends LocalKeys, EmulatorAccess {
   readonly paymentJobsFunction: string;
   readonly ordersFunction: string;
   readonly keeperPid: number;
+  /** Only set if PostgreSQL decides about money. */
+  readonly postgres?: LocalPostgres | undefined;
   /** Only set by `npm start`. */
   readonly lab?: RunningLab | undefined;
+}
+
+/** Returns the database that decides about money. */
+export function authorityOf({ postgres }: Pick<LocalAws, 'postgres'>): Authority {
+  return postgres === undefined ? 'dynamodb' : 'postgres';
 }
 
 export interface RunningLocalAws {
@@ -108,6 +125,42 @@ export async function startLocalAws(options: LocalAwsOptions): Promise<RunningLo
 }
 
 async function begin(options: LocalAwsOptions, python: string, state: SavedState): Promise<RunningLocalAws> {
+  if (options.authority !== 'postgres') return beginWith(options, python, state);
+  options.report('PostgreSQL');
+  const postgres = await startPostgres({ ...options, port: POSTGRES_PORT });
+  try {
+    const { aws, emulator } = await beginWith(options, python, state, postgres);
+    const { url, keeperPid } = postgres;
+    return { aws: { ...aws, postgres: { url, keeperPid } }, emulator: together(emulator, postgres) };
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
+}
+
+/** Returns an emulator whose functions use a database, which ends with it. */
+function together(emulator: Emulator, postgres: RunningPostgres): Emulator {
+  return {
+    ...emulator,
+    ended: AbortSignal.any([emulator.ended, postgres.ended]),
+    detach: () => {
+      emulator.detach();
+      postgres.detach();
+    },
+    stop: async () => {
+      // The functions end first, so that none of them finds the database gone.
+      await emulator.stop();
+      await postgres.stop();
+    },
+  };
+}
+
+async function beginWith(
+  options: LocalAwsOptions,
+  python: string,
+  state: SavedState,
+  postgres?: RunningPostgres,
+): Promise<RunningLocalAws> {
   const { directory, persist, report } = options;
   report('Local AWS');
   const emulator = await startEmulator({ python, port: options.port, directory, state: state.directory, persist });
@@ -117,6 +170,7 @@ async function begin(options: LocalAwsOptions, python: string, state: SavedState
     port === String(options.port) ? `port ${port}` : `port ${port}, because ${options.port} is taken`,
   );
   try {
+    if (postgres !== undefined) await shareDatabase(postgres, emulator.access);
     const aws = (await reuse(options, emulator, state)) ?? (await deployAndConnect(options, emulator, state));
     return { aws: { ...aws, keeperPid: emulator.keeperPid }, emulator };
   } catch (error) {
@@ -169,7 +223,7 @@ async function expectAnswer({ apiUrl, apiKey }: Connected): Promise<void> {
 }
 
 async function deployAndConnect(
-  { app, directory, keys, report }: LocalAwsOptions,
+  { authority, app = payonceWith(projectContext(), authority ?? 'dynamodb'), directory, keys, report }: LocalAwsOptions,
   emulator: Emulator,
   state: SavedState,
 ): Promise<Connected> {

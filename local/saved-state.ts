@@ -2,6 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
+import type { Authority } from '../lambdas/authority/contract.ts';
 import { StackName } from '../lambdas/kernel/contract/api.ts';
 import { type CdkApp, keyOfAssembly, type StackOutputs } from './cdk.ts';
 import { deployKey } from './deploy-key.ts';
@@ -26,6 +27,8 @@ const stamp = z.object({
 interface SavedStateOptions {
   readonly directory: string;
   readonly persist: boolean;
+  /** @default dynamodb */
+  readonly authority?: Authority | undefined;
   /** @default Payonce */
   readonly app?: CdkApp | undefined;
   readonly snapshots: Snapshots;
@@ -39,14 +42,16 @@ export class SavedState {
   readonly origin: 'earlier-run' | 'snapshot' | 'none';
   /** The key of the deployment that the run requires; undefined when the key cannot be computed. */
   readonly #key: string | undefined;
+  readonly #authority: Authority;
   readonly #snapshots: Snapshots;
   readonly #redeploy: boolean;
 
   /** Prepares the state of a run. Call it only while no run is active in the directory. */
-  constructor({ directory, persist, app, snapshots, redeploy }: SavedStateOptions) {
+  constructor({ directory, persist, authority = 'dynamodb', app, snapshots, redeploy }: SavedStateOptions) {
     this.directory = join(directory, persist ? STATE_DIRECTORY : TEMPORARY);
     if (!persist) rmSync(this.directory, { recursive: true, force: true });
-    this.#key = keyOf(app);
+    this.#authority = authority;
+    this.#key = keyOf(app, authority);
     this.#snapshots = snapshots;
     this.#redeploy = redeploy;
     makeDirectory(directory);
@@ -85,7 +90,7 @@ export class SavedState {
   async endDeploy({ access, save }: Pick<Emulator, 'access' | 'save'>): Promise<void> {
     const key = this.#key;
     // The sources can have changed during the deployment.
-    if (key === undefined || deployKey() !== key) return;
+    if (key === undefined || keyFor(this.#authority) !== key) return;
     await save();
     const stacks = Object.fromEntries((await describeStacks(access)).map(({ name, version = '' }) => [name, version]));
     const path = join(this.directory, STAMP);
@@ -116,9 +121,14 @@ export class SavedState {
  * Returns the deployment key of an app. Returns undefined if the sources have changed since the assembly was
  * synthesized: the emulator that writes the state always belongs to the current sources.
  */
-function keyOf(app: CdkApp | undefined): string | undefined {
+function keyOf(app: CdkApp | undefined, authority: Authority): string | undefined {
+  return app === undefined || keyOfAssembly(app) === deployKey() ? keyFor(authority) : undefined;
+}
+
+/** Returns the key of the current sources with this authority. */
+function keyFor(authority: Authority): string | undefined {
   const key = deployKey();
-  return app === undefined || keyOfAssembly(app) === key ? key : undefined;
+  return key === undefined || authority === 'dynamodb' ? key : `${key}-${authority}`;
 }
 
 interface DeployedStack {

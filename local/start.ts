@@ -1,8 +1,9 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { Listr } from 'listr2';
+import { AUTHORITIES, type Authority } from '../lambdas/authority/contract.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { announcement } from './announcement.ts';
-import { projectContext, settingsWithoutEffect } from './cdk.ts';
+import { authorityOf, projectContext, settingsWithoutEffect } from './cdk.ts';
 import { PAYONCE_DIRECTORY } from './directories.ts';
 import type { Emulator } from './emulator.ts';
 import { StartFailure } from './failure.ts';
@@ -15,11 +16,13 @@ import { sentenceOf } from './sentence.mjs';
 import { StateFile } from './state-file.ts';
 
 const DEFAULT_PORT = 4566;
+const NAMES: Readonly<Record<Authority, string>> = { dynamodb: 'DynamoDB', postgres: 'PostgreSQL' };
 
 interface Options {
   readonly detach: boolean;
   readonly fresh: boolean;
   readonly deploy: boolean;
+  readonly authority?: Authority;
   readonly port: string;
   readonly directory: string;
 }
@@ -29,6 +32,12 @@ const options = new Command('npm start --')
   .option('--detach', 'return after the start, and leave Payonce running', false)
   .option('--fresh', 'start with empty tables and new keys', false)
   .option('--deploy', 'deploy the stacks, even if their sources have not changed', false)
+  .addOption(
+    new Option(
+      '--authority <name>',
+      'the database that decides about money; the default is the database of the last start, or of cdk.json',
+    ).choices(AUTHORITIES),
+  )
   .option('--port <number>', 'the preferred port; another port is used if this one is taken', String(DEFAULT_PORT))
   .option('--directory <path>', 'the directory for all files', PAYONCE_DIRECTORY)
   .parse()
@@ -55,7 +64,7 @@ async function start({ detach, port, ...others }: Options): Promise<void> {
   await stayInForeground(emulator, state);
 }
 
-interface BringUp extends Pick<Options, 'fresh' | 'deploy' | 'directory'> {
+interface BringUp extends Pick<Options, 'fresh' | 'deploy' | 'directory' | 'authority'> {
   readonly port: number;
 }
 
@@ -68,25 +77,33 @@ interface Begun {
   readonly faults: readonly string[];
 }
 
-async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): Promise<Begun> {
+async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: BringUp): Promise<Begun> {
   const running = await state.running();
   if (running !== undefined && (fresh || others.deploy))
     throw new StartFailure('Payonce is running. Stop it with "npm stop" first.');
+  const earlier = fresh ? undefined : state.earlierAuthority();
+  if (earlier !== undefined && authority !== undefined && authority !== earlier)
+    throw new StartFailure(
+      `The payments in this directory are in ${NAMES[earlier]}. "npm stop" and "npm start -- --fresh --authority ` +
+        `${authority}" begin with empty tables, and "--directory" chooses another directory.`,
+    );
   if (running !== undefined) {
     console.log('Payonce is already running ("npm stop" stops it).');
     const { lab, ...aws } = running;
     return { aws: isKeeperRunning(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
   }
-  for (const name of settingsWithoutEffect(projectContext()))
+  const context = projectContext();
+  const chosen = authority ?? earlier ?? authorityOf(context);
+  for (const name of settingsWithoutEffect(context, chosen))
     console.log(`The local stack sets ${name} itself: its value in cdk.json has no effect here.`);
   // If an earlier run was killed, its processes can still be running.
-  const { keeperPid = 0, lab } = state.read() ?? {};
-  for (const pid of [lab?.keeperPid ?? 0, keeperPid]) await stopKept(pid);
+  const { keeperPid = 0, postgres, lab } = state.read() ?? {};
+  for (const pid of [lab?.keeperPid ?? 0, keeperPid, postgres?.keeperPid ?? 0]) await stopKept(pid);
   state.remove();
-  if (fresh) state.removeEarlierState();
-  const again = state.hasEarlierState();
+  // A start that failed can have left a part.
+  if (earlier === undefined) state.removeEarlierState();
   try {
-    const begun = await bringUp(others, state);
+    const begun = await bringUp({ ...others, authority: chosen }, state);
     state.write(begun.aws);
     const [withLab, faults] = await Promise.all([
       addLab(begun, state, { directory: others.directory, port: others.port + 1 }),
@@ -94,7 +111,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
     ]);
     return { ...withLab, faults };
   } catch (error) {
-    if (!again) throw error;
+    if (earlier === undefined) throw error;
     const hint = 'if the problem persists, "npm start -- --fresh" starts with empty tables';
     throw new StartFailure(`${sentenceOf(error)} (${hint})`, { cause: error });
   }
@@ -124,12 +141,17 @@ function portOf(text: string): number {
 
 /** Starts everything, and reports each step when it starts. On a terminal, also shows the output of the CLI. */
 async function bringUp(
-  { directory, port, deploy: redeploy }: Omit<BringUp, 'fresh'>,
+  {
+    directory,
+    port,
+    authority,
+    deploy: redeploy,
+  }: Omit<BringUp, 'fresh' | 'authority'> & { readonly authority: Authority },
   state: StateFile,
 ): Promise<RunningLocalAws> {
   const keys = state.keys();
   const begin = (report: LocalAwsOptions['report']): Promise<RunningLocalAws> =>
-    startLocalAws({ directory, port, persist: true, redeploy, report, ...defined({ keys }) });
+    startLocalAws({ directory, port, authority, persist: true, redeploy, report, ...defined({ keys }) });
   if (!process.stdout.isTTY) return begin((step, detail) => step !== '' && console.log(titleOf(step, detail)));
 
   let result: RunningLocalAws | undefined;

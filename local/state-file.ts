@@ -2,11 +2,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
+import type { Authority } from '../lambdas/authority/contract.ts';
 import { makeDirectory } from './directories.ts';
 import { isHealthy, STATE_DIRECTORY } from './emulator.ts';
 import { StartFailure } from './failure.ts';
 import { isKeeperRunning } from './kept-process.ts';
 import type { LocalAws, LocalKeys } from './local-aws.ts';
+import { POSTGRES_DIRECTORY } from './postgres-files.ts';
 import { type RunningProcess, runningProcesses } from './processes.ts';
 
 /** Time limit of a response, in milliseconds. It allows for a busy machine. */
@@ -27,6 +29,7 @@ const localAws = keys.extend({
   paymentJobsFunction: z.string(),
   ordersFunction: z.string(),
   keeperPid: z.int(),
+  postgres: z.object({ url: z.string(), keeperPid: z.int() }).optional(),
   lab: z.object({ url: z.url(), keeperPid: z.int() }).optional(),
 });
 
@@ -39,9 +42,12 @@ export class StateFile {
   readonly #keys: string;
   readonly #claim: string;
   readonly #directory: string;
+  /** The tables and stacks of earlier runs. */
+  readonly #saved: readonly string[];
 
   constructor(directory: string) {
     this.#directory = directory;
+    this.#saved = [STATE_DIRECTORY, POSTGRES_DIRECTORY].map((name) => join(directory, name));
     this.#local = join(directory, 'local.json');
     this.#keys = join(directory, 'keys.json');
     this.#claim = join(directory, 'starting.pid');
@@ -112,14 +118,15 @@ export class StateFile {
     rmSync(this.#local, { force: true });
   }
 
-  /** Returns whether an earlier run left tables and stacks. */
-  hasEarlierState(): boolean {
-    return existsSync(join(this.#directory, STATE_DIRECTORY));
+  /** Returns the authority of the tables and stacks that an earlier run left; undefined if it left none. */
+  earlierAuthority(): Authority | undefined {
+    if (!existsSync(join(this.#directory, STATE_DIRECTORY))) return undefined;
+    return existsSync(join(this.#directory, POSTGRES_DIRECTORY)) ? 'postgres' : 'dynamodb';
   }
 
   /** Deletes the state of earlier runs. Call it only while nothing is running. */
   removeEarlierState(): void {
-    for (const path of [join(this.#directory, STATE_DIRECTORY), this.#keys, this.#local]) {
+    for (const path of [...this.#saved, this.#keys, this.#local]) {
       rmSync(path, { recursive: true, force: true });
     }
   }

@@ -10,7 +10,7 @@ const { directory } = new Command('npm stop --')
   .opts<{ readonly directory: string }>();
 
 const state = new StateFile(directory);
-const { keeperPid: pid = 0, lab } = state.read() ?? {};
+const { keeperPid: pid = 0, postgres, lab } = state.read() ?? {};
 // The lab stops first, so that it can still remove its naive shop from the local AWS.
 await stopKept(lab?.keeperPid ?? 0);
 if (isKeeperRunning(pid)) {
@@ -19,4 +19,6 @@ if (isKeeperRunning(pid)) {
 } else {
   console.log('Payonce is not running.');
 }
+// Its functions have ended. If the local AWS was killed, the database can still be running.
+await stopKept(postgres?.keeperPid ?? 0);
 state.remove();

@@ -8,7 +8,7 @@ import { payonceProgram } from '../../cli/program.ts';
 import type { Session } from '../../cli/session.ts';
 import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
 import { Administrator } from '../postgres/postgres-fixture.ts';
-import { startPostgres, type TestDatabase } from '../support/postgres.ts';
+import { asUser, startPostgres, type TestDatabase } from '../support/postgres.ts';
 
 const role = `payonce_cli_${process.pid}`;
 let server: TestDatabase;
@@ -89,7 +89,7 @@ describe('payonce db', () => {
   });
 
   test("examines with the functions' own user", async () => {
-    const url = server.url.replace('postgres:postgres@', `${role}:p@`);
+    const url = asUser(server.url, role, 'p');
     expect(await payonce('db', 'check', '--role', role, '--url', url)).toMatchObject({ exitCode: ExitCode.done });
     const refused = await payonce('db', 'migrate', '--role', role, '--url', url);
     expect(refused).toMatchObject({ exitCode: ExitCode.refused, printed: [] });
@@ -104,7 +104,7 @@ describe('payonce db', () => {
   });
 
   test('reports a password that the server does not accept, without repeating it', async () => {
-    const url = server.url.replace('postgres:postgres@', 'postgres:my-secret@');
+    const url = asUser(server.url, 'postgres', 'my-secret');
     const ended = await payonce('db', 'check', '--role', role, '--url', url);
     expect(ended.exitCode).toBe(ExitCode.settings);
     expect(ended.sentence).toMatch(/^The database does not accept the user postgres: /);

@@ -49,6 +49,29 @@ describe('the job targets of cdk.json', () => {
 
 test('settings without effect are those that the local stack sets to another value', () => {
   const given = { 'payonce:archive': true, 'payonce:approvalAbove': { EUR: 1 }, 'payonce:retention': 3, [TARGETS]: {} };
-  expect(settingsWithoutEffect(given)).toEqual(['payonce:approvalAbove']);
-  expect(settingsWithoutEffect({})).toEqual([]);
+  expect(settingsWithoutEffect(given, 'dynamodb')).toEqual(['payonce:approvalAbove']);
+  expect(settingsWithoutEffect({}, 'dynamodb')).toEqual([]);
+});
+
+describe('PostgreSQL in cdk.json', () => {
+  const given = {
+    'payonce:authority': 'postgres',
+    'payonce:postgresSecretArn': 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:production-AbCdEf',
+    'payonce:postgresHost': 'db.example',
+    'payonce:postgresDatabase': 'money',
+    'payonce:postgresSubnets': ['subnet-0123456789abcdef0'],
+    'payonce:postgresSecurityGroups': ['sg-0123456789abcdef0'],
+  };
+
+  test('is replaced by the database of the local stack', () => {
+    const { context } = payonceWith(given);
+    expect(context['payonce:postgresHost']).toBe('localhost');
+    const replaced = Object.keys(given).filter((name) => name !== 'payonce:authority');
+    expect(settingsWithoutEffect(given, 'postgres').toSorted()).toEqual(replaced.toSorted());
+    expect(payonceWith(given, 'dynamodb').context).toEqual({ ...PAYONCE.context, 'payonce:authority': 'dynamodb' });
+  });
+
+  test('is refused with a port, which the local stack cannot replace', () => {
+    expect(() => payonceWith({ ...given, 'payonce:postgresPort': 6432 })).toThrow('put the port into the secret');
+  });
 });

@@ -69,6 +69,12 @@ describe('the state file of a local AWS', () => {
     expect(state.keys()).toEqual({ tenantId: 'ten_a', apiKey: 'sk_test_a', operatorKey: 'ok_b' });
   });
 
+  test('contains the database of PostgreSQL', () => {
+    const postgres = { url: 'postgres://postgres:p@localhost:15432/payonce', keeperPid: 7 };
+    state.write({ ...RUNNING, postgres });
+    expect(state.read()?.postgres).toEqual(postgres);
+  });
+
   test('can be read only by this user, even if it replaces a file that others can read', () => {
     writeFileSync(join(directory, 'local.json'), '{}', { mode: 0o644 });
     state.write(RUNNING);
@@ -137,12 +143,18 @@ describe('a start', () => {
     state.claim();
   });
 
-  test('can delete all state of earlier runs', () => {
+  test('finds the authority of the state of earlier runs, and can delete this state', () => {
     state.write(RUNNING);
+    mkdirSync(join(directory, 'postgres'));
+    expect(state.earlierAuthority()).toBeUndefined();
     mkdirSync(join(directory, 'state'));
-    expect(state.hasEarlierState()).toBe(true);
+    expect(state.earlierAuthority()).toBe('postgres');
+    rmSync(join(directory, 'postgres'), { recursive: true });
+    expect(state.earlierAuthority()).toBe('dynamodb');
+    mkdirSync(join(directory, 'postgres'));
     state.removeEarlierState();
-    expect(state.hasEarlierState()).toBe(false);
+    mkdirSync(join(directory, 'state'));
+    expect(state.earlierAuthority()).toBe('dynamodb');
     expect(state.read()).toBeUndefined();
     expect(state.keys()).toBeUndefined();
   });

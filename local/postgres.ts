@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CreateSecretCommand,
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import { type OpenDatabase, openDatabase } from '../lambdas/postgres/connection.ts';
+import type { Row } from '../lambdas/postgres/database.ts';
+import { migrate } from '../lambdas/postgres/migrate.ts';
+import { readMigrations } from '../lambdas/postgres/migrations.ts';
+import { parseServerUrl } from '../lambdas/postgres/server.ts';
+import { accessTo, type EmulatorAccess, isolatedEnvironment } from './emulator-environment.ts';
+import { StartFailure } from './failure.ts';
+import { detachKept, startUnderKeeper, stopKept } from './kept-process.ts';
+import { CA_FILE, DATABASE, PASSWORD, POSTGRES_DIRECTORY, SECRET, SERVER_HOST, SUPERUSER } from './postgres-files.ts';
+
+/** Subdirectory for a database that is deleted after its run. */
+const TEMPORARY = 'temporary-postgres';
+const PROGRAM = join(import.meta.dirname, 'postgres-server.ts');
+const LOG = 'postgres.log';
+/** Time limit of a start, in milliseconds. It includes the first initialization on a busy machine. */
+const READY_WITHIN_MS = 180_000;
+const POLL_MS = 50;
+
+/** The role of the functions, with fewer connections than the server has, so that an administrator can always connect. */
+const ROLE = 'payonce_functions';
+const ROLE_CONNECTIONS = 180;
+
+/** A running database of a local AWS. */
+export interface LocalPostgres {
+  /** Connection URL of the superuser. The server accepts only connections with TLS. */
+  readonly url: string;
+  readonly keeperPid: number;
+}
+
+export interface RunningPostgres extends LocalPostgres {
+  /** Aborts when the server has ended, for any reason. */
+  readonly ended: AbortSignal;
+  /** Lets the server outlive this process. */
+  detach(): void;
+  stop(): Promise<void>;
+}
+
+interface PostgresOptions {
+  /** Directory of the local AWS. */
+  readonly directory: string;
+  /** The preferred port; another port is used if this one is taken. */
+  readonly port: number;
+  /** Whether the data is kept after a stop. */
+  readonly persist: boolean;
+}
+
+/**
+ * Starts a PostgreSQL server with the current tables, with the data of an earlier run if there is any.
+ *
+ * @throws StartFailure when it does not start, Error when its tables are those of another version
+ */
+export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
+  const server = await startServer(options);
+  try {
+    await createTables(server.url);
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function startServer({ directory, port, persist }: PostgresOptions): Promise<RunningPostgres> {
+  const files = join(directory, persist ? POSTGRES_DIRECTORY : TEMPORARY);
+  if (!persist) rmSync(files, { recursive: true, force: true });
+  const logFile = join(directory, LOG);
+  const log = openSync(logFile, 'w', 0o600);
+  const keeper = startUnderKeeper({
+    command: [process.execPath, PROGRAM, files, String(port)],
+    environment: isolatedEnvironment(),
+    directory,
+    output: log,
+  });
+  closeSync(log);
+  const keeperPid = keeper.pid ?? 0;
+  const ended = new AbortController();
+  keeper.once('exit', () => ended.abort());
+  const untilMs = Date.now() + READY_WITHIN_MS;
+  while (Date.now() < untilMs && !ended.signal.aborted) {
+    const [, chosen] = /^port (\d+)$/m.exec(readFileSync(logFile, 'utf8')) ?? [];
+    if (chosen !== undefined) {
+      const password = readFileSync(join(files, PASSWORD), 'utf8');
+      return {
+        url: `postgres://${SUPERUSER}:${password}@${SERVER_HOST}:${chosen}/${DATABASE}`,
+        keeperPid,
+        ended: ended.signal,
+        detach: () => detachKept(keeper),
+        stop: () => stopKept(keeperPid),
+      };
+    }
+    await sleep(POLL_MS);
+  }
+  await stopKept(keeperPid);
+  throw new StartFailure(readFileSync(logFile, 'utf8').trim() || `PostgreSQL did not start (see ${logFile}).`);
+}
+
+/** Opens the database of a local AWS as its superuser. */
+export function openLocalDatabase({ url }: Pick<LocalPostgres, 'url'>): OpenDatabase {
+  const server = parseServerUrl(url);
+  return openDatabase({
+    credentials: { current: async () => server, renewed: async () => undefined },
+    clock: systemClock,
+    tls: { caFile: CA_FILE },
+    statementMs: 0,
+  });
+}
+
+/** Creates the database and the role of the functions if they do not exist, and applies missing migrations. */
+async function createTables(url: string): Promise<void> {
+  await withDatabase(onDatabase(url, SUPERUSER), async (run) => {
+    if ((await run('SELECT 1 FROM pg_roles WHERE rolname = $1', ROLE)).length === 0)
+      await run(`CREATE ROLE ${ROLE} LOGIN CONNECTION LIMIT ${ROLE_CONNECTIONS}`);
+    if ((await run('SELECT 1 FROM pg_database WHERE datname = $1', DATABASE)).length === 0)
+      await run(`CREATE DATABASE ${DATABASE}`);
+  });
+  await withDatabase(url, (_, database) =>
+    migrate({ database, clock: systemClock, migrations: readMigrations(), role: ROLE }),
+  );
+}
+
+/**
+ * Gives the functions of a local AWS the address of the database and a new password, in the secret that the settings
+ * name.
+ */
+export async function shareDatabase({ url }: LocalPostgres, access: EmulatorAccess): Promise<void> {
+  const password = randomBytes(24).toString('hex');
+  await withDatabase(url, (run) => run(`ALTER ROLE ${ROLE} PASSWORD '${password}'`));
+  const { host, port } = parseServerUrl(url);
+  const SecretString = JSON.stringify({ username: ROLE, password, host, port, dbname: DATABASE });
+  const client = new SecretsManagerClient(accessTo(access));
+  try {
+    await client.send(new PutSecretValueCommand({ SecretId: SECRET, SecretString }));
+  } catch (error) {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+    await client.send(new CreateSecretCommand({ Name: SECRET, SecretString }));
+  }
+}
+
+function onDatabase(url: string, name: string): string {
+  return Object.assign(new URL(url), { pathname: name }).href;
+}
+
+async function withDatabase(
+  url: string,
+  work: (
+    run: (text: string, ...values: readonly unknown[]) => Promise<readonly Row[]>,
+    database: OpenDatabase,
+  ) => Promise<unknown>,
+): Promise<void> {
+  const database = openLocalDatabase({ url });
+  try {
+    await work((text, ...values) => database.run({ name: '', text, values }), database);
+  } finally {
+    await database.close();
+  }
+}
