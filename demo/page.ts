@@ -24,7 +24,8 @@ The naive counts are results of races and differ between runs. If Payonce's coun
 \`npm start\` prints the address of the lab, a page for this machine. Choose a trouble and run it on both sides. The page
 shows the counts, the verdicts and the row of this table, and links to what happened to the payment in the
 [console](../operate/console.md). It has two more scenarios: a processor that charges and never responds, and a refund
-of a disputed charge. The first run deploys the naive shop; \`npm stop\` removes it.
+of a disputed charge. The first run deploys the naive shop; \`npm stop\` removes it. The lab also runs each trouble with
+PostgreSQL as Payonce's database, on a second local stack; \`npm run demo -- --authority postgres\` does so for all.
 
 ![A trouble in the lab, with the counts of both sides](../pictures/console-lab.png)
 `;

@@ -1,9 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { wrapMarkdown } from '../docs/generate/wrap.ts';
+import { AUTHORITIES, type Authority } from '../lambdas/authority/contract.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
-import { type LocalAws, startLocalAws } from '../local/local-aws.ts';
+import { authorityOf, type LocalAws, startLocalAws } from '../local/local-aws.ts';
 import { StateFile } from '../local/state-file.ts';
 import { page } from './page.ts';
 import { Runner } from './runner.ts';
@@ -17,11 +19,17 @@ const PAGE = resolve(import.meta.dirname, '..', 'docs', 'start', 'demo.md');
  */
 const DEMO_PORT = 14_866;
 
-const { write } = new Command('npm run demo --')
+const { write, authority } = new Command('npm run demo --')
   .description('Causes the same failures at a naive payment handler and at Payonce, and counts the results.')
   .option('--write', 'write docs/start/demo.md from this run', false)
+  .addOption(
+    new Option(
+      '--authority <name>',
+      'the database that decides about money; the default is the database of "npm start"',
+    ).choices(AUTHORITIES),
+  )
   .parse()
-  .opts<{ readonly write: boolean }>();
+  .opts<{ readonly write: boolean; readonly authority?: Authority }>();
 
 /** The directory of this program. It is kept after a failure for its logs. */
 const directory = join(PAYONCE_DIRECTORY, 'demo');
@@ -38,15 +46,16 @@ function progress(text: string): void {
   console.log(`… ${text}`);
 }
 
-/** Uses the running local AWS of `npm start`, or starts one that ends with this run. */
+/** Uses the running local AWS of `npm start` if it has the authority, or starts one that ends with this run. */
 async function onLocalAws<Result>(use: (aws: LocalAws) => Promise<Result>): Promise<Result> {
   const running = await new StateFile(PAYONCE_DIRECTORY).running();
-  if (running !== undefined) return use(running);
-  progress('nothing runs yet: starting a local AWS for this run');
+  if (running !== undefined && (authority ?? authorityOf(running)) === authorityOf(running)) return use(running);
+  progress('starting a local AWS for this run');
   const { aws, emulator } = await startLocalAws({
     directory,
     port: DEMO_PORT,
     persist: false,
+    ...defined({ authority }),
     report: (step, detail) => {
       if (step !== '') progress(detail === undefined ? step : `${step}: ${detail}`);
     },

@@ -12,11 +12,13 @@ import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { derivePaymentId, paymentOfEvent } from '../lambdas/payments/ids.ts';
 import { paymentPartition as ledgerPartition, parseTransition } from '../lambdas/payments/store/items.ts';
+import type { Database } from '../lambdas/postgres/database.ts';
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { idOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { accessTo } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
+import { openLocalDatabase } from '../local/postgres.ts';
 import {
   type EventKind,
   paymentPartition,
@@ -47,13 +49,16 @@ export async function withSides<Result>(
   const tenantId = await administration.createTenant('Demo');
   const apiKey = await administration.createApiKey({ name: 'Demo', tenantId, mode: 'test', scopes: ALL_SCOPES });
   const relay = new StoppableRelay(aws);
+  const database = aws.postgres === undefined ? undefined : openLocalDatabase(aws.postgres);
+  const posted = database === undefined ? postedIn(client, aws.tables.ledger) : postedInPostgres(database);
   try {
     return await use({
       naive: naiveSide(target, client, demo),
-      payonce: payonceSide(target, client, { aws, demo, tenantId, apiKey, relay }),
+      payonce: payonceSide(target, client, { aws, demo, tenantId, apiKey, relay, posted }),
     });
   } finally {
     await relay.start();
+    await database?.close();
     await administration.revokeKey(idOfApiKey(apiKey));
   }
 }
@@ -128,10 +133,11 @@ interface PayonceParts {
   readonly tenantId: TenantId;
   readonly apiKey: string;
   readonly relay: StoppableRelay;
+  readonly posted: Posted;
 }
 
 function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: PayonceParts): Side {
-  const { aws, demo, tenantId, apiKey, relay } = parts;
+  const { aws, demo, tenantId, apiKey, relay, posted } = parts;
   return new Side({
     apiUrl: aws.apiUrl,
     headers: { authorization: `Bearer ${apiKey}` },
@@ -148,10 +154,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
       const [functionName] = await stackOutputs(target, 'service', ['paymentRequestsFunction']);
       await invokeWithBatch(target, functionName, eventId);
     },
-    postings: async (payment, kind) => {
-      const rows = await rowsOf(client, aws.tables.ledger, ledgerPartition(payment as PaymentId));
-      return rows.map(parseTransition).filter(({ type, postings }) => postings.length > 0 && isOf(kind, type)).length;
-    },
+    postings: async (payment, kind) => (await posted(payment)).filter((type) => isOf(kind, type)).length,
     receipts: (payment) => receiptsOf(client, demo, payment),
     withoutPublisher: async (save) => {
       const [relayFunction] = await stackOutputs(target, 'service', ['relayFunction']);
@@ -171,6 +174,25 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
       await republishRange(new LambdaClient(target), functionName, range, () => undefined);
     },
   });
+}
+
+/** Returns the types of the transitions of a payment that have postings, each read where it was committed. */
+type Posted = (payment: string) => Promise<readonly string[]>;
+
+function postedIn(client: DynamoDBDocumentClient, ledger: string): Posted {
+  return async (payment) => {
+    const rows = await rowsOf(client, ledger, ledgerPartition(payment as PaymentId));
+    return rows.map(parseTransition).flatMap(({ type, postings }) => (postings.length > 0 ? [type] : []));
+  };
+}
+
+function postedInPostgres(database: Database): Posted {
+  const text = `SELECT DISTINCT sequence, transition.type FROM payonce.transition
+    JOIN payonce.posting USING (chain_id, sequence) WHERE chain_id = $1`;
+  return async (payment) => {
+    const rows = await database.run({ name: 'posted', text, values: [payment] });
+    return rows.map(({ type }) => String(type));
+  };
 }
 
 function paymentOf(tenantId: TenantId, text: string): PaymentId {

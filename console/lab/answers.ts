@@ -1,5 +1,8 @@
 /** Types of the lab server's responses (demo/lab/server.ts). */
 
+/** The database that decides about Payonce's money. */
+export type Authority = 'dynamodb' | 'postgres';
+
 interface Counts {
   /** Number of charges or refunds in the processor's list. */
   readonly atProcessor: number;
@@ -34,6 +37,7 @@ export interface LabSide {
 export interface LabRun {
   readonly id: string;
   readonly trouble: LabTrouble;
+  readonly authority: Authority;
   readonly state: 'running' | 'done' | 'failed';
   /** Descriptions of the steps, in chronological order. */
   readonly steps: readonly string[];
@@ -47,6 +51,8 @@ export interface LabRun {
 /** Response to `GET /lab`. */
 export interface LabState {
   readonly console: string;
+  /** The authority of the running stack. A run with another one starts a second stack. */
+  readonly authority: Authority;
   readonly troubles: readonly LabTrouble[];
   /** The titles of the columns of a row. */
   readonly head: readonly string[];

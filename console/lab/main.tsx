@@ -2,7 +2,7 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Refused } from '../api.ts';
 import { Fact, Table, Trouble } from '../parts.tsx';
-import type { LabRun, LabSide, LabState, LabTrouble } from './answers.ts';
+import type { Authority, LabRun, LabSide, LabState, LabTrouble } from './answers.ts';
 import '../style.css';
 
 const POLL_INTERVAL_MS = 500;
@@ -19,7 +19,11 @@ async function call<Answer>(path: string, body?: unknown): Promise<Answer> {
   return read as Answer;
 }
 
-function useLab(): { readonly lab?: LabState; readonly error?: unknown; readonly begin: (trouble: string) => void } {
+function useLab(): {
+  readonly lab?: LabState;
+  readonly error?: unknown;
+  readonly begin: (trouble: string, authority: Authority) => void;
+} {
   const [lab, setLab] = useState<LabState>();
   const [error, setError] = useState<unknown>();
   const [refusal, setRefusal] = useState<unknown>();
@@ -36,9 +40,9 @@ function useLab(): { readonly lab?: LabState; readonly error?: unknown; readonly
     const timer = setInterval(() => void poll(), POLL_INTERVAL_MS);
     return () => clearInterval(timer);
   }, []);
-  const begin = (trouble: string) => {
+  const begin = (trouble: string, authority: Authority) => {
     setRefusal(undefined);
-    call<LabRun>('lab/runs', { trouble }).then(
+    call<LabRun>('lab/runs', { trouble, authority }).then(
       (run) => setLab((now) => now && { ...now, runs: [run, ...now.runs.filter(({ id }) => id !== run.id)] }),
       (problem: unknown) => setRefusal(problem),
     );
@@ -49,6 +53,7 @@ function useLab(): { readonly lab?: LabState; readonly error?: unknown; readonly
 function Lab() {
   const { lab, error, begin } = useLab();
   const [chosen, setChosen] = useState('crash');
+  const [authority, setAuthority] = useState<Authority>();
   const newest = lab?.runs[0];
   const isBusy = newest?.state === 'running';
   return (
@@ -70,9 +75,15 @@ function Lab() {
         {error !== undefined && <Trouble error={error} />}
         {lab !== undefined && (
           <>
+            <AuthorityChoice chosen={authority ?? lab.authority} own={lab.authority} choose={setAuthority} />
             <Choice troubles={lab.troubles} chosen={chosen} choose={setChosen} />
             <p class="choices">
-              <button type="button" class="main" disabled={isBusy} onClick={() => begin(chosen)}>
+              <button
+                type="button"
+                class="main"
+                disabled={isBusy}
+                onClick={() => begin(chosen, authority ?? lab.authority)}
+              >
                 Run
               </button>
               {isBusy && <span>One trouble at a time: this one is running.</span>}
@@ -109,9 +120,37 @@ function Choice({
   );
 }
 
+const AUTHORITIES: Readonly<Record<Authority, string>> = { dynamodb: 'DynamoDB', postgres: 'PostgreSQL' };
+
+function AuthorityChoice({
+  chosen,
+  own,
+  choose,
+}: {
+  readonly chosen: Authority;
+  readonly own: Authority;
+  readonly choose: (authority: Authority) => void;
+}) {
+  return (
+    <>
+      <label>
+        Payonce’s database
+        <select value={chosen} onChange={({ currentTarget }) => choose(currentTarget.value as Authority)}>
+          {Object.entries(AUTHORITIES).map(([authority, name]) => (
+            <option key={authority} value={authority}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {chosen !== own && <p>The first run with this database starts a second local stack, which can take minutes.</p>}
+    </>
+  );
+}
+
 const STATES = { running: 'Running', done: 'Done', failed: 'Failed' } as const;
 
-function Run({ run: { trouble, state, steps, naive, payonce, error } }: { readonly run: LabRun }) {
+function Run({ run: { trouble, authority, state, steps, naive, payonce, error } }: { readonly run: LabRun }) {
   return (
     <section aria-labelledby="run">
       <h2 id="run">{trouble.trouble}</h2>
@@ -119,6 +158,7 @@ function Run({ run: { trouble, state, steps, naive, payonce, error } }: { readon
         {STATES[state]}
         {state === 'running' && `: ${steps.at(-1) ?? 'beginning'} …`}
       </p>
+      <p>Payonce’s database: {AUTHORITIES[authority]}</p>
       {error !== undefined && <Trouble error={new Error(`The failure could not be caused: ${error}.`)} />}
       <div class="cards">
         <Side name="Naive shop" side={naive} moves={trouble.moves} />

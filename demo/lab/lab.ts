@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { LabRun, LabSide, LabState, LabTrouble } from '../../console/lab/answers.ts';
+import type { Authority } from '../../lambdas/authority/contract.ts';
 import type { Runner, Watch } from '../runner.ts';
 import type { Scenario } from '../scenarios.ts';
 import { cells, isExact, verdict } from '../verdict.ts';
@@ -14,11 +15,19 @@ export interface LabRefusal {
 /** Maximum number of runs that the page shows. Earlier ones are discarded. */
 const MAX_RUNS = 20;
 
-export interface LabOptions {
-  readonly scenarios: readonly Scenario[];
+/** A local AWS with both shops. */
+export interface LabStack {
   readonly runner: Pick<Runner, 'run'>;
   /** The address of the console, without a trailing slash. */
   readonly consoleUrl: string;
+}
+
+export interface LabOptions extends LabStack {
+  readonly scenarios: readonly Scenario[];
+  /** The authority of the local AWS to which the lab belongs. */
+  readonly authority: Authority;
+  /** Returns a local AWS with the other authority, which is started for the first run that needs it. */
+  readonly other: (step: Watch['step']) => Promise<LabStack>;
 }
 
 /** Runs one scenario at a time, and keeps the results. */
@@ -31,17 +40,21 @@ export class Lab {
   }
 
   state(): LabState {
-    const { consoleUrl, scenarios } = this.#options;
+    const { authority, consoleUrl, scenarios } = this.#options;
     const [head = []] = cells([]);
-    return { console: consoleUrl, troubles: scenarios.map(troubleOf), head, runs: this.#runs };
+    return { console: consoleUrl, authority, troubles: scenarios.map(troubleOf), head, runs: this.#runs };
   }
 
   run(id: string): LabRun | undefined {
     return this.#runs.find((run) => run.id === id);
   }
 
-  /** Begins a run in the background. A run that fails is reported as failed and does not block the next run. */
-  begin(troubleId: string): LabRun | LabRefusal {
+  /**
+   * Begins a run in the background. A run that fails is reported as failed and does not block the next run.
+   *
+   * @param authority the database that decides about Payonce's money @default the authority of the lab's local AWS
+   */
+  begin(troubleId: string, authority: Authority = this.#options.authority): LabRun | LabRefusal {
     const scenario = this.#options.scenarios.find(({ id }) => id === troubleId);
     if (scenario === undefined) {
       const detail = `trouble is ${JSON.stringify(troubleId)}, which is not an id of GET /lab.`;
@@ -55,34 +68,36 @@ export class Lab {
     const begun: LabRun = {
       id: randomUUID(),
       trouble: troubleOf(scenario),
+      authority,
       state: 'running',
       steps: [],
       naive: {},
       payonce: {},
     };
     this.#runs = [begun, ...this.#runs].slice(0, MAX_RUNS);
-    void this.#play(begun.id, scenario);
+    void this.#play(begun, scenario);
     return begun;
   }
 
-  async #play(id: string, scenario: Scenario): Promise<void> {
-    const { runner, consoleUrl } = this.#options;
+  async #play({ id, authority }: LabRun, scenario: Scenario): Promise<void> {
     const change = (how: (run: LabRun) => Partial<LabRun>): void => {
       this.#runs = this.#runs.map((run) => (run.id === id ? { ...run, ...how(run) } : run));
     };
     const note = (name: 'naive' | 'payonce', side: LabSide): void =>
       change((run) => ({ [name]: { ...run[name], ...side } }));
     const step = (text: string): void => change(({ steps }) => ({ steps: [...steps, text] }));
-    const watch: Watch = {
-      step,
-      deploying: (stack) => step(`deploying the stack ${stack}`),
-      caused: (name, payment) => {
-        const timeline = `${consoleUrl}/#/payments/${encodeURIComponent(payment)}`;
-        note(name, name === 'payonce' ? { payment, timeline } : { payment });
-      },
-      counted: (name, counts) => note(name, { counts }),
-    };
     try {
+      const isOwn = authority === this.#options.authority;
+      const { runner, consoleUrl } = isOwn ? this.#options : await this.#options.other(step);
+      const watch: Watch = {
+        step,
+        deploying: (stack) => step(`deploying the stack ${stack}`),
+        caused: (name, payment) => {
+          const timeline = `${consoleUrl}/#/payments/${encodeURIComponent(payment)}`;
+          note(name, name === 'payonce' ? { payment, timeline } : { payment });
+        },
+        counted: (name, counts) => note(name, { counts }),
+      };
       const findings = await runner.run([scenario], watch);
       for (const finding of findings) {
         for (const name of ['naive', 'payonce'] as const) {

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { headersOfConsole, IMMUTABLE, typeOfAsset } from '../../lambdas/api-docs/console-page.ts';
+import { AUTHORITIES } from '../../lambdas/authority/contract.ts';
 import type { Lab } from './lab.ts';
 
-const asked = z.strictObject({ trouble: z.string() });
+const asked = z.strictObject({ trouble: z.string(), authority: z.enum(AUTHORITIES).exactOptional() });
 
 interface Refusal {
   readonly status: 400 | 403 | 404 | 409 | 415;
@@ -18,7 +19,7 @@ interface Refusal {
  *
  *   GET  /                 the page; its files are below /assets
  *   GET  /lab              LabState: the troubles and the last runs
- *   POST /lab/runs         { "trouble": "<id>" } → 202 LabRun | 404 unknown_trouble | 409 lab_is_busy
+ *   POST /lab/runs         { "trouble": "<id>", "authority"?: "postgres" } → 202 LabRun | 404 unknown_trouble | 409 lab_is_busy
  *   GET  /lab/runs/{id}    LabRun, to be polled while its state is `running`
  *
  * Other pages in the same browser cannot use the lab: the host must be a loopback host, to prevent DNS rebinding;
@@ -77,9 +78,13 @@ export function labServer(lab: Lab, folder: string, port: number): (request: Req
     }
     const body = asked.safeParse(await req.json().catch(() => undefined));
     if (!body.success) {
-      return refused({ status: 400, code: 'invalid_request', detail: 'The body must be {"trouble":"<id>"}, in JSON.' });
+      return refused({
+        status: 400,
+        code: 'invalid_request',
+        detail: 'The body must be {"trouble":"<id>","authority":"dynamodb"}, in JSON.',
+      });
     }
-    const begun = lab.begin(body.data.trouble);
+    const begun = lab.begin(body.data.trouble, body.data.authority);
     return 'code' in begun ? refused(begun) : json(begun, 202, NO_STORE);
   });
   app.notFound(({ req }) => notFound(req.path));

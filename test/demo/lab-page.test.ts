@@ -40,6 +40,11 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       scenarios: LAB_SCENARIOS,
       runner: { run: (scenarios, watch) => Promise.all(scenarios.map((scenario) => play(scenario, watch))) },
       consoleUrl: `${url}/console`,
+      authority: 'dynamodb',
+      other: (step) => {
+        step('starting a second local AWS');
+        return Promise.reject(new Error('PostgreSQL did not start'));
+      },
     });
     server = createServer(listenerOf(labServer(lab, join(folder, 'page'), port))).listen(port, '127.0.0.1');
     await once(server, 'listening');
@@ -116,5 +121,16 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await page.getByRole('alert').getByText(SCRIPT).waitFor();
     expect([await page.title(), violations]).toEqual(['Payonce lab', []]);
     expect(await page.getByRole('button', { name: 'Run' }).isEnabled()).toBe(true);
+  });
+
+  test('a person can choose the other database, and sees that its stack could not be started', async () => {
+    const page = await opened();
+    await page.getByLabel('Payonce’s database').selectOption('PostgreSQL');
+    await page.getByText('The first run with this database starts a second local stack').waitFor();
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('alert').getByText('PostgreSQL did not start').waitFor();
+    await page.getByText('Payonce’s database: PostgreSQL').waitFor();
+    await accessible(page);
+    expect(violations).toEqual([]);
   });
 });

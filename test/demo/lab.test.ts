@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { LabRun, LabState } from '../../console/lab/answers.ts';
-import { Lab } from '../../demo/lab/lab.ts';
+import { Lab, type LabOptions } from '../../demo/lab/lab.ts';
 import { labServer } from '../../demo/lab/server.ts';
 import type { Watch } from '../../demo/runner.ts';
 import { LAB_SCENARIOS, SCENARIOS, type Scenario } from '../../demo/scenarios.ts';
@@ -20,6 +20,7 @@ const TWICE: Counts = { atProcessor: 2, postings: 2, events: 2, effects: 2 };
 describe('the lab server', () => {
   let folder: string;
   let play: Play;
+  let other: LabOptions['other'];
   let ask: (path: string, init?: RequestInit) => Promise<Response>;
   beforeAll(async () => {
     folder = bundleFolder('lab');
@@ -28,10 +29,13 @@ describe('the lab server', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
   beforeEach(() => {
     play = () => Promise.reject(new Error('the test sets no trouble'));
+    other = () => Promise.reject(new Error('the test sets no second stack'));
     const lab = new Lab({
       scenarios: LAB_SCENARIOS,
       runner: { run: (scenarios, watch) => Promise.all(scenarios.map((scenario) => play(scenario, watch))) },
       consoleUrl: 'http://127.0.0.1:4566/console',
+      authority: 'dynamodb',
+      other: (step) => other(step),
     });
     const serve = labServer(lab, join(folder, 'page'), PORT);
     ask = (path, { headers, ...init } = {}) =>
@@ -110,6 +114,31 @@ describe('the lab server', () => {
       payonce: { counts: ONCE, verdict: 'once', isExact: true },
     });
     expect(run.naive.timeline).toBeUndefined();
+  });
+
+  test('runs a trouble with the other database on a second stack, whose start is a step of the run', async () => {
+    play = () => Promise.reject(new Error('this run belongs to the second stack'));
+    other = async (step) => {
+      step('starting a second local AWS');
+      return {
+        runner: {
+          run: async ([scenario], watch) => {
+            watch.caused?.('payonce', 'pay_2');
+            return [finding(scenario?.trouble ?? '')];
+          },
+        },
+        consoleUrl: 'http://127.0.0.1:4567/console',
+      };
+    };
+    expect(((await (await ask('/lab')).json()) as LabState).authority).toBe('dynamodb');
+    const { id } = (await (await post({ trouble: 'crash', authority: 'postgres' })).json()) as LabRun;
+    expect(await ended(id)).toMatchObject({
+      authority: 'postgres',
+      state: 'done',
+      steps: ['starting a second local AWS'],
+      payonce: { timeline: 'http://127.0.0.1:4567/console/#/payments/pay_2', isExact: true },
+    });
+    expect((await post({ trouble: 'crash', authority: 'mysql' })).status).toBe(400);
   });
 
   test('runs one trouble at a time', async () => {

@@ -20,7 +20,13 @@ export const LISTENERS: readonly [name: string, start: () => Promise<Server>, pa
 
 async function serveLab(): Promise<Server> {
   const run = () => Promise.reject(new Error('a scenario was run'));
-  const lab = new Lab({ scenarios: [], runner: { run }, consoleUrl: 'http://127.0.0.1:4566/console' });
+  const lab = new Lab({
+    scenarios: [],
+    runner: { run },
+    consoleUrl: 'http://127.0.0.1:4566/console',
+    authority: 'dynamodb',
+    other: run,
+  });
   let serve: ReturnType<typeof labServer> | undefined;
   const server = createServer(listenerOf(async (request) => serve?.(request) ?? new Response()));
   server.listen(0, '127.0.0.1');
