@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import {
   GetSecretValueCommand,
   ListSecretsCommand,
@@ -9,12 +8,11 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import pMap from 'p-map';
-import { RETURN_SHARDS, returnsPartition } from '../../lambdas/payments/store/queue-items.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { killedPayment } from '../payments/killed-payment.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { askSandbox, CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { askSandbox, CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
@@ -213,20 +211,9 @@ async function undelivered(payment: unknown): Promise<number> {
   return data.filter(({ delivered }) => !delivered).length;
 }
 
-async function queuedReturns(payment: string): Promise<readonly string[]> {
-  const shards = Array.from({ length: RETURN_SHARDS }, (_, shard) => returnsPartition(shard));
-  const found = await Promise.all(
-    shards.map((partition) =>
-      dynamoDbClient().send(
-        new QueryCommand({
-          TableName: aws.tables.registry,
-          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :payment)',
-          ExpressionAttributeValues: { ':pk': { S: partition }, ':payment': { S: payment } },
-        }),
-      ),
-    ),
-  );
-  return found.flatMap(({ Items = [] }) => Items.map(({ chargeId }) => chargeId?.S ?? ''));
+async function queuedReturns(payment: string): Promise<readonly unknown[]> {
+  const { json } = await operator.send('GET', '/v1/admin/queues/returns?limit=100');
+  return (json['data'] as Record<string, unknown>[]).flatMap(({ about, part }) => (about === payment ? [part] : []));
 }
 
 describe('two identical concurrent callbacks', () => {

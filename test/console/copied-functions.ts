@@ -51,15 +51,18 @@ export class CopiedFunctions {
   /**
    * @param path first segment of the paths that the copy serves
    * @param construct start of the function's logical id
+   * @param code another code, as a ZIP archive @default the code of the original
+   * @returns the name of the copy, and the name of its role, which it shares with the original
    */
-  async copy(path: string, construct: string, variables: Readonly<Record<string, string>>): Promise<void> {
+  async copy(
+    path: string,
+    construct: string,
+    variables: Readonly<Record<string, string>>,
+    code?: Uint8Array,
+  ): Promise<{ readonly name: string; readonly role: string }> {
     const FunctionName = `${construct}-${crypto.randomUUID()}`;
     const { Code, Configuration: { Role, Handler, Runtime, Timeout, MemorySize, Environment } = {} } =
       await this.#client.send(new GetFunctionCommand({ FunctionName: await this.#named(construct) }));
-    // The local AWS serves the code only to callers of its own run.
-    const authorization = `AWS4-HMAC-SHA256 Credential=${localAws().accessKeyId}/20260101/us-east-1/lambda/aws4_request`;
-    const code = await fetch(Code?.Location ?? '', { headers: { authorization } });
-    invariant(code.ok, `the code of ${construct} was answered with ${code.status}`);
     this.#copies.set(path, FunctionName);
     await this.#client.send(
       new CreateFunctionCommand({
@@ -69,11 +72,12 @@ export class CopiedFunctions {
         Runtime,
         Timeout,
         MemorySize,
-        Code: { ZipFile: new Uint8Array(await code.arrayBuffer()) },
+        Code: { ZipFile: code ?? (await codeAt(Code?.Location)) },
         Environment: { Variables: { ...Environment?.Variables, ...variables } },
       }),
     );
     await waitUntilFunctionActiveV2({ client: this.#client, maxWaitTime: 600, minDelay: 1 }, { FunctionName });
+    return { name: FunctionName, role: Role?.split('/').at(-1) ?? '' };
   }
 
   async stop(): Promise<void> {
@@ -110,4 +114,12 @@ export class CopiedFunctions {
       headers: headers as Record<string, string>,
     });
   }
+}
+
+async function codeAt(location = ''): Promise<Uint8Array> {
+  // The local AWS serves the code only to callers of its own run.
+  const authorization = `AWS4-HMAC-SHA256 Credential=${localAws().accessKeyId}/20260101/us-east-1/lambda/aws4_request`;
+  const code = await fetch(location, { headers: { authorization } });
+  invariant(code.ok, `the code of a function was answered with ${code.status}`);
+  return new Uint8Array(await code.arrayBuffer());
 }

@@ -19,7 +19,7 @@ import { sliceOfTree } from './tree-slice.ts';
 
 const SIMULATOR_MINUTES = 20;
 /** Estimated duration of a complete run on two cores, in minutes. */
-const WHOLE_MINUTES = 82;
+const WHOLE_MINUTES = 90;
 /** File with the parts that have passed, for the run that continues after an interruption. */
 const STATE = join(PROJECT, '.payonce', 'cache', 'prove.json');
 
@@ -58,7 +58,19 @@ const drills = globSync('test/**/*.drill.test.ts', { cwd: PROJECT })
   .toSorted()
   .map((file): Step => ({ name: `drill ${basename(file, '.drill.test.ts')}`, script: ['test:drills', file] }));
 const suites = ['deployed', 'stores'].map((name): Step => ({ name, script: [`test:${name}`, PROGRESS_REPORTER] }));
-const onLocalAws = [...drills, ...suites];
+/** The deployed tests of money and of what reads it, on stacks in which PostgreSQL decides about money. */
+const ofPostgres: Step = {
+  name: 'deployed on PostgreSQL',
+  script: [
+    'test:postgres',
+    PROGRESS_REPORTER,
+    ...['authority', 'callbacks', 'client', 'console', 'events', 'jobs', 'payments', 'webhooks'].map(
+      (room) => `test/${room}/`,
+    ),
+  ],
+};
+const demo: Step = { name: 'demo on PostgreSQL', script: ['demo', '--authority', 'postgres'] };
+const onLocalAws = [...drills, ...suites, ofPostgres, demo];
 const parts = [...computing, ...onLocalAws].filter(({ name }) => !proof.passed.includes(name));
 
 if (list) for (const { name, script } of parts) console.log(`${name}: ${commandOf(script)}`);
@@ -78,9 +90,14 @@ async function prove(): Promise<void> {
   const deploying = onLocalAws.filter((part) => parts.includes(part));
   await run.work('Python environment', ensurePython);
   if (deploying.length > 0) await run.work('assembly', () => synthesizeForLocalAws(assembly));
+  const ofDatabase = join(directory, 'assembly-postgres');
+  if (deploying.includes(ofPostgres))
+    await run.work('assembly with PostgreSQL', () =>
+      synthesizeForLocalAws(ofDatabase, { authority: 'postgres', withRules: true }),
+    );
   let hasChanged = false;
   const play = async (part: Step): Promise<void> => {
-    if (!(await run.run({ ...part, environment: { [ASSEMBLY]: assembly } }))) return;
+    if (!(await run.run({ ...part, environment: { [ASSEMBLY]: part === ofPostgres ? ofDatabase : assembly } }))) return;
     // The result of a part is valid for no tree if the sources changed while the part ran.
     if ((await sliceOfTree()) === proof.tree) recordPassed(part.name);
     else hasChanged = true;

@@ -37,6 +37,17 @@ export async function administratorOfS3(name: string): Promise<SessionCredential
   };
 }
 
+/** Adds an inline policy to a deployed role. */
+export async function allowRole(RoleName: string, PolicyName: string, statements: readonly object[]): Promise<void> {
+  const Statement = statements.map((each) => ({ Effect: 'Allow', ...each }));
+  const PolicyDocument = JSON.stringify({ Version: '2012-10-17', Statement });
+  await query('iam', '2010-05-08', { Action: 'PutRolePolicy', RoleName, PolicyName, PolicyDocument });
+}
+
+export async function forbidRole(RoleName: string, PolicyName: string): Promise<void> {
+  await query('iam', '2010-05-08', { Action: 'DeleteRolePolicy', RoleName, PolicyName });
+}
+
 /**
  * Calls a service that responds with XML.
  * @returns a function that returns the text of an element of the response

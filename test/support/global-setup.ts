@@ -35,6 +35,9 @@ const TEST_PORTS = new Map([
  */
 export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
 
+/** Environment variable with the authority of the deployed stacks. @default dynamodb */
+const AUTHORITY = 'PAYONCE_TEST_AUTHORITY';
+
 /**
  * Starts the shared services of a project: the synth server, for `stores` an emulator and PostgreSQL, and for
  * `deployed` and `drills` a local AWS.
@@ -83,6 +86,7 @@ const startDeployed: StartAws = ({ directory, port, assembly }) =>
     directory,
     port,
     persist: false,
+    authority: process.env[AUTHORITY] === 'postgres' ? 'postgres' : 'dynamodb',
     ...(assembly === undefined ? {} : { app: { command: assembly, context: {} } }),
     report: (step, detail) => {
       if (step !== '') process.stderr.write(`${step}${detail === undefined ? '' : `: ${detail}`}\n`);

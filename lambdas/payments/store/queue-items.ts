@@ -100,7 +100,7 @@ const chargeToReturnItem = z.lazy(() =>
 /** Number of shards. A charge that must be reversed is rare, because it contradicts the outcome of its payment. */
 export const RETURN_SHARDS = 8;
 
-export function returnsPartition(shard: number): string {
+function returnsPartition(shard: number): string {
   return `${RegistryRow.return}${shard}`;
 }
 

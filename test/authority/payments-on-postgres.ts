@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { POSTGRES_AUTHORITY, type PostgresSettings } from '../../lambdas/authority/contract.ts';
+import { bundleWithPostgres } from '../../lib/lambda-code.ts';
+import { payonceWith } from '../../local/cdk.ts';
+import { openLocalDatabase, shareDatabase, startPostgres } from '../../local/postgres.ts';
+import { CA_FILE } from '../../local/postgres-files.ts';
+import { ensurePython } from '../../local/python-environment.ts';
+import { CopiedFunctions } from '../console/copied-functions.ts';
+import { allowRole, forbidRole } from '../support/assumed-role.ts';
+import { localAws } from '../support/local-aws.ts';
+
+const POLICY = 'Database';
+
+/** The payments function of a deployment whose money is in PostgreSQL. */
+export interface PaymentsOnPostgres extends AsyncDisposable {
+  /** Base address of the API. */
+  readonly apiUrl: string;
+  /** Name of the payments function. */
+  readonly name: string;
+  readonly query: (text: string, ...values: readonly unknown[]) => Promise<readonly Record<string, unknown>[]>;
+}
+
+/**
+ * Returns the deployed payments function if the run has deployed PostgreSQL. Otherwise, deploys a second payments
+ * function with a database of its own, next to the stacks on DynamoDB: a second deployment would take minutes.
+ */
+export async function paymentsOnPostgres(): Promise<PaymentsOnPostgres> {
+  const aws = localAws();
+  if (aws.postgres === undefined) return secondFunction();
+  const database = openLocalDatabase(aws.postgres);
+  return {
+    apiUrl: aws.apiUrl,
+    name: aws.paymentsFunction,
+    query: (text, ...values) => database.run({ name: '', text, values }),
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+}
+
+async function secondFunction(): Promise<PaymentsOnPostgres> {
+  const aws = localAws();
+  const directory = mkdtempSync(join(tmpdir(), 'payonce-on-postgres-'));
+  const postgres = await startPostgres({ directory, port: 0, persist: false });
+  const database = openLocalDatabase(postgres);
+  const copies = await CopiedFunctions.start();
+  const { 'payonce:postgresSecretArn': secretId = '' } = payonceWith({}, 'postgres').context;
+  await shareDatabase(postgres, aws);
+  const settings: PostgresSettings = { secretId, caFile: CA_FILE };
+  const variables = { [POSTGRES_AUTHORITY]: JSON.stringify(settings) };
+  const { name, role } = await copies.copy('v1', 'Payments', variables, await codeIn(directory));
+  await allowRole(role, POLICY, [
+    { Action: 'secretsmanager:GetSecretValue', Resource: secretId },
+    { Action: 'dynamodb:ConditionCheckItem', Resource: `arn:aws:dynamodb:*:*:table/${aws.tables.ledger}` },
+    {
+      Action: ['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
+      Resource: `arn:aws:dynamodb:*:*:table/${aws.tables.registry}`,
+    },
+  ]);
+  return {
+    apiUrl: copies.url,
+    name,
+    query: (text, ...values) => database.run({ name: '', text, values }),
+    [Symbol.asyncDispose]: async () => {
+      await forbidRole(role, POLICY);
+      await copies.stop();
+      await database.close();
+      await postgres.stop();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+/** Bundles the payments function with the stores of PostgreSQL. @returns a ZIP archive */
+async function codeIn(directory: string): Promise<Uint8Array> {
+  const bundles = join(directory, 'bundles');
+  bundleWithPostgres(bundles, ['payments']);
+  const folder = join(bundles, 'payments');
+  const files = readdirSync(folder).filter((file) => file.endsWith('.mjs'));
+  const archive = join(directory, 'code.zip');
+  execFileSync(await ensurePython(), ['-m', 'zipfile', '-c', archive, ...files.map((file) => join(folder, file))]);
+  return readFileSync(archive);
+}
