@@ -108,7 +108,8 @@ export class PayonceFunction extends Construct implements IGrantable {
     Validations.of(this).acknowledge(
       {
         id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
-        reason: 'X-Ray actions do not support resource-level permissions (Service Authorization Reference).',
+        reason:
+          'X-Ray actions and the attachment to a VPC do not support resource-level permissions (Service Authorization Reference).',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',

@@ -6,6 +6,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { AUTHORITY_FUNCTIONS, REPLAY_CACHE_FUNCTIONS } from '../../lambdas/authority/contract.ts';
 import { readSettings, recordedSettings } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
+import { differences } from './template-differences.ts';
 import { EVERYTHING, present, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
 
@@ -19,6 +20,24 @@ const NETWORK = {
 };
 
 const ADDRESS = { 'payonce:postgresHost': 'db.example', 'payonce:postgresCaFile': '/opt/ca.pem' };
+
+/** The differences between all templates with and without PostgreSQL. */
+const ADDED = [
+  '+ service AWS::CloudWatch::Alarm',
+  '+ service AWS::CloudWatch::Dashboard.Properties.DashboardBody.Fn::Join[]',
+  '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[CopyDetails]',
+  '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[AttachToVpc]',
+  '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CarriedUntil]',
+  '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CheckPredecessors]',
+  '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CopyDetails]',
+  '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[ReadDatabaseSecret]',
+  '+ service AWS::Lambda::Function.Properties.Environment.Variables.AUTHORITY',
+  '+ service AWS::Lambda::Function.Properties.Environment.Variables.POSTGRES_AUTHORITY',
+  '+ service AWS::Lambda::Function.Properties.VpcConfig',
+  '+ service AWS::Scheduler::Schedule',
+  '- service AWS::CloudWatch::Dashboard.Properties.DashboardBody.Fn::Join[]',
+  '~ service AWS::Lambda::Function.Properties.Environment.Variables.DEPLOYMENT_SETTINGS',
+];
 
 describe('the authority', () => {
   test('is read with the address and the network of the database', () => {
@@ -164,8 +183,12 @@ describe('the functions of a deployment', () => {
     });
   });
 
-  test('are those of today without the setting', async () => {
-    const text = JSON.stringify(await functionsOf({}));
-    expect(text).not.toMatch(/POSTGRES|VpcConfig|authority|REPLAY_CACHE/i);
+  test('and all other resources differ from those without the setting only in what PostgreSQL needs', async () => {
+    const [without, withSetting] = await Promise.all([
+      synthesize(EVERYTHING),
+      synthesize({ ...EVERYTHING, ...POSTGRES, ...NETWORK, ...ADDRESS }),
+    ]);
+    expect(differences(without, withSetting)).toEqual(ADDED);
+    expect(JSON.stringify(Object.values(without))).not.toMatch(/postgres|authority|VpcConfig/i);
   });
 });

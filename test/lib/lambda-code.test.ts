@@ -52,6 +52,12 @@ function ownSources(folder: string, isAsked: (file: string) => boolean = () => t
   return [...new Set(found)].sort();
 }
 
+/** Returns the source maps of a bundle, which name each source of its code. */
+function mapsOf(folder: string): readonly string[] {
+  const maps = readdirSync(folder).filter((file) => file.endsWith('.map'));
+  return maps.map((file) => readFileSync(join(folder, file), 'utf8'));
+}
+
 /** Finds `{name}=await import(part)`, `(await import(part)).name` and `import(part).then(({name})` in minified code. */
 function laterReads(text: string): readonly { readonly part: string; readonly names: readonly string[] }[] {
   const destructured = [...text.matchAll(/\{([^{}]*)\}=await import\("\.\/([^"]+)"\)/g)].map(
@@ -125,19 +131,21 @@ describe('the bundles', () => {
       files.filter((file) => file.endsWith('.mjs')).map((file) => readFileSync(join(folder, file), 'utf8'));
     const hasDriver = (text: string) => text.includes('SCRAM-SERVER-FINAL-MESSAGE');
     expect(FUNCTIONS.filter((name) => texts(join(first, name)).some(hasDriver))).toEqual([]);
+    const ofPostgres = /node_modules\/pg|lambdas\/postgres\/|\/store\/postgres-|postgres-authority|carry-job/;
+    expect(FUNCTIONS.filter((name) => mapsOf(join(first, name)).some((text) => ofPostgres.test(text)))).toEqual([]);
 
     const directory = mkdtempSync(join(tmpdir(), 'payonce-bundle-'));
     directories.push(directory);
     bundleWithPostgres(directory, ['payments', 'receipt-consumer', 'webhooks']);
     expect(readdirSync(directory)).toEqual(['payments', 'receipt-consumer']);
     for (const name of readdirSync(directory)) expect(texts(join(directory, name)).some(hasDriver)).toBe(true);
+    expect(mapsOf(join(directory, 'payments')).some((text) => ofPostgres.test(text))).toBe(true);
     const payments = join(directory, 'payments');
     expect(texts(payments, [...startFiles(payments)]).some(hasDriver)).toBe(false);
   });
 
   test('contain only one credential provider, which reads the environment', () => {
-    const maps = readdirSync(join(first, 'payments')).filter((file) => file.endsWith('.map'));
-    const sources = maps.map((file) => readFileSync(join(first, 'payments', file), 'utf8')).join('');
+    const sources = mapsOf(join(first, 'payments')).join('');
     const providers = sources.match(/@(?:aws-sdk|smithy)\/(?:credential-provider|token-provider|nested-client)[^/"]*/g);
     expect(new Set(providers)).toEqual(new Set(['@aws-sdk/credential-provider-env']));
   });
