@@ -23,16 +23,23 @@ const ADDRESS = { 'payonce:postgresHost': 'db.example', 'payonce:postgresCaFile'
 
 /** The differences between all templates with and without PostgreSQL. */
 const ADDED = [
+  '+ service .Outputs.ReplayCacheTableName',
   '+ service AWS::CloudWatch::Alarm',
   '+ service AWS::CloudWatch::Dashboard.Properties.DashboardBody.Fn::Join[]',
+  '+ service AWS::DynamoDB::Table',
+  '+ service AWS::IAM::ManagedPolicy',
+  '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[CheckPredecessors]',
   '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[CopyDetails]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[AttachToVpc]',
+  '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CacheReplays]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CarriedUntil]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CheckPredecessors]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CopyDetails]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[ReadDatabaseSecret]',
+  '+ service AWS::Lambda::Function.DependsOn[]',
   '+ service AWS::Lambda::Function.Properties.Environment.Variables.AUTHORITY',
   '+ service AWS::Lambda::Function.Properties.Environment.Variables.POSTGRES_AUTHORITY',
+  '+ service AWS::Lambda::Function.Properties.Environment.Variables.REPLAY_CACHE_TABLE',
   '+ service AWS::Lambda::Function.Properties.VpcConfig',
   '+ service AWS::Scheduler::Schedule',
   '- service AWS::CloudWatch::Dashboard.Properties.DashboardBody.Fn::Join[]',
