@@ -6,6 +6,7 @@ import { readMigrations } from '../lambdas/postgres/migrations.ts';
 import { type ChosenDatabase, databaseOfSettings, serverOf, withDatabase, withServer } from './database.ts';
 import { emptyReplayCache } from './empty-cache.ts';
 import { CliFailure, ExitCode, sentence } from './failure.ts';
+import { addRecover } from './recovering.ts';
 import type { Session } from './session.ts';
 
 /** Options that name a database and the tables in it. */
@@ -29,6 +30,7 @@ export function addDb(program: Command, session: Session): void {
   db.command('empty-cache')
     .description('deletes the answers in the table ReplayCache, so that replays ask PostgreSQL')
     .action(() => emptyReplayCache(session));
+  addRecover(db, session);
 }
 
 function withTables(command: Command): Command {

@@ -51,6 +51,11 @@ export function emailPartitions(kind: EmailKind, hashes: readonly string[]): rea
   return hashes.flatMap((hash) => sharded((shard) => partitionOf(kind, hash, shard)));
 }
 
+/** Returns the hash in the name of a partition. */
+export function hashInPartition(partition: string): string | undefined {
+  return partition.split('#')[1];
+}
+
 function partitionOf(kind: EmailKind, hash: string, shard: number): string {
   return `${kind}${hash}#${shard}`;
 }

@@ -3,7 +3,13 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { withSealedReasons } from '../../lambdas/payments/domain/given-reason.ts';
 import { type Subject, TRANSITION_TYPES } from '../../lambdas/payments/domain/payment.ts';
 import { NO_SUMS } from '../../lambdas/payments/domain/payment-sums.ts';
-import { detailsOf, firstTransition, sealedNotes, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import {
+  detailsOf,
+  firstTransition,
+  sealedNotes,
+  type Transition,
+  transitionHash,
+} from '../../lambdas/payments/domain/transition.ts';
 import { BY_OPERATOR, requestedAt } from '../support/causes.ts';
 import { pendingTransition } from './payment-fixtures.ts';
 
@@ -77,22 +83,21 @@ export function refundAfter(newest: Transition): Transition {
   return after(newest, { type: 'refund.pending', subject: refund });
 }
 
-/** Returns any transition as the next one. Its hash covers nothing, because copies only compare hashes. */
+/** Returns any transition as the next one. */
 function after(
   { sequence, payment, occurredAtMs, hash: prevHash }: Transition,
   { type, subject }: { readonly type: Transition['type']; readonly subject: Subject | undefined },
 ): Transition {
   const draft = { type, payment, postings: POSTINGS, ...(subject === undefined ? {} : { subject }) };
-  return {
+  const unsealed = {
     ...withSealedReasons(systemDigest, draft, SALT),
     sequence: sequence + 1,
     occurredAtMs: occurredAtMs + 1,
     cause: BY_OPERATOR,
     sums: { ...NO_SUMS, refunds: sequence, settledCheck: 2 ** 27, begunAt: sequence },
     begun: { starts: Array.from({ length: 16 }, (_, place) => place), marks: [sequence, 65_535] },
-    prevHash,
-    hash: systemDigest.sha256(`${payment.id} ${sequence + 1} ${type}`),
   };
+  return { ...unsealed, prevHash, hash: transitionHash(systemDigest, unsealed, prevHash) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { OrderId } from '../../kernel/ids.ts';
 import type { Due } from '../../kernel/looks.ts';
 import { failOnUnreadable, type Unreadable } from '../../kernel/platform/queue-rows.ts';
+import { OWN_DETAILS } from '../../once/store/details-rows.ts';
 import { rowOfCompleted, rowOfOpen } from '../../once/store/postgres-record-rows.ts';
 import { PostgresRecords } from '../../once/store/postgres-records.ts';
 import type { ClaimOutcome, CommitOutcome } from '../../once/use/record-store.ts';
@@ -13,6 +14,7 @@ import {
   parseOrderRow,
   rowOfChain,
   rowOfDetails,
+  storedOfCopy,
   storedOfRow,
 } from '../../payments/store/postgres-rows.ts';
 import { appendStatement, recordStatement } from '../../payments/store/postgres-statements.ts';
@@ -36,6 +38,15 @@ export const ORDER_CHAIN: CopiedChain = {
   owns: (id) => parseOrderId(id) !== undefined,
   rowOf: (stored) => orderTransitionRow(parseOrderTransition(stored)),
   detailsOf: (tables, stored, details) => contactsPut(tables, parseOrderTransition(stored).order, details),
+  rowsOfCopy: (item) => {
+    const transition = parseOrderTransition(item);
+    const { order, first } = transition;
+    return {
+      transition: rowOfChain(transition, order, storedOfCopy(item)),
+      postings: [],
+      commitments: first === undefined ? [] : [{ part: OWN_DETAILS, commitment: first.commitment }],
+    };
+  },
 };
 
 /** Stores orders in the tables of payments. Each write is one statement. */

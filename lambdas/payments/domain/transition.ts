@@ -105,10 +105,11 @@ type Unsealed = Omit<Transition, 'prevHash' | 'hash'>;
 
 function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Transition {
   assertBalanced(unsealed.postings);
-  return { ...unsealed, prevHash, hash: hashOf(digest, unsealed, prevHash) };
+  return { ...unsealed, prevHash, hash: transitionHash(digest, unsealed, prevHash) };
 }
 
-function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8Array {
+/** Returns the hash of a transition, which covers all its fields and the previous hash. */
+export function transitionHash(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8Array {
   const { first, subject, ...others } = unsealed;
   const rest = subject === undefined ? others : { ...others, subject: covered(subject) };
   if (first === undefined) return linkHash(digest, rest, prevHash);
@@ -138,7 +139,7 @@ function covered(subject: Subject): object {
 export function firstBrokenLink(digest: Digest, transitions: readonly Transition[], before?: Link): number | undefined {
   return brokenLink(
     transitions,
-    ({ prevHash, hash: _claimed, ...unsealed }) => hashOf(digest, unsealed, prevHash),
+    ({ prevHash, hash: _claimed, ...unsealed }) => transitionHash(digest, unsealed, prevHash),
     before,
   );
 }

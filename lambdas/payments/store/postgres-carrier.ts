@@ -15,7 +15,7 @@ import { Outbox, type OutboxRow } from '../../postgres/outbox.ts';
 import { valuesOf } from '../../postgres/values.ts';
 import { parsePaymentId } from '../ids.ts';
 import { detailsPut, type NewDetails, parseTransition, transitionRow, transitionSort } from './items.ts';
-import { newDetailsOf, storedOfRow } from './postgres-rows.ts';
+import { newDetailsOf, type RowsOfCopy, rowsOfCopy, storedOfRow } from './postgres-rows.ts';
 
 /** How the rows of one kind of chain are written to the DynamoDB tables. */
 export interface CopiedChain {
@@ -25,6 +25,8 @@ export interface CopiedChain {
   readonly rowOf: (stored: Item) => Item;
   /** Builds the put of personal data that a stored transition was written with. */
   readonly detailsOf: (tables: Pick<StoreTables, 'registry'>, stored: Item, details: NewDetails) => TransactItem;
+  /** Returns the rows in PostgreSQL of a transition. @param item its row in the Ledger @throws if it is unreadable */
+  readonly rowsOfCopy: (item: Item) => RowsOfCopy;
 }
 
 /** The chains of payments. */
@@ -32,6 +34,7 @@ export const PAYMENT_CHAIN: CopiedChain = {
   owns: (id) => parsePaymentId(id) !== undefined,
   rowOf: (stored) => transitionRow(parseTransition(stored)),
   detailsOf: (tables, stored, details) => detailsPut(tables, parseTransition(stored).payment, details),
+  rowsOfCopy,
 };
 
 export interface LedgerCarrierTools extends PostgresTools {

@@ -1,12 +1,15 @@
+import { KeyAttribute, LedgerTable, RegistryTable } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
+import { hashInPartition } from '../../kernel/email-hashes.ts';
 import { hex, type Link } from '../../kernel/hash-chain.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { firstLookUpMs } from '../../kernel/looks.ts';
 import { type Item, shardOf } from '../../kernel/platform/items.ts';
-import { OWN_DETAILS } from '../../once/store/details-rows.ts';
+import { OWN_DETAILS, parseDetails } from '../../once/store/details-rows.ts';
 import type { Row } from '../../postgres/database.ts';
 import { OUTBOX_SHARDS } from '../../postgres/outbox.ts';
 import { byteText, timestamp, valuesOf } from '../../postgres/values.ts';
+import { reasonsOf } from '../domain/given-reason.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { ChainId } from '../ids.ts';
@@ -27,6 +30,14 @@ import { HOLDS, parseChargeToReturn, parseInquiry, parseOpenOrder, parseOrphan }
 /** The rows of payments in PostgreSQL, as values for the statements' JSON. */
 
 type Columns = Readonly<Record<string, string | number | boolean>>;
+
+/** The rows of a transition that is read from its copy in the Ledger. */
+export interface RowsOfCopy {
+  readonly transition: Columns;
+  readonly postings: readonly Columns[];
+  /** The parts of the personal data that the transition refers to, each with its commitment. */
+  readonly commitments: readonly { readonly part: string; readonly commitment: Uint8Array }[];
+}
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
@@ -81,6 +92,28 @@ export function rowOfChain(
     hash: byteText(hash),
     shard: shardOf(id, OUTBOX_SHARDS),
     ...sampledTrace(),
+  };
+}
+
+/** Returns a stored transition. @param item its copy, with the attributes that only the Ledger has */
+export function storedOfCopy(item: Item): Item {
+  const { partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
+  const ofLedger: ReadonlySet<string> = new Set([...Object.values(KeyAttribute), partitionKey, sortKey, 'trace']);
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !ofLedger.has(name)));
+}
+
+/** Returns the rows of a payment's transition. @param item its copy in the Ledger */
+export function rowsOfCopy(item: Item): RowsOfCopy {
+  const transition = parseTransition(item);
+  const { payment, first, subject } = transition;
+  const parts = [
+    { part: OWN_DETAILS, commitment: first?.commitment },
+    ...reasonsOf(subject).map(({ id: part, given: { commitment } }) => ({ part, commitment })),
+  ];
+  return {
+    transition: rowOfChain(transition, payment, storedOfCopy(item)),
+    postings: rowsOfPostings(transition),
+    commitments: parts.flatMap(({ part, commitment }) => (commitment === undefined ? [] : [{ part, commitment }])),
   };
 }
 
@@ -152,6 +185,13 @@ export function rowOfDetails(
 /** Returns the personal data of a row, with the salt of its commitment. @param row without NULL */
 export function newDetailsOf({ part, salt, details, email_hash: emailHash }: Row): NewDetails {
   return { part, salt, details, ...defined({ emailHash }) } as NewDetails;
+}
+
+/** Returns the personal data of a copied details row. */
+export function newDetailsOfCopy(item: Item): NewDetails {
+  const partition = item[RegistryTable.emailIndex.partitionKey];
+  const emailHash = typeof partition === 'string' ? hashInPartition(partition) : undefined;
+  return { part: String(item[KeyAttribute.sort]), ...parseDetails(item), ...defined({ emailHash }) };
 }
 
 // --------------------------------------------------------------------------------------------------- unfinished work

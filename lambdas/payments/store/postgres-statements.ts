@@ -2,7 +2,7 @@ import { COMPLETE_RECORD, INSERT_RECORD, insertRecordIf } from '../../once/store
 import type { Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
 import type { OrphanedCallback } from '../use/effect-store.ts';
-import type { Claim } from '../use/payment-store.ts';
+import type { Claim, ReferenceName } from '../use/payment-store.ts';
 import { type ChainRows, type Queued, rowOfOrphan, rowsOfTransitions, rowsOfWork } from './postgres-rows.ts';
 
 /**
@@ -131,6 +131,15 @@ export function claimStatement(record: object, { pending, reference }: Claim, no
   };
 }
 
+/** Builds the read of the payment that holds a reference. */
+export function selectReference({ tenantId, mode, reference }: ReferenceName): Statement {
+  return {
+    name: 'reference-read',
+    text: 'SELECT payment_id FROM reference WHERE tenant_id = $1 AND mode = $2 AND reference = $3',
+    values: [tenantId, mode, reference],
+  };
+}
+
 const COMPLETE = `WITH record AS (${COMPLETE_RECORD}), ${WRITES} SELECT operation_id FROM record`;
 const INSERT = `WITH record AS (${INSERT_RECORD}), ${WRITES} SELECT operation_id FROM record`;
 
@@ -214,12 +223,13 @@ export function effectStatement(
   };
 }
 
-/** Builds the write of queue entries that leaves existing entries unchanged. */
+/** Builds the write of queue entries that leaves existing entries unchanged. It returns a row for each new entry. */
 export function queueIfAbsentStatement(queued: Queued): Statement {
   return {
     name: 'work-queue-if-absent',
     text: `INSERT INTO work (${WORK_COLUMNS}) SELECT ${WORK_COLUMNS} FROM ${workRows('$1')}
-      ON CONFLICT (kind, chain_id, subject) DO NOTHING`,
+      ON CONFLICT (kind, chain_id, subject) DO NOTHING
+      RETURNING kind`,
     values: [JSON.stringify(rowsOfWork(queued))],
   };
 }

@@ -28,7 +28,7 @@ import {
   selectChain,
 } from './postgres-chains.ts';
 import { parseTransitionRow, rowsOfTransitions } from './postgres-rows.ts';
-import { claimStatement, recordStatement } from './postgres-statements.ts';
+import { claimStatement, recordStatement, selectReference } from './postgres-statements.ts';
 
 /** Number of transitions that are read together with the newest one. Most chains are not longer. */
 const NEWEST = 4;
@@ -114,12 +114,8 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
     return withAllDetails(details, transitions.map(parseTransitionRow));
   }
 
-  async #holderOf({ tenantId, mode, reference }: ReferenceName): Promise<PaymentId> {
-    const [row] = await readRows(this.tools, {
-      name: 'reference-read',
-      text: 'SELECT payment_id FROM reference WHERE tenant_id = $1 AND mode = $2 AND reference = $3',
-      values: [tenantId, mode, reference],
-    });
+  async #holderOf(name: ReferenceName): Promise<PaymentId> {
+    const [row] = await readRows(this.tools, selectReference(name));
     invariant(row !== undefined, 'the row of a reference in use is missing, although reference rows are never deleted');
     return row['payment_id'] as PaymentId;
   }

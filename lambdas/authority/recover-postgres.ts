@@ -1,0 +1,59 @@
+import { DynamoDbLedgerRows } from '../archive/store/dynamodb-ledger-rows.ts';
+import type { DetailsTools } from '../once/store/details-rows.ts';
+import type { StoreTables } from '../once/store/transact-items.ts';
+import { ORDER_CHAIN, PostgresOrders } from '../orders/store/postgres-orders.ts';
+import type { ChainId } from '../payments/ids.ts';
+import { PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
+import { PostgresStore } from '../payments/store/postgres-store.ts';
+import type { PostgresTools } from '../postgres/attempts.ts';
+import { PostgresImpliedRows } from '../resolving/store/postgres-implied-rows.ts';
+import { initialQueuesWalk, type QueuesWalk, rebuildQueues } from '../resolving/use/rebuild-queues.ts';
+import { DynamoDbLedgerWalk } from '../views/store/dynamodb-ledger-walk.ts';
+import { type RecoveredChains, recoverChains } from './recover-chains.ts';
+
+interface RecoverPostgresTools extends PostgresTools {
+  readonly client: DetailsTools['client'];
+  readonly tables: StoreTables;
+}
+
+interface RecoveredPostgres extends RecoveredChains, Pick<QueuesWalk, 'missing' | 'broken'> {}
+
+/**
+ * Recovers PostgreSQL after a restore to an earlier moment: first the chains, then the queue entries and references that
+ * follow from them. Reads the whole Ledger twice. Safe to repeat.
+ *
+ * @param progress called after every page, with the number of payments and orders that were read
+ */
+export async function recoverPostgres(
+  tools: RecoverPostgresTools,
+  segments: number,
+  progress: (read: number) => void,
+): Promise<RecoveredPostgres> {
+  const { client, tables, pacing } = tools;
+  const walk = new DynamoDbLedgerWalk(client, tables.ledger, pacing);
+  const chains = await recoverChains(
+    {
+      ...tools,
+      walk,
+      ledger: new DynamoDbLedgerRows(client, tables.ledger, pacing),
+      details: { client, registry: tables.registry, pacing },
+      chains: [PAYMENT_CHAIN, ORDER_CHAIN],
+    },
+    segments,
+    progress,
+  );
+  const { missing, broken, unreadable } = await rebuildQueues(
+    {
+      store: new PostgresStore(tools),
+      orders: new PostgresOrders(tools),
+      ledger: walk,
+      rows: new PostgresImpliedRows(tools),
+      // Commissions are in DynamoDB.
+      commission: async () => false,
+    },
+    initialQueuesWalk(segments),
+    async ({ read }) => progress(chains.read + read),
+  );
+  const all: ReadonlySet<ChainId> = new Set([...chains.unreadable, ...unreadable]);
+  return { ...chains, missing, broken, unreadable: [...all] };
+}
