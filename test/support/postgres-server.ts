@@ -1,8 +1,10 @@
 /**
  * Starts a PostgreSQL server when the first test of the run asks for one, and answers each request with the URL of its
- * superuser. Runs as a separate process, because the package registers exit handlers that would end Jest with code 0.
- * Ends with the process that started it.
+ * superuser. `/save` first copies the data of the server, and `/restore` replaces it by that copy. Runs as a separate
+ * process, because the package registers exit handlers that would end Jest with code 0. Ends with the process that
+ * started it.
  */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,6 +17,8 @@ const MAX_CONNECTIONS = 200;
 
 interface Running {
   readonly url: string;
+  save(): Promise<void>;
+  restore(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -24,16 +28,38 @@ async function start(): Promise<Running> {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-postgres-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const files = join(directory, 'server');
-  const options = { directory: files, port: 15_432, maxConnections: MAX_CONNECTIONS, tls: false };
-  const { port, password, stop } = await startCluster(options);
-  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop };
+  const saved = join(directory, 'saved');
+  const startOn = (port: number) =>
+    startCluster({ directory: files, port, maxConnections: MAX_CONNECTIONS, tls: false });
+  let server = await startOn(15_432);
+  const { port, password } = server;
+  const copy = async (from: string, to: string): Promise<void> => {
+    await server.stop();
+    rmSync(to, { recursive: true, force: true });
+    // The files belong to the user of the server.
+    execFileSync('cp', ['-a', from, to]);
+    server = await startOn(port);
+  };
+  return {
+    url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    save: () => copy(files, saved),
+    restore: () => copy(saved, files),
+    stop: () => server.stop(),
+  };
 }
 
-const requests = createServer((_, response) => {
-  response.setHeader('connection', 'close');
+async function answer(path: string | undefined): Promise<string> {
   running ??= start();
-  running.then(
-    ({ url }) => response.end(url),
+  const { url, save, restore } = await running;
+  if (path === '/save') await save();
+  if (path === '/restore') await restore();
+  return url;
+}
+
+const requests = createServer((request, response) => {
+  response.setHeader('connection', 'close');
+  answer(request.url).then(
+    (url) => response.end(url),
     (error: unknown) => {
       response.statusCode = 500;
       response.end(error instanceof Error ? error.message : String(error));
