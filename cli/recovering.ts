@@ -3,7 +3,8 @@ import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts
 import type { StoppedChain } from '../lambdas/authority/recover-chains.ts';
 import { recordAction } from './activity.ts';
 import { type ChosenDatabase, withDatabase, withServer } from './database.ts';
-import { openTables } from './deployment.ts';
+import { openTables, stackOutput } from './deployment.ts';
+import { deleteEntries } from './empty-cache.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { readCountOf, type Session } from './session.ts';
 
@@ -33,7 +34,8 @@ async function recover(
   session: Session,
   { segments, ...chosen }: ChosenDatabase & { readonly segments: number },
 ): Promise<void> {
-  const { client, tables, pacing } = await openTables(await session.aws());
+  const target = await session.aws();
+  const { client, tables, pacing } = await openTables(target);
   const [settings] = await new DynamoDbActivity(client, tables, pacing).listActivity('settings', {
     order: 'newest_first',
     limit: 1,
@@ -41,6 +43,9 @@ async function recover(
   if (settings?.details?.['authority'] !== 'postgres')
     throw new CliFailure(ExitCode.refused, 'The setting payonce:authority of this deployment is not postgres.');
   await recordAction(session, 'tables.recovery_started', { tables: 'postgres' });
+  // Answers of lost records must not be replayed.
+  const cache = await stackOutput(target, 'service', 'replayCacheTable');
+  if (cache !== undefined) await deleteEntries(client, cache);
   const { recoverPostgres } = await import('../lambdas/authority/recover-postgres.ts');
   const found = await withDatabase(session, chosen, (database) =>
     session.during('Recovering', (report) =>

@@ -2,9 +2,10 @@
  * Rows of PostgreSQL as the items that DynamoDB would have if it were the authority, so that the oracles read the same
  * rows with both.
  */
-import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { IdempotencyRow, OperationPrefix, RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
+import { detailsKey } from '../../../lambdas/once/store/details-rows.ts';
 import { parseEffectRow, parseRecordRow } from '../../../lambdas/once/store/postgres-record-rows.ts';
 import { effectRecordItem, openRecordItem, rowOf } from '../../../lambdas/once/store/record-items.ts';
 import { approvalPlace } from '../../../lambdas/operators/domain/approval.ts';
@@ -68,6 +69,8 @@ const ITEMS: Readonly<Record<string, (row: Row) => Placed | undefined>> = {
   },
   reference: ({ tenant_id: tenantId, mode, reference, payment_id: paymentId }) =>
     registry({ ...referenceRowKey({ tenantId, mode, reference } as ReferenceName), paymentId }),
+  details: ({ chain_id: id, part, salt, details }) =>
+    registry({ ...detailsKey(String(id), String(part)), salt: new Uint8Array(salt as Buffer), details }),
   work: (row) => workItemOf(row),
   orphan: (row) => {
     const orphan = parseOrphanRow(row);
@@ -189,8 +192,31 @@ const OWN_REGISTRY: readonly string[] = [
   RegistryRow.keptOrphan,
 ];
 
+/** Operations whose records are in PostgreSQL if it is the authority. */
+const OWN_OPERATIONS: readonly string[] = [
+  OperationPrefix.charge,
+  OperationPrefix.capture,
+  OperationPrefix.cancel,
+  OperationPrefix.refund,
+  OperationPrefix.return,
+  OperationPrefix.order,
+  OperationPrefix.inquiry,
+  OperationPrefix.adoption,
+  OperationPrefix.correction,
+  OperationPrefix.decision,
+  OperationPrefix.annotation,
+  OperationPrefix.approval,
+  OperationPrefix.callback,
+].map((prefix) => `${IdempotencyRow.record}${prefix}`);
+
+/** Prefixes of partitions in DynamoDB that must be empty if PostgreSQL is the authority, by table. */
+const OF_AUTHORITY: Readonly<Record<string, readonly string[]>> = {
+  [TABLES.registry]: OWN_REGISTRY,
+  [TABLES.idempotency]: OWN_OPERATIONS,
+};
+
 /** Reports whether an item of DynamoDB must not exist if PostgreSQL is the authority. */
 export function isOfAuthority({ table, before, after }: RowChange): boolean {
   const partition = partitionOf(after ?? before);
-  return table === TABLES.registry && OWN_REGISTRY.some((prefix) => partition.startsWith(prefix));
+  return OF_AUTHORITY[table]?.some((prefix) => partition.startsWith(prefix)) ?? false;
 }

@@ -33,6 +33,6 @@ export async function play(history: History, postgres?: SimulatedPostgres): Prom
     if (violations.length > 0) return { system, ends, violations };
   }
   await system.becomeQuiet(QUIET_DAYS);
-  const violations = [...watch.onceQuiet(), ...((await postgres?.wrongPostings()) ?? [])];
+  const violations = [...watch.onceQuiet(), ...((await postgres?.wrongRows(system.account.database)) ?? [])];
   return { system, ends, violations };
 }

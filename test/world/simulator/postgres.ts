@@ -1,9 +1,16 @@
 import { type PostgresStores, postgresStores } from '../../../lambdas/authority/postgres-stores.ts';
-import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { LedgerRow, RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { AmbiguousError, RetryableError } from '../../../lambdas/kernel/faults.ts';
+import { hex } from '../../../lambdas/kernel/hash-chain.ts';
+import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
+import { ORDER_CHAIN } from '../../../lambdas/orders/store/postgres-orders.ts';
+import type { NewDetails } from '../../../lambdas/payments/store/items.ts';
+import { LedgerCarrier, PAYMENT_CHAIN } from '../../../lambdas/payments/store/postgres-carrier.ts';
+import { newDetailsOf, newDetailsOfCopy } from '../../../lambdas/payments/store/postgres-rows.ts';
 import type { OpenDatabase } from '../../../lambdas/postgres/connection.ts';
-import type { Database, Row, Statement } from '../../../lambdas/postgres/database.ts';
+import type { Database, Row, Runner, Statement } from '../../../lambdas/postgres/database.ts';
 import { DatabaseFault } from '../../../lambdas/postgres/faults.ts';
+import { valuesOf } from '../../../lambdas/postgres/values.ts';
 import { sql } from '../../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase } from '../../postgres/store-database.ts';
 import { countingEntropy } from '../../support/counting-entropy.ts';
@@ -41,6 +48,16 @@ const CHANGES: Statement = {
   values: [],
 };
 
+/** Reads the payment or the order whose transitions the statements of a transaction have written. */
+const WRITTEN_CHAIN: Statement = {
+  name: 'simulator-written',
+  text: `SELECT after->>'chain_id' AS id FROM simulator.change WHERE of = 'transition' LIMIT 1`,
+  values: [],
+};
+
+/** Rolls a transaction back. */
+class Lost extends Error {}
+
 const WRONG_POSTINGS = `WITH expected AS (
   SELECT chain_id, sequence, posting->>'account' AS account, posting->>'direction' AS direction,
     (posting->>'amountMinor')::bigint AS amount_minor, posting->>'currency' AS currency
@@ -52,6 +69,9 @@ SELECT DISTINCT chain_id, sequence FROM (
   (SELECT * FROM expected EXCEPT ALL SELECT * FROM written)
   UNION ALL (SELECT * FROM written EXCEPT ALL SELECT * FROM expected)
 ) AS wrong`;
+
+/** Personal data of transitions. That of an approval has no transition, and no copy. */
+const DETAILS = 'SELECT chain_id, part, salt, details, email_hash FROM details WHERE sequence > 0';
 
 /** PostgreSQL database for one history at a time. */
 export class SimulatedPostgres {
@@ -86,8 +106,13 @@ export class SimulatedPostgres {
     return this.#database;
   }
 
+  /** Finds rows that differ from other rows of PostgreSQL, or from their copies in DynamoDB. */
+  async wrongRows(copies: MemoryDynamoDb): Promise<readonly Violation[]> {
+    return [...(await this.#wrongPostings()), ...(await this.#wrongDetails(copies))];
+  }
+
   /** Finds transitions whose rows of postings are not the postings of their body. */
-  async wrongPostings(): Promise<readonly Violation[]> {
+  async #wrongPostings(): Promise<readonly Violation[]> {
     const rows = await this.#database.run(sql(WRONG_POSTINGS));
     return rows.map(({ chain_id: about, sequence }) => ({
       oracle: 'the posting table has the postings of the transitions',
@@ -96,15 +121,33 @@ export class SimulatedPostgres {
     }));
   }
 
+  /** Finds personal data whose copy in DynamoDB is missing, differs, or was not erased. */
+  async #wrongDetails(tables: MemoryDynamoDb): Promise<readonly Violation[]> {
+    const rows = await this.#database.run(sql(DETAILS));
+    const copies = tables.items(TABLES.registry).filter((item) => partitionOf(item).startsWith(RegistryRow.details));
+    const own = new Set(rows.map((row) => textOf(String(row['chain_id']), newDetailsOf(valuesOf(row)))));
+    const copied = new Set(copies.map((item) => textOf(partitionOf(item).split('#')[1] ?? '', newDetailsOfCopy(item))));
+    return [...own.symmetricDifference(copied)].map((about) => ({
+      oracle: 'copies of personal data are those of the authority',
+      what: own.has(about) ? 'personal data has no copy' : 'a copy of personal data differs, or was not erased',
+      about,
+    }));
+  }
+
   close(): Promise<void> {
     return this.#database.close();
   }
 }
 
+/** Returns personal data as text. */
+function textOf(chainId: string, { part, salt, details, emailHash }: NewDetails): string {
+  return systemDigest.canonicalJson({ chainId, part, salt: hex(salt), details, emailHash: emailHash ?? null });
+}
+
 /**
  * Tables of a history whose authority is PostgreSQL, as the oracles see them: the rows of PostgreSQL as items, and the
- * rows of DynamoDB without the copies of the Ledger. A copy that differs from its row, or is missing, therefore differs
- * from the archive, which is written from the copies.
+ * rows of DynamoDB without the copies. A copied transition that differs from its row, or is missing, therefore differs
+ * from the archive, which is written from the copies. Copied personal data is compared once all is quiet.
  */
 export class AuthorityBooks {
   /** Items of both databases. */
@@ -115,6 +158,9 @@ export class AuthorityBooks {
   onWaiting: () => void = () => {};
   /** Number of reads of the empty outbox, by process. */
   readonly #voidReads = new WeakMap<Process, number>();
+  /** The planned loss of the database. */
+  #loss: { left: number; readonly isCopied: boolean; readonly lost: () => void } | undefined;
+  readonly #simulation: Simulation;
   readonly #copies: MemoryDynamoDb;
   readonly #database: Database;
   readonly #items = new AuthorityItems();
@@ -124,6 +170,7 @@ export class AuthorityBooks {
       run: (given) => simulation.outside(database.run(given)),
       transaction: (work) => simulation.outside(database.transaction(work)),
     };
+    this.#simulation = simulation;
     this.#copies = copies;
     this.seen = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => simulation.nowMs });
     copies.listen((changes) => {
@@ -135,23 +182,48 @@ export class AuthorityBooks {
 
   /** Returns the database of a function. */
   databaseOf(process: () => Process): Database {
-    const call = <Result>(name: string, apply: () => Promise<Result>): Promise<Result> =>
-      process().call(`postgres ${name}`, SERVER, apply);
+    return this.#databaseOf(process, (given) => (this.#loss === undefined ? this.#run(given) : this.#runOrLose(given)));
+  }
+
+  /** Returns the database of an operator's command. Its statements are not lost. */
+  operatorDatabase(process: Process): Database {
+    return this.#databaseOf(
+      () => process,
+      (given) => this.#run(given),
+    );
+  }
+
+  #databaseOf(process: () => Process, run: (given: Statement) => Promise<readonly Row[]>): Database {
     return {
-      run: (given) => (this.#isVoid(given, process()) ? Promise.resolve([]) : call(given.name, () => this.#run(given))),
-      transaction: (work) =>
-        call('transaction', async () => {
-          const result = await this.#database.transaction(work);
-          await this.#note();
-          return result;
-        }),
+      run: (given) =>
+        this.#isVoid(given, process())
+          ? Promise.resolve([])
+          : process().call(`postgres ${given.name}`, SERVER, () => run(given)),
+      // A transaction of several statements would need a fault before each.
+      transaction: () => Promise.reject(new Error('each write of the product is one statement')),
     };
+  }
+
+  /**
+   * Loses the database with a later write of transitions, and restores it to the moment before this write.
+   *
+   * @param nth position of this write among the next ones; 1 is the next one
+   * @param isCopied whether the transitions were copied before the loss
+   * @param lost called after the restore
+   */
+  loseWithin(nth: number, isCopied: boolean, lost: () => void): void {
+    this.#loss = { left: nth, isCopied, lost };
+  }
+
+  /** Cancels a planned loss. */
+  keep(): void {
+    this.#loss = undefined;
   }
 
   /** Returns the stores of an operator's command. */
   operatorIn(process: Process): PostgresStores {
     return postgresStores({
-      database: this.databaseOf(() => process),
+      database: this.operatorDatabase(process),
       pacing: { clock: process.clock, entropy: countingEntropy() },
       client: this.#copies.client,
       tables: TABLES,
@@ -173,6 +245,45 @@ export class AuthorityBooks {
     return rows;
   }
 
+  /** Runs a statement. If it is the one to lose, its copies are made, and then the statement is rolled back. */
+  async #runOrLose(given: Statement): Promise<readonly Row[]> {
+    const loss = this.#loss;
+    const running = this.#database.transaction(async (transaction) => {
+      const rows = await transaction.run(given);
+      const [written] = await transaction.run(WRITTEN_CHAIN);
+      if (loss === undefined || written === undefined) return rows;
+      loss.left -= 1;
+      if (loss.left > 0) return rows;
+      if (loss.isCopied) await this.#carrierIn(transaction).carry(String(written['id']));
+      throw new Lost();
+    });
+    const rows = await running.catch((error: unknown) => {
+      if (error instanceof Lost) return undefined;
+      throw error;
+    });
+    if (rows !== undefined) await this.#note();
+    else {
+      this.#loss = undefined;
+      loss?.lost();
+    }
+    return rows ?? [];
+  }
+
+  #carrierIn(transaction: Runner): LedgerCarrier {
+    const database = { run: transaction.run.bind(transaction), transaction: () => Promise.reject(new Error()) };
+    return new LedgerCarrier({
+      database,
+      pacing: {
+        clock: { nowMs: () => this.#simulation.nowMs, sleep: async () => undefined },
+        entropy: countingEntropy(),
+      },
+      client: this.#copies.client,
+      tables: TABLES,
+      chains: [PAYMENT_CHAIN, ORDER_CHAIN],
+      observer: { stopped: () => undefined },
+    });
+  }
+
   /** Shows the changes of a statement to the oracles and to the clock of the jobs. */
   async #note(): Promise<void> {
     const found = (await this.#database.run(CHANGES)) as unknown as readonly (PostgresChange & {
@@ -188,8 +299,9 @@ export class AuthorityBooks {
   }
 }
 
-/** Reports whether a change of DynamoDB is the copy of a payment's or an order's transition. */
+/** Reports whether a change of DynamoDB is the copy of a payment's or an order's transition or personal data. */
 function isCopy({ table, before, after }: RowChange): boolean {
   const partition = partitionOf(after ?? before);
+  if (table === TABLES.registry) return partition.startsWith(RegistryRow.details);
   return table === TABLES.ledger && (partition.startsWith(LedgerRow.payment) || partition.startsWith(LedgerRow.order));
 }

@@ -235,7 +235,7 @@ export class Simulation {
     this.#active.delete(process);
   }
 
-  /** Kills all executions of Lambda functions. DynamoDB calls in transit have no effect. */
+  /** Kills all executions of Lambda functions. Calls in transit to the databases have no effect. */
   severFunctions(): void {
     this.severed += 1;
     for (const process of this.#executions) process.kill();
@@ -444,7 +444,8 @@ export class Process {
     const fault = outage === undefined ? drawn : simulation.brokenAt(this, gate, outage);
     const order = mix(this.id, gate, 5);
     const { severed } = simulation;
-    const isLost = (): boolean => this.#isFunction && severed < simulation.severed && label.startsWith('dynamodb ');
+    const isLost = (): boolean =>
+      this.#isFunction && severed < simulation.severed && /^(?:dynamodb|postgres) /.test(label);
     return this.#wait((resume, fail) => {
       const applied = (then: (result: Result) => void, orElse: (error: unknown) => void = fail): void => {
         if (isLost()) return;

@@ -151,6 +151,7 @@ export class SimulatedSystem implements RunningSystem {
     this.#restores = new TableRestores({
       simulation,
       database: this.account.database,
+      books: this.account.books,
       reachable: (isReachable) => this.#tablesReachable(isReachable),
       at: (...planned) => this.at(...planned),
     });
@@ -158,7 +159,7 @@ export class SimulatedSystem implements RunningSystem {
     const isPostgres = postgres !== undefined && simulation.decide('outages of PostgreSQL') < 0.5;
     const database = isPostgres ? 'postgres' : 'dynamodb';
     simulation.outageOf = (service) => {
-      if (service === 'dynamodb' && this.#parties.down.has('all tables')) return GONE;
+      if (['dynamodb', 'postgres'].includes(service) && this.#parties.down.has('all tables')) return GONE;
       if (service === database && this.#parties.down.has('all dynamodb')) return BROKEN;
       if (service === 'dynamodb') return undefined;
       if (this.#parties.down.has(`all ${service}`)) return BROKEN;
@@ -390,8 +391,7 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   loseTables(nth: number, name: string): void {
-    // The copies in DynamoDB cannot lose part of a transaction of PostgreSQL.
-    if (this.account.books === undefined) this.#restores.loseWithin(nth, name);
+    this.#restores.loseWithin(nth, name);
   }
 
   processorUp(processor: string, isUp: boolean): void {

@@ -1,3 +1,4 @@
+import { recoverPostgres } from '../../../lambdas/authority/recover-postgres.ts';
 import { commissionOfChain } from '../../../lambdas/follow-ups/recover-commission.ts';
 import { DynamoDbLostCommissions } from '../../../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
@@ -9,11 +10,14 @@ import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
 import type { RestoreSeen } from './contract.ts';
 import { operatorIn } from './operator.ts';
+import type { AuthorityBooks } from './postgres.ts';
 import type { Simulation } from './simulation.ts';
 
 interface Deployed {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
+  /** Set when PostgreSQL is the authority. */
+  readonly books: AuthorityBooks | undefined;
   /** False: makes the tables unavailable to functions. True: starts new processes that use the restored tables. */
   readonly reachable: (isReachable: boolean) => void;
   readonly at: (atMs: number, name: string, what: () => Promise<void>) => void;
@@ -24,6 +28,8 @@ interface Deployed {
  * (docs/operate/runbook/README.md).
  */
 const YOUNGEST_FIRST = [TABLES.registry, TABLES.ledger, TABLES.idempotency] as const;
+/** Share of lost transactions of PostgreSQL whose transitions were copied. */
+const COPIED_SHARE = 0.8;
 /** Time until an operator has restored and recovered the tables, in milliseconds. */
 const AWAY_MS = 10 * 60_000;
 
@@ -31,6 +37,9 @@ const AWAY_MS = 10 * 60_000;
  * Loses the tables within a transaction and restores them: tables restored to a later point contain the transaction,
  * tables restored to an earlier point do not. Every process ends, and an operator makes the tables consistent.
  * test/resolving/restored-halves.test.ts covers all other choices of the rows that remain.
+ *
+ * With PostgreSQL as the authority, PostgreSQL is lost instead and restored to the moment before a transaction, whose
+ * transitions are in the Ledger or were not copied.
  */
 export class TableRestores {
   readonly #deployed: Deployed;
@@ -55,7 +64,9 @@ export class TableRestores {
    * @param name name of the step
    */
   loseWithin(nth: number, name: string): void {
-    const { simulation, database } = this.#deployed;
+    const { simulation, database, books } = this.#deployed;
+    if (books !== undefined)
+      return books.loseWithin(nth, simulation.decide(`${name} copied`) < COPIED_SHARE, () => this.#lose(name));
     let left = nth;
     database.cutTransaction((rows) => {
       const tables = YOUNGEST_FIRST.filter((table) => rows.some((row) => row.table === table));
@@ -71,6 +82,7 @@ export class TableRestores {
 
   /** Cancels a planned loss of the tables. */
   end(): void {
+    this.#deployed.books?.keep();
     this.#deployed.database.resume();
   }
 
@@ -89,7 +101,13 @@ export class TableRestores {
   }
 
   async #recover(): Promise<Omit<RestoreSeen, 'atMs'>> {
-    const { documents, pacing, store, process } = operatorIn(this.#deployed.simulation, this.#deployed.database);
+    const { simulation, database, books } = this.#deployed;
+    const { documents, pacing, store, process } = operatorIn(simulation, database);
+    if (books !== undefined) {
+      const tools = { client: documents, tables: TABLES, pacing, database: books.operatorDatabase(process) };
+      const { stopped, erased, broken, unreadable } = await recoverPostgres(tools, 1, () => {});
+      return { lost: [], named: [...stopped.map(({ chainId }) => chainId), ...erased, ...broken, ...unreadable] };
+    }
     const implied = new DynamoDbImpliedRows(documents, TABLES, pacing);
     const chainRows = new DynamoDbRowsOfChains(documents, TABLES, pacing);
     const tools = { store, approvals: store, orders: store, chainRows, implied, clock: process.clock };

@@ -1,0 +1,37 @@
+/** PostgreSQL is the authority, is lost with a transaction, and is restored to the moment before it. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
+import { sliceOf } from '../../support/slice.ts';
+import { TABLES } from '../tables.ts';
+import { play } from './play.ts';
+import { SimulatedPostgres } from './postgres.ts';
+
+let postgres: SimulatedPostgres;
+beforeAll(async () => {
+  postgres = await SimulatedPostgres.create();
+});
+afterAll(() => postgres.close());
+
+const PAYMENT = { actor: 'client', act: 'pay', tenant: 'shop', amount: 1000, source: 'tok_ok', copies: 1 };
+const SHAPE = { currency: 'EUR', capture: 'automatic', lateMs: 0 };
+
+/** The first write of transitions is the claim of the payment, and the second one is its commit. */
+test.each(sliceOf([1, 2], 2))('a payment whose copied write %i is lost is recovered and completed', async (nth) => {
+  const { system, violations } = await play(
+    {
+      // The transitions of both writes are copied before the loss.
+      seed: 1,
+      profile: 'mishaps',
+      steps: [
+        { ...SHAPE, atMs: 0, id: 1, actor: 'world', act: 'lost_tables', nth },
+        { ...SHAPE, atMs: 1_000, id: 2, ...PAYMENT },
+      ],
+      muted: [],
+    },
+    postgres,
+  );
+  expect(violations).toEqual([]);
+  expect(system.restores).toHaveLength(1);
+  const ledger = system.database.items(TABLES.ledger).filter(({ pk }) => String(pk).startsWith(LedgerRow.payment));
+  expect(ledger.map(({ type }) => type)).toEqual(['payment.created', 'payment.completed']);
+});
