@@ -1,4 +1,7 @@
-/** Follows the runbook for a restored PostgreSQL database, on a real server and the DynamoDB API. */
+/**
+ * Tests the guarantee "restored tables". Follows the runbook for a restored PostgreSQL database, on a real server and
+ * the DynamoDB API.
+ */
 import { once } from 'node:events';
 import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';

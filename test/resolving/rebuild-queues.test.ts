@@ -1,4 +1,3 @@
-/** Tests the guarantee "restored tables". */
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
