@@ -17,9 +17,9 @@ import { isLoopback, type Server, secretCredentials, serverSecret } from '../pos
 import { carryJob } from './carry-job.ts';
 import { POSTGRES_AUTHORITY, type PostgresSettings, REPLAY_CACHE_TABLE } from './contract.ts';
 import { postgresStores } from './postgres-stores.ts';
-import { TableReplayCache } from './replay-cache.ts';
 import { replayTelemetry } from './replay-telemetry.ts';
 import { checkFirstAuthority } from './store/first-authority.ts';
+import { TableReplayCache } from './store/replay-cache.ts';
 
 export interface AuthorityPlatform extends Platform, Secrets {
   /** Opens the database. @default connects to the server of the settings */

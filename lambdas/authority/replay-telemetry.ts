@@ -2,7 +2,7 @@ import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { codeOf } from '../kernel/faults.ts';
 import type { Instruments } from '../kernel/platform/instruments.ts';
 import { REPLAY_CACHE_SERVICE, ReplayCacheMetric } from './contract.ts';
-import type { ReplayCacheObserver } from './replay-cache.ts';
+import type { ReplayCacheObserver } from './store/replay-cache.ts';
 
 /** Creates the publisher of the cache's metrics. */
 export function replayTelemetry(instruments: Instruments): ReplayCacheObserver {

@@ -5,7 +5,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deleteEntries } from '../../cli/empty-cache.ts';
-import { TableReplayCache } from '../../lambdas/authority/replay-cache.ts';
+import { TableReplayCache } from '../../lambdas/authority/store/replay-cache.ts';
 import { IdempotencyRow } from '../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
 import { ownerToken } from '../../lambdas/kernel/ids.ts';

@@ -1,6 +1,6 @@
 /** Replays with PostgreSQL as the authority: which of them ask the database. */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { TableReplayCache } from '../../lambdas/authority/replay-cache.ts';
+import { TableReplayCache } from '../../lambdas/authority/store/replay-cache.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { PostgresApprovals } from '../../lambdas/operators/store/postgres-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';

@@ -1,11 +1,11 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
-import type { OperationId } from '../kernel/ids.ts';
-import type { Clock, Entropy } from '../kernel/world.ts';
-import { type CompletedRecord, isExpired } from '../once/domain/idempotency.ts';
-import { ProcessReplayCache } from '../once/process-records.ts';
-import { parseRecord, recordKey, rowOf } from '../once/store/record-items.ts';
-import type { ReplayCache } from '../once/use/operation-runner.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import { type CompletedRecord, isExpired } from '../../once/domain/idempotency.ts';
+import { ProcessReplayCache } from '../../once/process-records.ts';
+import { parseRecord, recordKey, rowOf } from '../../once/store/record-items.ts';
+import type { ReplayCache } from '../../once/use/operation-runner.ts';
 
 /** Time after which a read or a write of the table is no longer waited for, in milliseconds. */
 const READ_LIMIT_MS = 50;
