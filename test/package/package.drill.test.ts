@@ -13,8 +13,8 @@ import { startServer } from '../support/server-process.ts';
 import { synthesize } from '../support/synth.ts';
 import { foreignProject } from './foreign-app.ts';
 
-/** Maximum size of the package. Measured: 20.2 MB, mostly source maps of the functions, a third of it with PostgreSQL. */
-const MAX_PACKED_BYTES = 20_500_000;
+/** Maximum size of the package. Measured: 20.5 MB, mostly source maps of the functions, a third of it with PostgreSQL. */
+const MAX_PACKED_BYTES = 20_900_000;
 
 const foreign = await foreignProject(['aws-cdk-lib', 'constructs', 'esbuild']);
 afterAll(() => foreign.remove());
