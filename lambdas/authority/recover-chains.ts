@@ -117,7 +117,8 @@ function recoverChain(tools: RecoverChainsTools, chainId: ChainId): Promise<Reco
     const { kept, stopped } = compared(rows, own.hashes);
     const missing = rows.slice(own.hashes.length, kept);
     const isCopied = own.parts.some(({ sequence }) => sequence <= kept);
-    const details = missing.length > 0 || isCopied ? await readDetailsRows(tools.details, chainId) : new Map();
+    const details: DetailsRows =
+      missing.length > 0 || isCopied ? await readDetailsRows(tools.details, chainId) : new Map();
     const isErased = own.parts.some(({ part, sequence }) => sequence <= kept && !details.has(part));
     const known = rows.slice(0, own.hashes.length);
     if (!(await append(tools, chainId, { known, missing, details }))) return 'again';

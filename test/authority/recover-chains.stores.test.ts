@@ -10,7 +10,6 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { nextOrderTransitions } from '../../lambdas/orders/domain/order-transition.ts';
 import { orderPartition } from '../../lambdas/orders/store/order-items.ts';
 import { ORDER_CHAIN, PostgresOrders } from '../../lambdas/orders/store/postgres-orders.ts';
-import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { ChainId } from '../../lambdas/payments/ids.ts';
 import { paymentPartition, transitionSort } from '../../lambdas/payments/store/items.ts';
 import { LedgerCarrier, PAYMENT_CHAIN } from '../../lambdas/payments/store/postgres-carrier.ts';

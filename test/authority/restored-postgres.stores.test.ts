@@ -42,7 +42,7 @@ async function createStack(tables: LocalAws['tables']): Promise<void> {
   const StackName = stackNameOf('data', ENVIRONMENT);
   const Outputs = Object.fromEntries(
     (['idempotency', 'ledger', 'registry', 'views'] as const).map((kind) => [
-      StackOutput[`${kind}Table`],
+      StackOutput[`${kind}Table` as const],
       { Value: tables[kind] },
     ]),
   );
@@ -214,8 +214,8 @@ whole(test, { slice: test.skip })(
     expect(await deployment.erase(erased)).toBe(true);
 
     // The clients repeat every request.
-    const first5 = [kept, refunded, later, unknown, forgotten];
-    for (const payment of first5) {
+    const repeated = [kept, refunded, later, unknown, forgotten];
+    for (const payment of repeated) {
       await world.pay(payment, lost);
       expect(world.taken(payment)).toBe(1);
     }
@@ -223,7 +223,7 @@ whole(test, { slice: test.skip })(
     expect(await deployment.refunded(refunded)).toEqual([400, 400]);
     await world.resolveFor(60, lost);
     await deployment.copy();
-    for (const payment of first5) {
+    for (const payment of repeated) {
       const { state } = await world.chain(payment);
       expect([state.payment.status, world.taken(payment)]).toEqual(['succeeded', 1]);
     }

@@ -127,7 +127,8 @@ export class SimulatedPostgres {
     const copies = tables.items(TABLES.registry).filter((item) => partitionOf(item).startsWith(RegistryRow.details));
     const own = new Set(rows.map((row) => textOf(String(row['chain_id']), newDetailsOf(valuesOf(row)))));
     const copied = new Set(copies.map((item) => textOf(partitionOf(item).split('#')[1] ?? '', newDetailsOfCopy(item))));
-    return [...own.symmetricDifference(copied)].map((about) => ({
+    const wrong = [...own, ...copied].filter((text) => !own.has(text) || !copied.has(text));
+    return wrong.map((about) => ({
       oracle: 'copies of personal data are those of the authority',
       what: own.has(about) ? 'personal data has no copy' : 'a copy of personal data differs, or was not erased',
       about,

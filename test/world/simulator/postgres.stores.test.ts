@@ -1,4 +1,4 @@
-/** PostgreSQL is the authority, is lost with a transaction, and is restored to the moment before it. */
+/** Histories in which PostgreSQL is the authority, and what their oracles see. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { sliceOf } from '../../support/slice.ts';
@@ -34,4 +34,17 @@ test.each(sliceOf([1, 2], 2))('a payment whose copied write %i is lost is recove
   expect(system.restores).toHaveLength(1);
   const ledger = system.database.items(TABLES.ledger).filter(({ pk }) => String(pk).startsWith(LedgerRow.payment));
   expect(ledger.map(({ type }) => type)).toEqual(['payment.created', 'payment.completed']);
+});
+
+test('personal data is copied, and its copy is erased', async () => {
+  const steps = [
+    { ...SHAPE, atMs: 0, id: 1, ...PAYMENT, receipt: true },
+    { ...SHAPE, atMs: 1_000, id: 2, ...PAYMENT, receipt: true },
+    { ...SHAPE, atMs: 86_400_000, id: 3, actor: 'operator', act: 'erase', of: 1 },
+  ];
+  const { system, ends, violations } = await play({ seed: 1, profile: 'clients', steps, muted: [] }, postgres);
+  expect(violations).toEqual([]);
+  expect(ends.map(({ end }) => end)).toEqual(['201', '201', 'done']);
+  const copies = system.account.database.items(TABLES.registry).filter(({ pk }) => String(pk).startsWith('DETAILS#'));
+  expect(copies).toHaveLength(1);
 });
