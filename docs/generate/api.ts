@@ -1,6 +1,6 @@
 /**
  * `npm run generate`: generates the examples of the API documents, the types of the API and some pages of the documents
- * (`generated/`, not in git). `npm ci` runs it.
+ * (`generated/`, not in git), and the types of the Python client. `npm ci` runs it.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
@@ -22,3 +22,5 @@ const { captureExamples } = await import('../../test/api-docs/capture-examples.t
 writeFileSync(EXAMPLES, await captureExamples());
 const { apiTypes } = await import('./api-types.ts');
 writeFileSync(new URL('api-types.ts', FOLDER), await apiTypes());
+const { pythonTypes } = await import('./python-types.ts');
+writeFileSync(new URL('../../clients/python/src/payonce/api_types.py', import.meta.url), pythonTypes());

@@ -1,4 +1,3 @@
-/** Tests the guarantee "safe client". */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,0 +1,100 @@
+"""A key store in files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import uuid
+from dataclasses import asdict
+
+from .keys import StoredAnswer, StoredOperation, StoredRequest, stored_in
+
+
+class FileKeys:
+    """Stores each operation in a separate file, for one machine with any number of processes.
+
+    A row and the name of its file are on disk before the row is used, so a crash of the process or the machine leaves
+    either the whole row or none. Files contain requests and answers, and are readable only by their owner. The folder
+    must be on a local disk. The TypeScript client's ``fileKeys`` reads and writes the same files.
+
+    ``folder`` is created if it does not exist.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._root = os.path.abspath(folder)
+
+    def put_if_absent(self, request: StoredRequest) -> StoredOperation:
+        _make_folder(self._root)
+        file = self._file_of(request.operation)
+        draft = self._write_draft(asdict(request))
+        try:
+            # Of two concurrent processes, only one can create the name. A rename would overwrite the other's file.
+            os.link(draft, file)
+        except FileExistsError:
+            pass
+        finally:
+            os.unlink(draft)
+        # Sync the folder for an existing row, too: the writer of the row may have crashed before the file name was on
+        # disk.
+        _sync_folder(self._root)
+        with open(file, encoding="utf-8", errors="replace") as row:
+            return stored_in(row.read())
+
+    def keep_answer(self, request: StoredRequest, answer: StoredAnswer) -> None:
+        draft = self._write_draft({**asdict(request), "answer": asdict(answer)})
+        os.replace(draft, self._file_of(request.operation))
+        _sync_folder(self._root)
+
+    def _file_of(self, operation: str) -> str:
+        return os.path.join(self._root, f"{hashlib.sha256(operation.encode()).hexdigest()}.json")
+
+    def _write_draft(self, row: dict[str, object]) -> str:
+        """Write a row to a temporary file that is on disk, and return its name."""
+        draft = os.path.join(self._root, f".{uuid.uuid4()}.draft")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(json.dumps(row))
+            file.flush()
+            _sync(file.fileno())
+        return draft
+
+
+def _make_folder(folder: str) -> None:
+    """Create a folder and sync its parent. Otherwise, a new folder could be lost together with its rows."""
+    if os.path.isdir(folder):
+        return
+    parent = os.path.dirname(folder)
+    if parent != folder:
+        _make_folder(parent)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise
+    _sync_folder(parent)
+
+
+def _sync_folder(folder: str) -> None:
+    # Windows cannot open folders, but the journal of its file system keeps names in order.
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        _sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync(descriptor: int) -> None:
+    if sys.platform == "darwin":
+        # On macOS, fsync leaves the data in the cache of the drive.
+        import fcntl
+
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+        except OSError:
+            pass  # The file system does not support it.
+    os.fsync(descriptor)

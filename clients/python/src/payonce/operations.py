@@ -1,0 +1,115 @@
+"""Stores the key and the body, sends them, and stores the answer, in this order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from .errors import OperationChangedError, PayonceError, is_final, problem_error
+from .keys import KeyStore, StoredAnswer, StoredOperation, StoredRequest, is_operation
+from .sender import Answer, Sender
+from .surroundings import Surroundings
+
+_LONGEST_NAME = 200
+
+
+class Operations:
+    """Runs operations. Different processes may perform the steps of one operation."""
+
+    def __init__(self, keys: KeyStore, sender: Sender, mode: str | None, around: Surroundings) -> None:
+        self._keys = keys
+        self._sender = sender
+        self._mode = mode
+        self._mint_key = around.mint_key
+
+    def run(
+        self, method: str, path: str, params: Mapping[str, Any] | None, operation: str, timeout_seconds: float
+    ) -> Any:
+        """Run an operation, and return the object of its answer.
+
+        Raises ProblemError when the API answers with a problem; OperationChangedError before anything is sent;
+        NoAnswerError; PayonceError ``invalid_operation`` or ``invalid_key_store``; TypeError if the parameters are no
+        JSON, or contain a float.
+        """
+        if not _is_name(operation):
+            raise PayonceError("invalid_operation", f"operation must be a string of 1 to {_LONGEST_NAME} characters")
+        offered = StoredRequest(operation, self._mint_key(), method, path, _body_of(params), self._mode)
+        stored = _checked(self._keys.put_if_absent(offered), operation)
+        request = stored.request
+        other = differences(request, offered)
+        if other:
+            # The message names fields without their values, which can be personal data.
+            raise OperationChangedError(
+                "operation_changed",
+                f"The operation {operation} was started with a different {', '.join(other)}. Nothing was sent. "
+                "A different request needs a new operation.",
+            )
+        if stored.answer is not None:
+            kept = stored.answer
+            return _settled(Answer(kept.status, kept.body, json.loads(kept.body)))
+        answer = self._sender.send(method, request.path, request.body, timeout_seconds, request.key)
+        is_kept = not answer.is_problem or is_final(answer.value["code"])
+        if is_kept:
+            self._keys.keep_answer(request, StoredAnswer(answer.status, answer.text))
+        # If the stored key is from an earlier process, that process may have sent the request.
+        return _settled(answer, not is_kept and (answer.sent_before or request.key != offered.key))
+
+
+def _is_name(operation: object) -> bool:
+    """Return whether this is a name. Its characters are counted as in the TypeScript client, in UTF-16."""
+    if not isinstance(operation, str):
+        return False
+    try:
+        return 0 < len(operation.encode("utf-16-le")) // 2 <= _LONGEST_NAME
+    except UnicodeEncodeError:
+        return False
+
+
+def _body_of(params: Mapping[str, Any] | None) -> str | None:
+    if params is None:
+        return None
+    _refuse_floats(params, "params")
+    return json.dumps(params, separators=(",", ":"))
+
+
+def _refuse_floats(value: Any, name: str) -> None:
+    if isinstance(value, float):
+        raise TypeError(f"{name} is {value!r}: amounts are whole numbers of minor units, for example 2000 for 20.00 EUR")
+    if isinstance(value, Mapping):
+        for field, inner in value.items():
+            _refuse_floats(inner, str(field))
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _refuse_floats(inner, name)
+
+
+def _checked(stored: object, operation: str) -> StoredOperation:
+    if isinstance(stored, StoredOperation) and is_operation(stored) and stored.request.operation == operation:
+        return stored
+    message = f"The key store returned no row for the operation {operation}. Nothing was sent."
+    raise PayonceError("invalid_key_store", message)
+
+
+def _settled(answer: Answer, may_have_taken_effect: bool = False) -> Any:
+    if answer.is_problem:
+        raise problem_error(answer.value, may_have_taken_effect=may_have_taken_effect)
+    return answer.value
+
+
+def differences(stored: StoredRequest, offered: StoredRequest) -> list[str]:
+    """Return the names of fields that differ between two requests. As in the API, the order of fields is irrelevant."""
+    one, two = asdict(stored), asdict(offered)
+    names = [name for name in ("mode", "method", "path") if one[name] != two[name]]
+    if stored.body == offered.body:
+        return names
+    if stored.body is None or offered.body is None:
+        return [*names, "body"]
+    left, right = _fields_of(stored.body), _fields_of(offered.body)
+    return names + [name for name in {**left, **right} if left.get(name) != right.get(name)]
+
+
+def _fields_of(body: str) -> dict[str, str]:
+    """Return the fields of a body, each as text with its own fields in canonical order."""
+    return {name: json.dumps(value, sort_keys=True) for name, value in json.loads(body).items()}

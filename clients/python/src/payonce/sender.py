@@ -1,0 +1,131 @@
+"""Sends a request until the API answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import NoAnswerError, PayonceError, is_passing
+from .surroundings import Response, Surroundings
+from .waiting import parse_retry_after, pause_seconds
+
+TIMEOUT_SECONDS = 60.0
+_ATTEMPT_SECONDS = 30.0
+"""Time limit of one attempt. The API's gateway answers within 29 s."""
+_MAX_ATTEMPTS = 100
+"""Maximum number of attempts. A time limit of some minutes allows fewer; this number ends the loop in any case."""
+_PASSING_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Retried statuses, which a gateway or proxy in front of the API may return."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A final answer of the API: the request need not be retried."""
+
+    status: int
+    text: str
+    value: Any
+    """The object or the problem."""
+    sent_before: bool = False
+    """Whether the API may have received an earlier attempt."""
+
+    @property
+    def is_problem(self) -> bool:
+        return self.status >= 300
+
+
+@dataclass(frozen=True)
+class _Again:
+    """An attempt without a final answer."""
+
+    why: Exception
+    received: bool = True
+    asked_seconds: float = 0.0
+
+
+class Sender:
+    """Sends a request, with the same bytes and key each time, until the API answers.
+
+    ``url`` is the address of the API, with the stage and without a trailing slash.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str], around: Surroundings) -> None:
+        self._url = url
+        self._headers = headers
+        self._around = around
+
+    def send(self, method: str, path: str, body: str | None, timeout_seconds: float, key: str | None = None) -> Answer:
+        """Send a request. Without a ``key``, it must be safe to repeat.
+
+        Raises NoAnswerError when the time is up, and PayonceError ``unexpected_answer`` for an answer that is not from
+        the API.
+        """
+        around = self._around
+        until = around.monotonic() + timeout_seconds
+        sent_before = False
+        last: Exception | None = None
+        for attempt in range(_MAX_ATTEMPTS):
+            left = max(0.001, until - around.monotonic())
+            result = self._attempt(method, path, body, key, min(_ATTEMPT_SECONDS, left))
+            if isinstance(result, Answer):
+                return Answer(result.status, result.text, result.value, sent_before)
+            sent_before = sent_before or result.received
+            last = result.why
+            pause = pause_seconds(attempt, around.fraction(), result.asked_seconds)
+            if around.monotonic() + pause >= until:
+                break
+            around.sleep(pause)
+        advice = "" if key is None else " To get the answer, call again with the same operation."
+        message = f"{method} {path} had no answer within {timeout_seconds:g} s (last: {last}).{advice}"
+        raise NoAnswerError("no_answer", message, may_have_taken_effect=key is not None and sent_before) from last
+
+    def _attempt(
+        self, method: str, path: str, body: str | None, key: str | None, timeout_seconds: float
+    ) -> Answer | _Again:
+        headers = dict(self._headers)
+        if body is not None:
+            headers["content-type"] = "application/json"
+        if key is not None:
+            # Ask the API to wait while another request with this key is running, and to return its answer.
+            headers.update({"idempotency-key": key, "prefer": "wait=8"})
+        sent = None if body is None else body.encode()
+        try:
+            response = self._around.transport(method, self._url + path, headers, sent, timeout_seconds)
+        except Exception as error:
+            return _Again(error)
+        return self._read(response)
+
+    def _read(self, response: Response) -> Answer | _Again:
+        status = response.status
+        text = response.body.decode(errors="replace")
+        value = _object_in(text)
+        if 200 <= status < 300:
+            if isinstance(value.get("object"), str):
+                return Answer(status, text, value)
+            # The answer was truncated, or is an HTML page of a proxy.
+            return _Again(ValueError(f"the answer {status} contains no object"))
+        asked = float(parse_retry_after(response.headers.get("retry-after"), self._around.now()) or 0)
+        code = value.get("code")
+        if isinstance(code, str) and value.get("status") == status:
+            if not is_passing(code, status):
+                return Answer(status, text, value)
+            why = ValueError(f"{code}: {value.get('detail')}")
+            return _Again(why, received=code != "rate_limited", asked_seconds=asked)
+        if status in _PASSING_STATUS:
+            return _Again(ValueError(f"the answer {status} is not from the API"), asked_seconds=asked)
+        raise PayonceError(
+            "unexpected_answer",
+            f"The address answered {status}, which is not an answer of Payonce. Is {self._url} the address of its API, "
+            "with its stage?",
+            may_have_taken_effect=True,
+        )
+
+
+def _object_in(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

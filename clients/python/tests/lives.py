@@ -1,0 +1,194 @@
+"""Runs operations in child processes that crash, and prints what the last process of each history got.
+
+Reads a plan from standard input, as JSON:
+
+- ``url``, ``api_key``, ``folder``: the API, and a folder for the keys.
+- ``store``: ``file``, ``sqlite``, ``postgres`` (with ``database``, its URL), or a faulty one: ``late``, ``forgetful``.
+- ``points``: where a process can crash. ``steps``: before and after each call of the key store and of the network;
+  ``lines``: at each line of the client.
+- ``crashes``: the number of processes that crash before the last one; 0 starts ``racers`` processes at once instead,
+  ``rounds`` times.
+- ``parts``, ``part``: plays every ``parts``-th history, beginning with the one with the number ``part``.
+- ``source``, ``amount``: the source, and the amount of the first history in minor units. Each history has its own.
+
+Prints a line of JSON for each history: its crash points, its amount, and the outcomes of its operation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import payonce
+from payonce import Client, DatabaseKeys, FileKeys, HttpTransport, ProblemError, Surroundings
+
+PLAN: dict[str, Any] = json.load(sys.stdin)
+SOURCES = str(Path(payonce.__file__).parent)
+CRASHED = 70
+AMOUNTS = count(PLAN["amount"])
+"""The amount of each history, which also names its operation."""
+
+History = tuple[int, tuple[int, ...], list[Any]]
+
+
+class Crash:
+    """Ends the process at a point, counted from 0."""
+
+    def __init__(self, at: int | None) -> None:
+        self._at = at
+        self._points = 0
+
+    def point(self) -> None:
+        if self._points == self._at:
+            os._exit(CRASHED)
+        self._points += 1
+
+    def around(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def stepped(*args: Any) -> Any:
+            self.point()
+            result = call(*args)
+            self.point()
+            return result
+
+        return stepped
+
+    def trace(self, frame: FrameType, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(SOURCES):
+            return None
+        if event == "line":
+            self.point()
+        return self.trace
+
+
+class Late(FileKeys):
+    """Faulty: stores the request only together with its answer."""
+
+    def put_if_absent(self, request: Any) -> Any:
+        is_stored = os.path.exists(self._file_of(request.operation))
+        return super().put_if_absent(request) if is_stored else payonce.StoredOperation(request)
+
+    def keep_answer(self, request: Any, answer: Any) -> None:
+        super().put_if_absent(request)
+        super().keep_answer(request, answer)
+
+
+class Forgetful(FileKeys):
+    """Faulty: stores nothing."""
+
+    def put_if_absent(self, request: Any) -> Any:
+        return payonce.StoredOperation(request)
+
+    def keep_answer(self, request: Any, answer: Any) -> None:
+        pass
+
+
+def open_postgres() -> Any:
+    import psycopg  # type: ignore[import-not-found, unused-ignore]
+
+    return psycopg.connect(PLAN["database"])
+
+
+def open_store() -> FileKeys | DatabaseKeys:
+    name, folder = PLAN["store"], PLAN["folder"]
+    os.makedirs(folder, exist_ok=True)
+    if name == "sqlite":
+        return DatabaseKeys(lambda: sqlite3.connect(os.path.join(folder, "keys.db")))
+    if name == "postgres":
+        return DatabaseKeys(open_postgres)
+    return {"file": FileKeys, "late": Late, "forgetful": Forgetful}[name](os.path.join(folder, "keys"))
+
+
+def pay(amount: int, at: int | None) -> Any:
+    """Pay in this process, which crashes at a point. Return the outcome."""
+    operation = f"{PLAN['folder']} {amount}"
+    crash = Crash(at)
+    store: Any = open_store()
+    transport: Any = HttpTransport()
+    if PLAN["points"] == "steps":
+        transport = crash.around(transport)
+        store.put_if_absent = crash.around(store.put_if_absent)
+        store.keep_answer = crash.around(store.keep_answer)
+    around = Surroundings(transport=transport, fraction=lambda: 0.05)
+    client = Client(PLAN["url"], api_key=PLAN["api_key"], keys=store, surroundings=around)
+    if PLAN["points"] == "lines" and at is not None:
+        sys.settrace(crash.trace)
+    try:
+        paid: Any = client.payments.create(
+            {"amount": amount, "currency": "EUR", "source": PLAN["source"]}, operation=operation
+        )
+        return {"id": paid["id"], "status": paid["status"]}
+    except ProblemError as error:
+        return {"id": error.problem["payment"]["id"], "status": error.code}
+    finally:
+        sys.settrace(None)
+
+
+class Life:
+    """A process of its own that pays."""
+
+    def __init__(self, amount: int, at: int | None, starts: int | None = None) -> None:
+        self._reading, writing = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            code = 1
+            try:
+                if starts is not None:
+                    os.read(starts, 1)
+                os.write(writing, json.dumps(pay(amount, at)).encode())
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(writing)
+
+    def end(self) -> Any:
+        """Wait for the end of the process. Return its outcome; ``None`` if it crashed."""
+        with open(self._reading, "rb") as file:
+            said = file.read()
+        _, state = os.waitpid(self._process, 0)
+        code = os.waitstatus_to_exitcode(state)
+        if code not in (0, CRASHED):
+            raise RuntimeError(f"a process ended with {code}")
+        return json.loads(said) if code == 0 else None
+
+
+def histories(crashes: int, before: tuple[int, ...] = ()) -> Iterator[History]:
+    """Run every combination of crashes. The points of a process determine where it can crash."""
+    for point in count():
+        if not before and point % PLAN.get("parts", 1) != PLAN.get("part", 0) % PLAN.get("parts", 1):
+            continue
+        amount = next(AMOUNTS)
+        points = (*before, point)
+        outcomes = [Life(amount, at).end() for at in points]
+        if outcomes[-1] is not None:
+            return  # The last process ended before this point.
+        # The same call again gets the stored answer.
+        yield amount, points, [Life(amount, None).end() for _ in range(2)]
+        if len(points) < crashes:
+            yield from histories(crashes, points)
+
+
+def races() -> Iterator[History]:
+    """Start processes that pay at the same time."""
+    for _ in range(PLAN["rounds"]):
+        amount = next(AMOUNTS)
+        starts, go = os.pipe()
+        lives = [Life(amount, None, starts) for _ in range(PLAN["racers"])]
+        os.write(go, b"x" * len(lives))
+        yield amount, (), [life.end() for life in lives]
+        os.close(starts)
+        os.close(go)
+
+
+if __name__ == "__main__":
+    keys = open_store()
+    if isinstance(keys, DatabaseKeys):
+        keys.create_table()
+    for amount, points, outcomes in histories(PLAN["crashes"]) if PLAN["crashes"] else races():
+        print(json.dumps({"amount": amount, "points": points, "outcomes": outcomes}), flush=True)

@@ -1,0 +1,152 @@
+"""The cases of clients/contract.json, which the tests of the TypeScript client also read."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from pathlib import Path
+from typing import Any
+
+from payonce import Client, MemoryKeys, PayonceError, ProblemError, StoredOperation, StoredRequest, Surroundings
+from payonce import errors, stored_in, verify_webhook
+from payonce.operations import differences
+from payonce.waiting import parse_retry_after
+from scripted_server import ScriptedServer
+
+CONTRACT = json.loads((Path(__file__).parents[2] / "contract.json").read_text("utf-8"))
+NOW = CONTRACT["now"]
+TEA: Any = {"amount": 1000, "currency": "EUR", "source": "tok_ok"}
+
+
+class Clock:
+    """A clock that only pauses advance."""
+
+    def __init__(self) -> None:
+        self.seconds = float(NOW)
+        self.pauses: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.seconds += seconds
+
+
+class RecordingKeys(MemoryKeys):
+    """Keeps the status of each stored answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[int] = []
+
+    def keep_answer(self, request: Any, answer: Any) -> None:
+        self.kept.append(answer.status)
+        super().keep_answer(request, answer)
+
+
+class Contract(unittest.TestCase):
+    def test_problems(self) -> None:
+        for case in CONTRACT["problems"]:
+            code, status = case["code"], case["status"]
+            error = errors.problem_error({"code": code, "status": status})  # type: ignore[typeddict-item]
+            found = {
+                "code": code,
+                "status": status,
+                "recovery": error.recovery,
+                "retried": errors.is_passing(code, status),
+                "stored": errors.is_final(code),
+            }
+            self.assertEqual(found, case)
+        self.assertEqual(set(errors.RECOVERIES), {case["code"] for case in CONTRACT["problems"]})
+
+    def test_calls(self) -> None:
+        for case in CONTRACT["calls"]:
+            with self.subTest(case["name"]), ScriptedServer(case["attempts"]) as server:
+                keys, clock = RecordingKeys(), Clock()
+                before = case.get("storedBefore")
+                if before is not None:
+                    keys.put_if_absent(StoredRequest("order_42", "k-1", "POST", "/v1/payments", before, "test"))
+                around = Surroundings(
+                    monotonic=lambda: clock.seconds,
+                    now=lambda: clock.seconds,
+                    sleep=clock.sleep,
+                    fraction=lambda: 0.5,
+                )
+                client = Client(server.url, keys=keys, api_key="sk_test_1", surroundings=around)
+                try:
+                    result: Any = client.payments.create(TEA, operation="order_42")
+                except PayonceError as error:
+                    result = {"code": error.code, "mayHaveTakenEffect": error.may_have_taken_effect}
+                    if isinstance(error, ProblemError):
+                        result["recovery"] = error.recovery
+                        self.assertEqual(error.type, error.problem.get("type", "about:blank"))
+                self.assertEqual(result, {**result, **case["then"]})
+                self.assertEqual(len(server.requests), len(case["attempts"]))
+                if "pausesSeconds" in case:
+                    self.assertEqual(clock.pauses, case["pausesSeconds"])
+                self.assertEqual(keys.kept, [] if case["stored"] is None else [case["stored"]])
+                sent = {(request["idempotency-key"], request["body"]) for request in server.requests}
+                self.assertEqual(len(sent), 1)
+                if before is not None:
+                    self.assertEqual(sent, {("k-1", before)})
+
+    def test_changes(self) -> None:
+        for case in CONTRACT["changes"]:
+            with self.subTest(case["name"]):
+                rows = [StoredRequest(operation="x", key="k", **case[name]) for name in ("stored", "offered")]
+                self.assertEqual(differences(*rows), case["differ"])
+
+    def test_names(self) -> None:
+        with ScriptedServer([{"status": 201, "body": '{"object":"payment"}'}] * 9) as server:
+            client = Client(server.url, keys=MemoryKeys())
+            for case in CONTRACT["names"]:
+                sent = len(server.requests)
+                try:
+                    outcome: Any = client.payments.create(TEA, operation=case["name"])["object"]
+                except PayonceError as error:
+                    outcome = error.code
+                self.assertEqual(outcome, "payment" if case["valid"] else "invalid_operation")
+                self.assertEqual(len(server.requests) - sent, 1 if case["valid"] else 0)
+
+    def test_rows(self) -> None:
+        for case in CONTRACT["rows"]:
+            with self.subTest(case["name"]):
+                try:
+                    read: StoredOperation | str = stored_in(case["request"], case.get("answer"))
+                except PayonceError as error:
+                    read = error.code
+                if case["valid"]:
+                    assert isinstance(read, StoredOperation)
+                    self.assertEqual((read.request.operation, read.request.key), ("order_42", "k-1"))
+                else:
+                    self.assertEqual(read, "invalid_key_store")
+
+    def test_retry_after(self) -> None:
+        for case in CONTRACT["retryAfter"]:
+            self.assertEqual(parse_retry_after(case["header"], NOW), case["seconds"], case["header"])
+
+    def test_addresses(self) -> None:
+        for case in CONTRACT["addresses"]:
+            try:
+                Client(case["url"], keys=MemoryKeys())
+                valid = True
+            except ValueError:
+                valid = False
+            self.assertEqual(valid, case["valid"], case["url"])
+
+    def test_webhooks(self) -> None:
+        for case in CONTRACT["webhooks"]:
+            with self.subTest(case["name"]):
+                try:
+                    event = verify_webhook(case["body"], case["headers"], secrets=case["secrets"], now=NOW)
+                    refused = None
+                    self.assertEqual(event["id"], "evt_1")
+                except PayonceError as error:
+                    self.assertEqual(error.code, "invalid_webhook")
+                    refused = str(error)
+                if case["refused"] is None:
+                    self.assertIsNone(refused)
+                else:
+                    self.assertIn(case["refused"], refused or "accepted")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { PROJECT } from '../../local/directories.ts';
+import { ensurePython } from '../../local/python-environment.ts';
+
+const PYTHON_CLIENT = join(PROJECT, 'clients', 'python');
+
+/** Runs Python with the client's sources and tests. @throws Error with its output if it fails */
+export async function python(
+  words: readonly string[],
+  { input = '', path = [join(PYTHON_CLIENT, 'src'), join(PYTHON_CLIENT, 'tests')], program = '' } = {},
+): Promise<string> {
+  const child = spawn(program === '' ? await ensurePython() : program, ['-B', ...words], {
+    cwd: PYTHON_CLIENT,
+    env: { PATH: process.env['PATH'] ?? '', PYTHONPATH: path.join(':') },
+  });
+  child.stdin.end(input);
+  const exited = once(child, 'exit') as Promise<readonly unknown[]>;
+  const [[code], said, reported] = await Promise.all([exited, text(child.stdout), text(child.stderr)]);
+  if (code !== 0) throw new Error(`python ${words.join(' ')} ended with ${String(code)}: ${said}${reported}`);
+  return `${said}${reported}`;
+}
+
+/** The plan of `clients/python/tests/lives.py`, which explains the fields. */
+export interface Plan {
+  readonly url: string;
+  readonly api_key: string;
+  readonly folder: string;
+  readonly store: 'file' | 'sqlite' | 'postgres' | 'late' | 'forgetful';
+  readonly database?: string;
+  readonly points: 'steps' | 'lines';
+  readonly crashes: number;
+  readonly racers?: number;
+  readonly rounds?: number;
+  readonly parts?: number;
+  readonly part?: number;
+  readonly source: string;
+  readonly amount: number;
+}
+
+interface Played {
+  readonly amount: number;
+  readonly points: readonly number[];
+  readonly outcomes: readonly { readonly id: string; readonly status: string }[];
+}
+
+/** Runs operations of the Python client in processes that crash. @returns the histories */
+export async function lives(plan: Plan, program = ''): Promise<readonly Played[]> {
+  const said = await python(['tests/lives.py'], { input: JSON.stringify(plan), program });
+  return said
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Played);
+}
+
+/**
+ * Returns a sentence for each history with two outcomes, or without exactly one charge.
+ * @param charged the amounts of all charges, including declined ones
+ */
+export function findingsIn(histories: readonly Played[], charged: readonly number[]): readonly string[] {
+  return histories.flatMap(({ amount, points, outcomes }) => {
+    const made = charged.filter((each) => each === amount).length;
+    const different = new Set(outcomes.map((each) => JSON.stringify(each))).size;
+    return [
+      ...(made === 1 ? [] : [`${made} charges after crashes at ${points.join(', ')}`]),
+      ...(different === 1 ? [] : [`${different} outcomes after crashes at ${points.join(', ')}`]),
+    ];
+  });
+}
+
+/** Installs a wheel in an empty virtual environment, without an index. @returns the environment's interpreter */
+export async function installed(wheel: string, environment: string): Promise<string> {
+  await python(['-m', 'venv', '--without-pip', environment]);
+  const program = join(environment, 'bin', 'python');
+  // The pip of the project's environment installs into the environment of the program that runs it.
+  const pip = (await python(['-c', 'import pathlib, pip; print(pathlib.Path(pip.__file__).parents[1])'])).trim();
+  const options = ['--quiet', '--disable-pip-version-check', '--no-index', '--only-binary', ':all:'];
+  await python(['-m', 'pip', 'install', ...options, wheel], { program, path: [pip] });
+  return program;
+}
