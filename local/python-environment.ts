@@ -70,7 +70,7 @@ export async function ensurePython(): Promise<string> {
  */
 export async function findPython(
   version: (command: readonly string[]) => Promise<string> = askVersion,
-): Promise<readonly string[]> {
+): Promise<readonly [command: string, ...first: string[]]> {
   const found: string[] = [];
   for (const command of CANDIDATES) {
     const answer = await version(command).catch(() => undefined);
@@ -79,9 +79,7 @@ export async function findPython(
     if (answer !== undefined) found.push(answer.trim());
   }
   const seen = found.length === 0 ? 'none was found' : `found only ${found.join(', ')}`;
-  throw new StartFailure(
-    `The local AWS needs Python 3.${OLDEST_MINOR} or newer, but ${seen}: install it from python.org.`,
-  );
+  throw new StartFailure(`Payonce needs Python 3.${OLDEST_MINOR} or newer, but ${seen}: install it from python.org.`);
 }
 
 async function askVersion([command = 'python3', ...first]: readonly string[]): Promise<string> {

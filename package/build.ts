@@ -1,6 +1,7 @@
 /**
- * Builds the package: `npm run package` writes `dist/payonce-<version>.tgz`, which other projects install. Nothing is
- * published. The bundles contain all packages that the code needs, so the package has no dependencies.
+ * Builds the packages: `npm run package` writes `dist/payonce-<version>.tgz`, and the wheel of the Python client. Other
+ * projects install them. Nothing is published. The bundles contain all packages that the code needs, so the packages
+ * have no dependencies.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { type BuildOptions, build } from 'esbuild';
 import { bundle, bundleWithPostgres } from '../lib/lambda-code.ts';
 import { BINARIES, PROJECT } from '../local/directories.ts';
+import { findPython } from '../local/python-environment.ts';
 import { isAllowedLicence } from './licences.ts';
 import { BROWSER_ENTRY_POINTS, ENTRY_POINTS, manifestOf } from './manifest.ts';
 
@@ -139,3 +141,7 @@ const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--p
 const tarball = join(DESTINATION, packed.trim());
 if (!existsSync(tarball)) throw new Error(`npm pack did not write ${tarball}`);
 console.log(tarball);
+const [python, ...first] = await findPython();
+const backend = join(PROJECT, 'clients', 'python', 'build_backend.py');
+const wheel = execFileSync(python, [...first, '-B', backend, DESTINATION], { encoding: 'utf8' });
+console.log(join(DESTINATION, wheel.trim()));

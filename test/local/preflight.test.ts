@@ -23,7 +23,7 @@ describe('Python', () => {
 
   test('is reported in one line with a remedy if it is missing or too old', async () => {
     await expect(findPython(machineWith({}))).rejects.toThrow(
-      'The local AWS needs Python 3.10 or newer, but none was found: install it from python.org.',
+      'Payonce needs Python 3.10 or newer, but none was found: install it from python.org.',
     );
     await expect(findPython(machineWith({ python3: 'Python 3.8.10\n' }))).rejects.toThrow('found only Python 3.8.10');
   });

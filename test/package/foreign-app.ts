@@ -19,6 +19,8 @@ interface Ended {
 export interface ForeignProject {
   readonly folder: string;
   readonly tarball: string;
+  /** The wheel of the Python client. */
+  readonly wheel: string;
   readonly installed: string;
   write(path: string, text: string): void;
   /** Runs a program with Node. */
@@ -37,7 +39,7 @@ export async function foreignProject(has: readonly string[]): Promise<ForeignPro
     ['local/launch.mjs', 'package/build.ts', '--directory', join(folder, 'packed')],
     { cwd: PROJECT },
   );
-  const tarball = packed.stdout.trim();
+  const [tarball = '', wheel = ''] = packed.stdout.trim().split('\n');
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -52,6 +54,7 @@ export async function foreignProject(has: readonly string[]): Promise<ForeignPro
   return {
     folder,
     tarball,
+    wheel,
     installed: join(folder, 'node_modules', 'payonce'),
     write,
     run: async (words, environment = {}) =>

@@ -7,6 +7,7 @@ import { readMigrations } from '../../lambdas/postgres/migrations.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { processorSettings } from '../../lib/settings/processors.ts';
 import { BROWSER_ENTRY_POINTS, ENTRY_POINTS } from '../../package/manifest.ts';
+import { installed, python } from '../client/python-lives.ts';
 import { blocksOf } from '../support/documents.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { startServer } from '../support/server-process.ts';
@@ -249,4 +250,10 @@ describe('the command line', () => {
     expect(code).toBe(4);
     expect(stderr).toMatch(/^No local stack runs in .*payonce-foreign-.*\.payonce: .*\n$/);
   });
+});
+
+test('the wheel of the Python client installs in an empty environment without an index', async () => {
+  const program = await installed(foreign.wheel, join(foreign.folder, 'environment'));
+  const said = await python(['-c', 'import payonce; print(payonce.Client.__module__)'], { program, path: [] });
+  expect(said).toBe('payonce.client\n');
 });
