@@ -11,6 +11,7 @@ import { askSandbox, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
+import { type Charges, chargedAmounts } from './deployed-charges.ts';
 import { begin, endProcesses } from './killed-processes.ts';
 
 let aws: LocalAws;
@@ -23,24 +24,6 @@ afterEach(async () => {
   await endProcesses();
   await rm(folder, { recursive: true, force: true });
 });
-
-interface Charges {
-  readonly data: readonly { readonly amount: number; readonly status: string }[];
-  readonly next: string | null;
-}
-
-/** Returns the amounts of all charges that the processor's books contain since `fromSeconds`. */
-async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
-  const amounts: number[] = [];
-  const period = `created_from=${fromSeconds}&created_to=${Math.floor(Date.now() / 1000) + 1}`;
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const answer = await askSandbox(`/charges?${period}${cursor === '' ? '' : `&cursor=${cursor}`}`);
-    const { data, next } = (await answer.json()) as Charges;
-    amounts.push(...data.map(({ amount }) => amount));
-    cursor = next;
-  }
-  return amounts;
-}
 
 describe('a process that is killed at random moments and restarted', () => {
   const OPERATIONS = whole(200, { slice: 10 });
