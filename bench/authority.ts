@@ -28,7 +28,7 @@ import { startPostgres } from './postgres.ts';
 import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from './speed.ts';
 
 /** The cost of a payment in a program. The ratios are to Payonce with DynamoDB as the authority. */
-export interface AuthorityCost {
+interface AuthorityCost {
   readonly program: string;
   /** Number of statements. Each waits for the response of PostgreSQL. */
   readonly statements: number;

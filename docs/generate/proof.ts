@@ -20,8 +20,6 @@ export interface Finding {
 export const FINDINGS = read('findings') as readonly Finding[];
 const REACHED = read('reached') as Reached;
 const ROWS: ReadonlyMap<string, HuntRow> = new Map(readHuntRows().map((row) => [row.mutant, row]));
-/** Oracles that found fewer faults than this share one line. */
-const FAULTS_OF_A_ROW = 3;
 
 function read(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../proof/${name}.json`, import.meta.url), 'utf8'));
@@ -29,7 +27,7 @@ function read(name: string): unknown {
 
 /** Returns docs/proof/planted-faults.md with the counts regenerated from the files of docs/proof. */
 export function proofPage(page: string): string {
-  return wrapMarkdown(fill(page, { mutants, oracles, survivors, coverage }));
+  return wrapMarkdown(fill(page, { mutants, survivors, coverage }));
 }
 
 /** Folder of `lambdas/` whose file the mutant changes first. */
@@ -69,26 +67,6 @@ function mutants(): string {
     ),
     '',
     `Half of the faults found by random histories took at most ${quantile(0.5)} histories, and nine of ten at most ${quantile(0.9)}.`,
-  ].join('\n');
-}
-
-function oracles(): string {
-  const names = MUTANTS.flatMap(({ name }) => {
-    const { random, story } = ROWS.get(name) ?? {};
-    return random?.shown?.oracle ?? story?.oracle ?? [];
-  });
-  const counts = [...Map.groupBy(names, (name) => name)]
-    .map(([name, { length }]) => ({ name, length }))
-    .toSorted((one, other) => other.length - one.length || one.name.localeCompare(other.name));
-  const many = counts.filter(({ length }) => length >= FAULTS_OF_A_ROW);
-  const few = counts.filter(({ length }) => length < FAULTS_OF_A_ROW);
-  return [
-    markdownTable(
-      ['oracle', 'faults'],
-      many.map(({ name, length }) => [name, String(length)]),
-    ),
-    '',
-    `${few.length} other oracles detected ${few.reduce((sum, { length }) => sum + length, 0)} faults.`,
   ].join('\n');
 }
 

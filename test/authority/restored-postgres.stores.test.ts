@@ -128,7 +128,7 @@ class Deployment {
   async ledger(): Promise<readonly string[]> {
     const { Items = [] } = await client.send(new ScanCommand({ TableName: this.#tables.ledger, ConsistentRead: true }));
     return Items.filter(({ pk }) => String(pk).startsWith(LedgerRow.payment))
-      .map((item) => JSON.stringify(Object.entries(item).toSorted()))
+      .map((item) => JSON.stringify(Object.entries(item).toSorted(([one], [other]) => one.localeCompare(other))))
       .toSorted();
   }
 

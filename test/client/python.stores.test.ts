@@ -13,7 +13,7 @@ import { listenerOf } from '../../examples/listener.ts';
 import { PROJECT } from '../../local/directories.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
 import { inTurn, sliceOf, sliceOfRun, whole } from '../support/slice.ts';
-import { selfMadeCertificate } from '../webhooks/self-made-certificate.ts';
+import { selfMadeCertificate } from '../../local/self-made-certificate.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { findingsIn, installed, lives, type Plan, python } from './python-lives.ts';
 

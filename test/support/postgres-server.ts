@@ -17,9 +17,9 @@ const MAX_CONNECTIONS = 200;
 
 interface Running {
   readonly url: string;
-  save(): Promise<void>;
-  restore(): Promise<void>;
-  stop(): Promise<void>;
+  readonly save: () => Promise<void>;
+  readonly restore: () => Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 let running: Promise<Running> | undefined;

@@ -70,7 +70,7 @@ SELECT DISTINCT chain_id, sequence FROM (
   UNION ALL (SELECT * FROM written EXCEPT ALL SELECT * FROM expected)
 ) AS wrong`;
 
-/** Personal data of transitions. That of an approval has no transition, and no copy. */
+/** Personal data of transitions. The reason of an approval has no transition, and no copy. */
 const DETAILS = 'SELECT chain_id, part, salt, details, email_hash FROM details WHERE sequence > 0';
 
 /** PostgreSQL database for one history at a time. */
