@@ -28,7 +28,7 @@ export class ApiDocs extends Construct {
       environment: signInOf(settings),
     });
     const pages = ['/docs', '/console'].flatMap((page) => [page, `${page}/{proxy+}`]);
-    http.route([...pages, '/v1/openapi.json'], this.api.function);
+    http.route([...pages, '/v1/openapi.json', '/llms.txt'], this.api.function);
   }
 }
 

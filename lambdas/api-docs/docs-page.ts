@@ -1,3 +1,6 @@
+import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
+import { MEANINGS } from './problem-meanings.ts';
+
 /**
  * The page that renders the API's description. This function serves all files of the page, and all addresses are
  * relative, so that the page works under every host, stage and prefix.
@@ -5,6 +8,7 @@
  * @param base relative path from the page's own address to the assets: `docs/` for `/docs`, empty for `/docs/`
  */
 export function docsPage(base: 'docs/' | ''): string {
+  const description = `${base === '' ? '../' : ''}v1/openapi.json`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -15,24 +19,84 @@ export function docsPage(base: 'docs/' | ''): string {
 <link rel="icon" href="data:,">
 </head>
 <body>
-<div id="api" data-description="${base === '' ? '../' : ''}v1/openapi.json"></div>
-<noscript>The description of the API is at <a href="${base === '' ? '../' : ''}v1/openapi.json">v1/openapi.json</a>.</noscript>
-<script src="${base}swagger-ui-bundle.js"></script>
+<div id="api" data-description="${description}">
+<p>This page shows the description of the API, which is at <a href="${description}">v1/openapi.json</a>. It needs
+JavaScript and the file <a href="${base}start.js">start.js</a>.</p>
+<p id="failure" role="alert"></p>
+</div>
+<script id="renderer" src="${base}swagger-ui-bundle.js"></script>
 <script src="${base}start.js"></script>
 </body>
 </html>
 `;
 }
 
-/** Script that starts the page. It is a separate file, because the page allows no inline script. */
+/**
+ * Script that starts the page. It is a separate file, because the page allows no inline script. The renderer shows no
+ * samples itself, so a plugin shows them below the parameters of each operation. If the renderer was not loaded, the
+ * script requests it again, to show the reason.
+ */
 export const START_SCRIPT = `const element = document.getElementById('api');
-SwaggerUIBundle({
+const samples = () => ({
+  wrapComponents: {
+    parameters: (Parameters, { React }) => (props) => {
+      const found = props.operation.get('x-codeSamples')?.toJS() ?? [];
+      const shown = found.map(({ label, source }) => React.createElement('details', { key: label, className: 'sample' },
+        React.createElement('summary', null, label),
+        React.createElement('pre', { className: 'example microlight', tabIndex: 0 }, source)));
+      return React.createElement('div', null, React.createElement(Parameters, props), ...shown);
+    },
+  },
+});
+const explain = async () => {
+  const { src } = document.getElementById('renderer');
+  const reason = await fetch(src, { cache: 'reload' }).then(
+    async ({ ok, status, url }) => {
+      if (!ok) return 'The server answered with ' + status + '.';
+      return 'It was loaded, but this browser did not run it. Reload the page, or use a newer browser.';
+    },
+    (error) => 'The request failed (' + error.message + '). Is the server running, or does an extension block it?',
+  );
+  document.getElementById('failure').textContent = 'The file ' + src + ' could not be used. ' + reason;
+};
+if (typeof SwaggerUIBundle === 'undefined') explain();
+else SwaggerUIBundle({
   domNode: element,
   url: new URL(element.dataset.description, location.href).href,
   deepLinking: true,
   validatorUrl: null,
+  plugins: [samples],
 });
 `;
+
+/** Returns the page that explains each problem. The `type` of a problem leads to its entry. */
+export function problemsPage(): string {
+  const entries = Object.entries(PROBLEMS).map(
+    ([code, { status, title }]) =>
+      `<h2 id="${code}">${code}</h2>\n<p>${status} ${escaped(title)}. ${escaped(MEANINGS[code as ProblemCode])}</p>`,
+  );
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Problems of the Payonce API</title>
+<link rel="icon" href="data:,">
+<style>body { font: 16px/1.5 sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem } :target { background: #ff9 }</style>
+</head>
+<body>
+<h1>Problems of the Payonce API</h1>
+<p>Each error has a stable <code>code</code>. <a href="../docs">All operations</a> ·
+<a href="../v1/openapi.json">OpenAPI document</a></p>
+${entries.join('\n')}
+</body>
+</html>
+`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}
 
 /** Allows only files of this origin. The renderer also needs styles on elements, and icons from `data:` URLs. */
 export const CONTENT_SECURITY_POLICY = [

@@ -1,11 +1,12 @@
 import { findRoute, type Handler } from '../http/authenticated-api.ts';
 import { type GatewayEvent, gatewayRequest } from '../http/gateway-request.ts';
-import { gatewayResult } from '../http/http-answer.ts';
+import { apiResult } from '../http/http-answer.ts';
 import { JSON_TYPE } from '../kernel/answer.ts';
 import type { ConsoleSignIn } from '../kernel/contract/environment.ts';
 import { base32, type Digest } from '../kernel/digest.ts';
 import { headersOfConsole, IMMUTABLE, typeOfAsset } from './console-page.ts';
-import { CONTENT_SECURITY_POLICY, docsPage, START_SCRIPT } from './docs-page.ts';
+import { CONTENT_SECURITY_POLICY, docsPage, problemsPage, START_SCRIPT } from './docs-page.ts';
+import { llmsText } from './llms-text.ts';
 import { openApiDocument } from './openapi.ts';
 
 /** Reads a file that is packaged with the function's code. */
@@ -51,6 +52,8 @@ export function documentsApi(
   const documents = [
     { method: 'GET', path: '/v1/openapi.json', type: JSON_TYPE, read: description },
     { method: 'GET', path: '/docs', type: HTML, read: page, headers: PAGE_HEADERS },
+    { method: 'GET', path: '/docs/problems', type: HTML, read: content(problemsPage), headers: PAGE_HEADERS },
+    { method: 'GET', path: '/llms.txt', type: 'text/plain; charset=utf-8', read: content(llmsText) },
     { method: 'GET', path: '/docs/start.js', type: SCRIPT, read: start },
     { method: 'GET', path: '/docs/swagger-ui-bundle.js', type: SCRIPT, read: renderer },
     { method: 'GET', path: '/docs/swagger-ui.css', type: 'text/css; charset=utf-8', read: style },
@@ -78,11 +81,11 @@ export function documentsApi(
   return async (event) => {
     const request = gatewayRequest(event);
     const asked = findRoute(request.path[0] === 'console' ? await allDocuments() : documents, request);
-    if (asked.kind === 'refused') return gatewayResult(asked.handled.answer, request);
+    if (asked.kind === 'refused') return apiResult(asked.handled.answer, request);
     const document = asked.route;
     // Relative addresses in the page need a path that ends with a slash.
     if (document.path === '/console' && !event.path.endsWith('/')) {
-      return gatewayResult({ status: 308, headers: { location: 'console/' }, body: '' }, request);
+      return apiResult({ status: 308, headers: { location: 'console/' }, body: '' }, request);
     }
     const { text, entityTag } = await document.read(event);
     const isKnown = matchesTag(request.header('if-none-match'), entityTag);
@@ -98,7 +101,7 @@ export function documentsApi(
       },
       body: isKnown || request.method === 'HEAD' ? '' : text,
     };
-    return gatewayResult(answer, request);
+    return apiResult(answer, request);
   };
 }
 

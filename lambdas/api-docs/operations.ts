@@ -10,6 +10,7 @@ import {
   BODY_PROBLEMS,
   CALLER_PROBLEMS,
   COMMON_PROBLEMS,
+  EVERY_ANSWER,
   type Examples,
   idempotencyKey,
   KEY_PROBLEMS,
@@ -19,8 +20,8 @@ import {
   preferWait,
   problemResponses,
   replayed,
-  requestId,
 } from './responses.ts';
+import { samplesOf } from './samples.ts';
 
 interface Operation extends EndpointDocs {
   readonly scope?: Scope;
@@ -189,7 +190,7 @@ function answers(operation: Operation, headers: z.ZodRawShape): NonNullable<ZodO
       status as `2${string}`,
       {
         description,
-        headers: z.object({ 'Request-Id': requestId, ...headers }),
+        headers: z.object({ ...EVERY_ANSWER, ...headers }),
         content: { 'application/json': { schema, examples: examplesOf(operation.operationId, status) } },
       },
     ]),
@@ -207,7 +208,16 @@ export function pathsOf(endpoints: readonly Endpoint<never, never>[]): ZodOpenAp
   return paths;
 }
 
-function describe({ kind, docs, scope, role, query, body, optionalBody, dryRun }: Endpoint<never, never>) {
+function describe(endpoint: Endpoint<never, never>) {
+  const { kind, docs } = endpoint;
+  const described = describeCall(endpoint);
+  // The senders of callbacks are processors, which sign them.
+  if (kind === 'signed') return described;
+  const [example] = Object.values(examplesOf(docs.operationId, 'request'));
+  return { ...described, 'x-codeSamples': samplesOf(endpoint, example?.value) };
+}
+
+function describeCall({ kind, docs, scope, role, query, body, optionalBody, dryRun }: Endpoint<never, never>) {
   const operation = { ...docs, ...defined({ scope, role, query }) } as Operation;
   const sent = body === undefined ? {} : { body: { schema: body, required: optionalBody !== true } };
   const described = {

@@ -8,7 +8,11 @@ const codes = z.enum(Object.keys(PROBLEMS));
 
 export const problem = z
   .looseObject({
-    type: z.literal('about:blank'),
+    type: z.string().meta({
+      description: 'The address of the explanation, relative to the address of the request.',
+      format: 'uri-reference',
+      example: '../docs/problems#invalid_json',
+    }),
     title: z.string(),
     status: z.int(),
     code: codes.meta({ description: 'Stable. Programs should decide by this member only.' }),

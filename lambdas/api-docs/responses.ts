@@ -41,10 +41,22 @@ export const BODY_PROBLEMS: readonly ProblemCode[] = [
   'invalid_request',
 ];
 
-export const requestId = z.string().meta({
+const requestId = z.string().meta({
   description: 'The id of this request in the logs of the service.',
   header: { id: 'Request-Id' },
 });
+
+const documents = z
+  .string()
+  .optional()
+  .meta({
+    description: 'This document (`service-desc`) and its page (`service-doc`), relative to the address of the request.',
+    example: '<../v1/openapi.json>; rel="service-desc", <../docs>; rel="service-doc"',
+    header: { id: 'Link' },
+  });
+
+/** Headers of every response. The gateway's own problems have no links. */
+export const EVERY_ANSWER = { 'Request-Id': requestId, Link: documents };
 
 export const location = z.string().meta({
   description: 'The address of the object, relative to the address of the request (RFC 9110, section 10.2.2).',
@@ -186,7 +198,7 @@ function makeResponse(status: number, codes: readonly ProblemCode[]) {
   const examples = Object.fromEntries(codes.map((code) => [code, problemExamples[code]]));
   return {
     description: codes.map((code) => `- \`${code}\`: ${MEANINGS[code]}`).join('\n'),
-    headers: z.object({ 'Request-Id': requestId, ...PROBLEM_HEADERS[status] }),
+    headers: z.object({ ...EVERY_ANSWER, ...PROBLEM_HEADERS[status] }),
     content: { 'application/problem+json': { schema: problem, examples } },
     // A response with a single code is a component.
     ...(first === undefined || others.length > 0 ? {} : { id: first }),

@@ -12,7 +12,7 @@ import { type Admitted, type LimitKind, limitKindOf, type TenantLimits } from '.
 import type { Owner } from '../tenants/owners.ts';
 import { forTenant, type OperatorsForTenants, TENANT_HEADER } from './for-tenant.ts';
 import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from './gateway-request.ts';
-import { faultAnswer, gatewayResult, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
+import { apiResult, faultAnswer, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
 import { problem } from './problems.ts';
 import { refuseSensitive } from './validate.ts';
 
@@ -191,7 +191,7 @@ export function answering(
     const { alarm: _alarm, ...logged } = logFields;
     const durationMs = clock.nowMs() - receivedAtMs;
     telemetry.request({ requestId, method, status: answer.status, outcome, durationMs, ...logged }, counts);
-    return gatewayResult(method === 'HEAD' ? { ...answer, body: '' } : answer, request);
+    return apiResult(method === 'HEAD' ? { ...answer, body: '' } : answer, request);
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../kernel/answer.ts';
+import { explanationOf } from '../kernel/contract/api.ts';
 import { AmbiguousError, AUTHORITY_CHANGED, RetryableError } from '../kernel/faults.ts';
 
 import type { GatewayRequest, GatewayResult } from './gateway-request.ts';
@@ -65,6 +66,27 @@ export function gatewayResult(
     headers[inTitleCase(name)] = name === 'location' ? value.replace(/^\//, root) : value;
   }
   return { statusCode: answer.status, headers, body: answer.body, isBase64Encoded: false };
+}
+
+/**
+ * Converts an answer of Payonce's API to the gateway's format. Adds links to its documents (RFC 8631), and replaces the
+ * `about:blank` of a problem by the address of its explanation. Both are relative, like `Location`, so a stored answer
+ * contains no address.
+ */
+export function apiResult(answer: Answer, request: Pick<GatewayRequest, 'requestId' | 'root'>): GatewayResult {
+  const { root } = request;
+  const body = answer.headers['content-type'] === PROBLEM_TYPE ? withType(answer.body, root) : answer.body;
+  const link = `<${root}v1/openapi.json>; rel="service-desc", <${root}docs>; rel="service-doc"`;
+  return gatewayResult({ ...answer, body, headers: { ...answer.headers, link } }, request);
+}
+
+/** Matches the first members of the text that `problemBody` writes. */
+const UNTYPED = /^\{"type":"about:blank"(,"title":"[^"]*","status":\d+,"code":"(\w+)")/;
+
+function withType(body: string, root: string): string {
+  return body.replace(UNTYPED, (_text, members: string, code: string) => {
+    return `{"type":"${root}${explanationOf(code)}"${members}`;
+  });
 }
 
 /** Converts `retry-after` to `Retry-After`, for readability in traces. Header names are case-insensitive. */

@@ -19,11 +19,63 @@ export function parseStrictJson(text: string): Parsed<unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's message is not used, because it quotes the body.
-    return refused('invalid_json', text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.');
+    // The parser's message is not used, because it quotes the body, and often names no position.
+    return refused('invalid_json', text.trim() === '' ? 'The body is empty.' : syntaxFault(text));
   }
   const fault = firstAmbiguity(text);
   return fault === undefined ? valid(value) : refused('invalid_json', fault);
+}
+
+function syntaxFault(text: string): string {
+  const offset = validUntil(text);
+  return offset === text.length
+    ? `The body is not valid JSON: it ends too early, at ${placeOf(text, offset)}.`
+    : `The body is not valid JSON at ${placeOf(text, offset)}.`;
+}
+
+/** Returns the line and the column of an offset. Both begin with 1; a column is a UTF-16 code unit, as in editors. */
+function placeOf(text: string, offset: number): string {
+  const lines = text.slice(0, offset).split(/\r\n|[\r\n]/);
+  return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
+}
+
+const SPACE = /[ \t\r\n]*/y;
+const WORD = /true|false|null/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const UNCLOSED_STRING = /"[^"\\\0-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\0-\x1f]*)*/y;
+
+/**
+ * Returns the offset of the first character that no JSON text has after the characters before it.
+ *
+ * @param text nested at most {@link MAX_DEPTH} deep
+ */
+function validUntil(text: string): number {
+  let offset = 0;
+  const skip = (token: RegExp | string): boolean => {
+    const length = typeof token === 'string' ? Number(text[offset] === token) : lengthAt(token, text, offset);
+    offset += length;
+    return length > 0;
+  };
+  const space = (): true => skip(SPACE) || true;
+  const string = () => skip(UNCLOSED_STRING) && skip('"');
+  const listOf = (part: () => boolean, end: string): boolean => {
+    if (space() && skip(end)) return true;
+    do if (!(space() && part() && space())) return false;
+    while (skip(','));
+    return skip(end);
+  };
+  const value = (): boolean => {
+    if (skip('{')) return listOf(() => string() && space() && skip(':') && space() && value(), '}');
+    if (skip('[')) return listOf(value, ']');
+    return text[offset] === '"' ? string() : skip(WORD) || skip(NUMBER);
+  };
+  if (space() && value()) space();
+  return offset;
+}
+
+function lengthAt(token: RegExp, text: string, offset: number): number {
+  token.lastIndex = offset;
+  return token.exec(text)?.[0].length ?? 0;
 }
 
 /** Reports whether the nesting exceeds `limit`. Iterative, so that no text can exhaust the stack. */
@@ -56,7 +108,7 @@ function firstAmbiguity(text: string): string | undefined {
     else if (number !== undefined) fault = numberFault(number);
     else if (match[0] === '{' || match[0] === '[') open.push(new Set());
     else open.pop();
-    if (fault !== undefined) return fault;
+    if (fault !== undefined) return `${fault}, at ${placeOf(text, match.index)}.`;
   }
   return undefined;
 }
@@ -65,12 +117,12 @@ function firstAmbiguity(text: string): string | undefined {
 function stringFault(literal: string, siblings: Set<string> | undefined): string | undefined {
   const decoded: unknown = JSON.parse(literal);
   const text = String(decoded);
-  if (!text.isWellFormed()) return 'A string has a lone surrogate, which is no Unicode character.';
-  if (text.includes('\0')) return 'A string has a NUL character.';
+  if (!text.isWellFormed()) return 'A string has a lone surrogate, which is no Unicode character';
+  if (text.includes('\0')) return 'A string has a NUL character';
   if (siblings === undefined) return undefined;
   // JavaScript can interpret `__proto__` as the prototype instead of a key.
-  if (text === '__proto__') return 'The key __proto__ is not allowed.';
-  if (siblings.has(text)) return 'An object has the same key twice.';
+  if (text === '__proto__') return 'The key __proto__ is not allowed';
+  if (siblings.has(text)) return 'An object has the same key twice';
   siblings.add(text);
   return undefined;
 }
@@ -78,7 +130,7 @@ function stringFault(literal: string, siblings: Set<string> | undefined): string
 function numberFault(literal: string): string | undefined {
   const value = Number(literal);
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-    return 'A number is larger than 2^53 - 1.';
+    return 'A number is larger than 2^53 - 1';
   }
-  return isSafeNumber(literal) ? undefined : 'A number has more digits than a double can hold.';
+  return isSafeNumber(literal) ? undefined : 'A number has more digits than a double can hold';
 }

@@ -1,5 +1,6 @@
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
+import { explanationOf } from '../../lambdas/kernel/contract/api.ts';
 
 interface GatewayProblem {
   readonly status: number;
@@ -80,8 +81,8 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   ],
 ];
 
-const bodyOf = ({ status, code, title, detail }: GatewayProblem) => ({
-  type: 'about:blank',
+const bodyOf = ({ status, code, title, detail }: GatewayProblem, root: string) => ({
+  type: `${root}/${explanationOf(code)}`,
   title,
   status,
   code,
@@ -90,10 +91,14 @@ const bodyOf = ({ status, code, title, detail }: GatewayProblem) => ({
 });
 
 /** Bodies of the gateway's error responses, for the examples of the API documents. */
-export const GATEWAY_PROBLEM_BODIES = PROBLEMS.map(([, problem]) => bodyOf(problem));
+export const GATEWAY_PROBLEM_BODIES = PROBLEMS.map(([, problem]) => bodyOf(problem, ''));
 
-/** Renders the gateway's errors like the API's errors (RFC 9457), so that a client parses only one format. */
-export function answerWithProblems(api: RestApi): void {
+/**
+ * Renders the gateway's errors like the API's errors (RFC 9457), so that a client parses only one format.
+ *
+ * @param root the path of the API's root
+ */
+export function answerWithProblems(api: RestApi, root: string): void {
   for (const [type, problem] of PROBLEMS) {
     const { status, retryAfterSeconds } = problem;
     api.addGatewayResponse(`Response${type.responseType}`, {
@@ -105,7 +110,7 @@ export function answerWithProblems(api: RestApi): void {
         'Request-Id': 'context.requestId',
         ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': `'${retryAfterSeconds}'` }),
       },
-      templates: { 'application/json': JSON.stringify(bodyOf(problem)) },
+      templates: { 'application/json': JSON.stringify(bodyOf(problem, root)) },
     });
   }
 }

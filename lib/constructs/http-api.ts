@@ -18,7 +18,10 @@ import { RetainedLogGroup } from './retained-log-group.ts';
 
 export interface HttpApiProps {
   readonly description: string;
-  readonly settings: Pick<Settings, 'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData'>;
+  readonly settings: Pick<
+    Settings,
+    'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData' | 'domainName' | 'basePath'
+  >;
   /** Handles every path and method without its own route. */
   readonly fallback: Function;
 }
@@ -45,6 +48,7 @@ const OWN_THROTTLES = [
   '/console/GET',
   '/console/{proxy+}/GET',
   '/v1/openapi.json/GET',
+  '/llms.txt/GET',
 ];
 
 /** Route that matches every path without a route of its own. */
@@ -52,6 +56,15 @@ export const OTHER_PATHS = '/{proxy+}';
 
 /** The first path segment of every request to the address that AWS assigns. */
 export const STAGE = 'live';
+
+/**
+ * Returns the path of the API's root at the address that callers use, without a trailing slash. Only for text that the
+ * gateway and the firewall send unchanged: functions read it from the request.
+ */
+export function rootPathOf({ domainName, basePath }: Pick<Settings, 'domainName' | 'basePath'>): string {
+  if (domainName === undefined) return `/${STAGE}`;
+  return basePath === undefined ? '' : `/${basePath}`;
+}
 
 /**
  * A policy for TLS 1.2 and 1.3 (Amazon API Gateway developer guide, "Supported security policies"). The default policy
@@ -107,7 +120,7 @@ export class HttpApi extends Construct {
     this.api.root.addMethod('ANY');
     // Requests that match no other route match this route, at any depth (Amazon API Gateway, greedy path variables).
     this.api.root.addProxy({ anyMethod: true });
-    answerWithProblems(this.api);
+    answerWithProblems(this.api, rootPathOf(settings));
     acknowledge(this.api);
   }
 

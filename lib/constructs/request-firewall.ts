@@ -2,14 +2,15 @@ import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { Stage } from 'aws-cdk-lib/aws-apigateway';
 import { CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
+import { explanationOf } from '../../lambdas/kernel/contract/api.ts';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { Settings } from '../settings.ts';
-import { STAGE } from './http-api.ts';
+import { rootPathOf, STAGE } from './http-api.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
 export interface RequestFirewallProps {
   readonly stage: Stage;
-  readonly settings: Pick<Settings, 'logRetentionDays' | 'basePath'>;
+  readonly settings: Pick<Settings, 'logRetentionDays' | 'domainName' | 'basePath'>;
 }
 
 /**
@@ -46,6 +47,7 @@ const REDACTED_HEADERS = [
 export class RequestFirewall extends Construct {
   constructor(scope: Construct, id: string, props: RequestFirewallProps) {
     super(scope, id);
+    const root = rootPathOf(props.settings);
     const acl = new CfnWebACL(this, 'Acl', {
       scope: 'REGIONAL',
       defaultAction: { allow: {} },
@@ -53,8 +55,8 @@ export class RequestFirewall extends Construct {
       // By default, AWS WAF inspects only 16 KB, and would treat a larger body as too large.
       associationConfig: { requestBody: { API_GATEWAY: { defaultSizeInspectionLimit: 'KB_32' } } },
       customResponseBodies: {
-        BodySize: problem(413, 'body_too_large', 'Content too large'),
-        RatePerAddress: problem(429, 'rate_limited', 'Too many requests'),
+        BodySize: problem(root, 413, 'body_too_large', 'Content too large'),
+        RatePerAddress: problem(root, 429, 'rate_limited', 'Too many requests'),
       },
       rules: [
         {
@@ -153,11 +155,11 @@ function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.S
  * Returns the response body of a blocked request. The firewall responds before the gateway, without a request id, and
  * does not support the media type of problems.
  */
-function problem(status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {
+function problem(root: string, status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {
   const detail = `${title}. Nothing was done.`;
   return {
     contentType: 'APPLICATION_JSON',
-    content: JSON.stringify({ type: 'about:blank', title, status, code, detail }),
+    content: JSON.stringify({ type: `${root}/${explanationOf(code)}`, title, status, code, detail }),
   };
 }
 

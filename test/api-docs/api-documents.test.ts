@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
+import { PROBLEMS } from '../../lambdas/http/problems.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
@@ -47,6 +49,61 @@ describe('the API documents', () => {
     expect(String(headers?.['Content-Security-Policy'])).toMatch(/^default-src 'none'; script-src 'self';/);
   });
 
+  test.each([
+    ['the server refuses it', async () => ({ ok: false, status: 403 }), 'The server answered with 403.'],
+    [
+      'no server answers',
+      () => Promise.reject(new TypeError('Failed to fetch')),
+      'The request failed (Failed to fetch).',
+    ],
+    ['the browser cannot run it', async () => ({ ok: true, status: 200 }), 'this browser did not run it'],
+  ])('show on the page why its renderer is missing if %s', async (_why, fetch, reason) => {
+    const src = 'https://api.example/live/docs/swagger-ui-bundle.js';
+    const page = new Map(['api', 'renderer', 'failure'].map((id) => [id, { src, textContent: '', dataset: {} }]));
+    const { body } = await api(gatewayEvent('GET', '/docs'));
+    for (const id of page.keys()) expect(body).toContain(`id="${id}"`);
+
+    const { body: script } = await api(gatewayEvent('GET', '/docs/start.js'));
+    runInNewContext(script, { fetch, document: { getElementById: (id: string) => page.get(id) } });
+    await new Promise(setImmediate);
+    expect(page.get('failure')?.textContent).toContain(`The file ${src} could not be used. `);
+    expect(page.get('failure')?.textContent).toContain(reason);
+  });
+
+  test('explain each problem at the address that its type names', async () => {
+    const { body, headers } = await api(gatewayEvent('GET', '/docs/problems'));
+    expect(headers).toMatchObject({ 'Content-Type': 'text/html; charset=utf-8' });
+    expect(body).not.toMatch(/<script|undefined/);
+    for (const [code, { status }] of Object.entries(PROBLEMS))
+      expect(body).toMatch(new RegExp(`<h2 id="${code}">${code}</h2>\n<p>${status} .{30}`));
+  });
+
+  test('have an overview for language models, whose links lead to documents', async () => {
+    const { body, headers } = await api(gatewayEvent('GET', '/llms.txt'));
+    expect(headers).toMatchObject({ 'Content-Type': 'text/plain; charset=utf-8' });
+    expect(body).toMatch(/^# Payonce\n\n> .+\n/);
+    const addresses = [...body.matchAll(/\]\(([^)]+)\)/g)].map(([, address = '']) => address);
+    expect(addresses.length).toBeGreaterThan(80);
+    for (const address of new Set(addresses.map((each) => each.replace(/#.*/, ''))))
+      expect((await api(gatewayEvent('GET', `/${address}`))).statusCode).toBe(200);
+    expect(body).toContain('- [POST /v1/payments](docs#/Payments/createPayment): Create a payment');
+  });
+
+  test('are linked from each answer, relative to its address', async () => {
+    for (const path of ['/docs', '/v1/openapi.json', '/docs/nothing']) {
+      const { headers } = await api(gatewayEvent('GET', path));
+      const links = [...String(headers?.['Link']).matchAll(/<([^>]+)>; rel="([a-z-]+)"/g)];
+      const found = links.map(([, address = '', rel]) => [
+        rel,
+        new URL(address, `https://api.example${path}`).pathname,
+      ]);
+      expect(found).toEqual([
+        ['service-desc', '/v1/openapi.json'],
+        ['service-doc', '/docs'],
+      ]);
+    }
+  });
+
   test('contain the unmodified Swagger UI renderer', async () => {
     const { body, headers } = await api(gatewayEvent('GET', '/docs/swagger-ui-bundle.js'));
 
@@ -78,7 +135,15 @@ describe('the API documents', () => {
     expect(head).toEqual({ ...get, body: '' });
   });
 
-  const DOCUMENTS = ['/v1/openapi.json', '/docs', '/docs/', '/docs/start.js', '/docs/swagger-ui-bundle.js'];
+  const DOCUMENTS = [
+    '/v1/openapi.json',
+    '/llms.txt',
+    '/docs/problems',
+    '/docs',
+    '/docs/',
+    '/docs/start.js',
+    '/docs/swagger-ui-bundle.js',
+  ];
 
   test.each(DOCUMENTS)(
     'include %s, which is cacheable and returns 304 without a body while it is unchanged',

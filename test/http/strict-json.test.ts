@@ -29,14 +29,14 @@ describe('strict JSON', () => {
   });
 
   test.each([
-    ['an object', '{"a":1,"a":2}'],
-    ['an object with equal values', '{"a":1,"a":1}'],
-    ['an inner object', '{"b":[{"a":1,"a":1}]}'],
-    ['two spellings of one key', '{"a":1,"\\u0061":2}'],
-    ['a key and an equal key after an inner object', '{"a":{"b":1},"c":[],"a":2}'],
-    ['a key with white space before its colon', '{"a" :1,"a"\n:1}'],
-  ])('refuses a repeated key in %s', (_where, text) => {
-    expect(parsed(text)).toBe('An object has the same key twice.');
+    ['an object', '{"a":1,"a":2}', 8],
+    ['an object with equal values', '{"a":1,"a":1}', 8],
+    ['an inner object', '{"b":[{"a":1,"a":1}]}', 14],
+    ['two spellings of one key', '{"a":1,"\\u0061":2}', 8],
+    ['a key and an equal key after an inner object', '{"a":{"b":1},"c":[],"a":2}', 21],
+    ['a key with white space before its colon', '{"a" :1,"a"\n:1}', 9],
+  ])('refuses a repeated key in %s', (_where, text, column) => {
+    expect(parsed(text)).toBe(`An object has the same key twice, at line 1, column ${column}.`);
   });
 
   test.each(['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"\\"a\\":","b":1}'])(
@@ -49,7 +49,7 @@ describe('strict JSON', () => {
   test.each(['{"__proto__":{"amount":1}}', '{"a":{"__proto__":null}}', '{"\\u005f_proto__":1}'])(
     'refuses %s, and does not change the prototype',
     (text) => {
-      expect(parsed(text)).toBe('The key __proto__ is not allowed.');
+      expect(parsed(text)).toMatch(/^The key __proto__ is not allowed, at line 1, column \d+\.$/);
       expect(Object.keys(Object.prototype)).toEqual([]);
     },
   );
@@ -61,15 +61,15 @@ describe('strict JSON', () => {
   });
 
   test.each([
-    ['2^53', '9007199254740992', 'A number is larger than 2^53 - 1.'],
-    ['2^53 + 1', '9007199254740993', 'A number is larger than 2^53 - 1.'],
-    ['-2^53', '-9007199254740992', 'A number is larger than 2^53 - 1.'],
-    ['a large exponent', '1e16', 'A number is larger than 2^53 - 1.'],
-    ['a number beyond the range of a double', '1e400', 'A number is larger than 2^53 - 1.'],
+    ['2^53', '9007199254740992', 'A number is larger than 2^53 - 1, at line 1, column 7.'],
+    ['2^53 + 1', '9007199254740993', 'A number is larger than 2^53 - 1, at line 1, column 7.'],
+    ['-2^53', '-9007199254740992', 'A number is larger than 2^53 - 1, at line 1, column 7.'],
+    ['a large exponent', '1e16', 'A number is larger than 2^53 - 1, at line 1, column 7.'],
+    ['a number beyond the range of a double', '1e400', 'A number is larger than 2^53 - 1, at line 1, column 7.'],
     [
       'digits that a double cannot represent',
       '1000.00000000000000001',
-      'A number has more digits than a double can hold.',
+      'A number has more digits than a double can hold, at line 1, column 7.',
     ],
   ])('refuses %s', (_what, literal, detail) => {
     expect(parsed(`{"a":[${literal}]}`)).toBe(detail);
@@ -87,25 +87,58 @@ describe('strict JSON', () => {
   });
 
   test.each([
-    ['a lone high surrogate', '"\\ud800"', 'A string has a lone surrogate, which is no Unicode character.'],
-    ['a lone low surrogate in a key', '{"\\udc00":1}', 'A string has a lone surrogate, which is no Unicode character.'],
+    [
+      'a lone high surrogate',
+      '"\\ud800"',
+      'A string has a lone surrogate, which is no Unicode character, at line 1, column 1.',
+    ],
+    [
+      'a lone low surrogate in a key',
+      '{"\\udc00":1}',
+      'A string has a lone surrogate, which is no Unicode character, at line 1, column 2.',
+    ],
     [
       'surrogates in the wrong order',
       '"\\udc00\\ud800"',
-      'A string has a lone surrogate, which is no Unicode character.',
+      'A string has a lone surrogate, which is no Unicode character, at line 1, column 1.',
     ],
     ['a raw lone surrogate', '"\ud800"', 'The body must be valid Unicode.'],
-    ['NUL', '"a\\u0000b"', 'A string has a NUL character.'],
+    ['NUL', '"a\\u0000b"', 'A string has a NUL character, at line 1, column 1.'],
     ['a byte-order mark', '\ufeff{}', 'The body must not begin with a byte-order mark.'],
     ['nothing', '', 'The body is empty.'],
     ['white space', ' \n', 'The body is empty.'],
-    ['a comment', '{}//', 'The body is not valid JSON.'],
-    ['a trailing comma', '{"a":1,}', 'The body is not valid JSON.'],
-    ['a leading zero', '01', 'The body is not valid JSON.'],
-    ['NaN', 'NaN', 'The body is not valid JSON.'],
-    ['two values', '{}{}', 'The body is not valid JSON.'],
+    ['a comment', '{}//', 'The body is not valid JSON at line 1, column 3.'],
+    ['a trailing comma', '{"a":1,}', 'The body is not valid JSON at line 1, column 8.'],
+    ['a leading zero', '01', 'The body is not valid JSON at line 1, column 2.'],
+    ['NaN', 'NaN', 'The body is not valid JSON at line 1, column 1.'],
+    ['two values', '{}{}', 'The body is not valid JSON at line 1, column 3.'],
   ])('refuses %s', (_what, text, detail) => {
     expect(parsed(text)).toBe(detail);
+  });
+
+  test('names the place of a character that cannot be there, at every place of a text', () => {
+    const text = '{"a": [12, {"b": "c\\u00e9"}, []],\r\n "d": "",\n\t"e": 0}\n';
+    expect(isJson(text)).toBe(true);
+    for (let offset = 0; offset <= text.length; offset += 1) {
+      // A reader cannot continue an escape after some of its characters, and a line feed belongs to its return.
+      if (/\\(?:u.{0,3})?$/.test(text.slice(0, offset)) || text.slice(offset - 1).startsWith('\r\n')) continue;
+      const lines = text
+        .slice(0, offset)
+        .split('\r\n')
+        .flatMap((line) => line.split('\n'));
+      const place = `line ${lines.length}, column ${String(lines.at(-1)).length + 1}`;
+      expect(parsed(`${text.slice(0, offset)}\u0001${text.slice(offset)}`)).toBe(
+        `The body is not valid JSON at ${place}.`,
+      );
+    }
+  });
+
+  test('names the place of the first unreadable token, and the end of a text that is cut off', () => {
+    expect(parsed('{"amount": tru}')).toBe('The body is not valid JSON at line 1, column 12.');
+    expect(parsed('{"amount": "\\x"}')).toBe('The body is not valid JSON at line 1, column 13.');
+    expect(parsed('{\n  "amount": 1000')).toBe('The body is not valid JSON: it ends too early, at line 2, column 17.');
+    for (const cut of ['{', '{"', '{"a', '{"a"', '{"a":', '{"a":[', '{"a":[1', '{"a":[1,', '{"a":[1]'])
+      expect(parsed(cut)).toBe(`The body is not valid JSON: it ends too early, at line 1, column ${cut.length + 1}.`);
   });
 
   test('accepts an escaped or raw surrogate pair, and distinguishes composed from decomposed letters', () => {

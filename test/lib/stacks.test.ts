@@ -167,6 +167,7 @@ describe('the API', () => {
     ['/~1v1~1admin~1jobs~1{proxy+}', 'POST'],
     ['/~1docs', 'GET'],
     ['/~1v1~1openapi.json', 'GET'],
+    ['/~1llms.txt', 'GET'],
   ])('throttles %s separately', (ResourcePath, HttpMethod) => {
     const limits = { ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 };
     service.hasResourceProperties('AWS::ApiGateway::Stage', {
@@ -198,7 +199,7 @@ describe('the API', () => {
       }),
       ResponseTemplates: {
         'application/json': Match.serializedJson({
-          type: 'about:blank',
+          type: `/live/docs/problems#${code}`,
           title: Match.anyValue(),
           status: Number(status),
           code,
@@ -230,6 +231,7 @@ describe('the API', () => {
       '/console': 'ApiDocuments',
       '/console/{proxy+}': 'ApiDocuments',
       '/v1/openapi.json': 'ApiDocuments',
+      '/llms.txt': 'ApiDocuments',
       '/v1/orders': 'Orders',
       '/v1/orders/{proxy+}': 'Orders',
       '/v1/ledger/{proxy+}': 'Reads',

@@ -115,7 +115,7 @@ describe('an API key', () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerRead] });
 
     const write = await harness.pay('k-1', {}, as(OTHER_KEY));
-    const read = await harness.get(`/v1/payments/${UNKNOWN_ID}`, as(OTHER_KEY));
+    const read = await harness.get('/v1/payments', as(OTHER_KEY));
 
     expect(write.status).toBe(403);
     expect(write.body).toMatchObject({ code: 'insufficient_scope' });
@@ -238,7 +238,9 @@ describe('a path', () => {
 
     expect(reply.status).toBe(404);
     expect(reply.headers).toMatchObject({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
-    expect(reply.body).toMatchObject({ code: 'not_found', type: 'about:blank' });
+    expect(reply.body).toMatchObject({ code: 'not_found' });
+    const explanation = new URL(String(reply.body['type']), `https://api.example/live${path}`);
+    expect(explanation.href).toBe('https://api.example/live/docs/problems#not_found');
     expect(harness.lookups).toEqual([]);
   });
 
@@ -339,6 +341,9 @@ describe('any response', () => {
         'Request-Id': `req-${index + 1}`,
         'Cache-Control': 'no-store',
         'X-Content-Type-Options': 'nosniff',
+        Link: expect.stringMatching(
+          /^<(?:\.\.?\/)+v1\/openapi\.json>; rel="service-desc", <(?:\.\.?\/)+docs>; rel="service-doc"$/,
+        ),
       });
       if (status >= 400) expect(body).toMatchObject({ request_id: `req-${index + 1}`, status });
     }

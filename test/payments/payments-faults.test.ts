@@ -102,7 +102,7 @@ describe('a bug', () => {
     expect(reply.status).toBe(500);
     expect(reply.headers['Content-Type']).toBe('application/problem+json');
     expect(reply.body).toEqual({
-      type: 'about:blank',
+      type: '../docs/problems#internal_error',
       title: 'Internal error',
       status: 500,
       code: 'internal_error',

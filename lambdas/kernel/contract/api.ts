@@ -100,3 +100,8 @@ export function stackNameOf(stack: keyof typeof StackName, environment?: string)
 export function callbackAddressParameter(environment?: string): string {
   return `/payonce/${environment === undefined ? '' : `${environment}/`}sandbox/callback-address`;
 }
+
+/** Returns the address of the explanation of a problem's code, relative to the root of the API. */
+export function explanationOf(code: string): string {
+  return `docs/problems#${code}`;
+}
