@@ -22,6 +22,9 @@ export function browserKeys(database = 'payonce'): KeyStore {
     keepAnswer: async (request, answer) => {
       await change(database, request.operation, () => ({ ...request, answer }));
     },
+    keepRefusal: async (request) => {
+      await change(database, request.operation, (stored) => (stored?.answer === undefined ? request : stored));
+    },
   };
 }
 

@@ -39,9 +39,10 @@ export type Client = ReturnType<typeof createClient>;
  * Creates a client of Payonce's API that cannot charge twice. The caller chooses a name (`operation`) for each change.
  * The client stores the change with its key before it is sent.
  *
- * @throws TypeError for a URL that is not http or https
+ * @throws TypeError for a missing option, and for a URL that is not http or https
  */
-export function createClient({ url, apiKey, keys, surroundings }: ClientOptions) {
+export function createClient(options: ClientOptions) {
+  const { url, apiKey, keys, surroundings } = checkedOptions(options);
   const around: Runtime = { ...SYSTEM, ...surroundings };
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const sender = new Sender({ url: addressOf(url), headers }, around);
@@ -64,6 +65,18 @@ export function createClient({ url, apiKey, keys, surroundings }: ClientOptions)
     },
     webhookEndpoints: webhookEndpoints(operationsOf, reading),
   };
+}
+
+/** Names a missing option, for callers without types. */
+function checkedOptions(given: Partial<ClientOptions> | undefined): ClientOptions {
+  const { url, apiKey, keys } = given ?? {};
+  if (typeof url !== 'string' || url === '')
+    throw new TypeError('createClient needs url, the address of the API with its stage: https://pay.example.com');
+  if (typeof keys?.putIfAbsent !== 'function' || typeof keys.keepAnswer !== 'function')
+    throw new TypeError('createClient needs keys, which store each request before it is sent: fileKeys(folder)');
+  if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey))
+    throw new TypeError('apiKey must consist of printable ASCII characters without spaces; leave it out to send none');
+  return { ...given, url, keys };
 }
 
 /** Describes a `POST` request. Every change is made by `POST`, except for the deletion of an endpoint. */
@@ -177,8 +190,7 @@ function segment(id: string): string {
 }
 
 function addressOf(url: string): string {
-  const { search, hash } = new URL(url);
-  if (!/^https?:\/\/[^\s\\/?#@]+(?:\/[^\s\\]*)?$/i.test(url) || search !== '' || hash !== '')
+  if (!URL.canParse(url) || !/^https?:\/\/[^\s\\/?#@]+(?:\/[^\s\\]*)?$/i.test(url) || /[?#]/.test(url))
     throw new TypeError(`url must be an http or https address without a query, but is ${url}`);
   return url.replace(/(?<!\/)\/+$/, '');
 }

@@ -13,8 +13,9 @@ export type ProblemCode = Problem['code'];
  * - `read_object`: the operation already took effect, and its response is no longer stored. Read the object that the
  * problem names.
  * - `same_operation`: nothing was stored. The same operation can succeed later.
- * - `correct`: the request was refused, and nothing was stored. Fix the cause: a missing scope, a setting, the state of
- * the payment. The same operation can then succeed. A request with a different body needs a new operation.
+ * - `correct`: the request was refused, and nothing was stored. Fix the cause: a field, a missing scope, a setting, the
+ * state of the payment. The same operation can then succeed, also with a corrected body, if the key store has
+ * `keepRefusal`.
  */
 export type Recovery = 'new_operation' | 'read_object' | 'same_operation' | 'correct';
 
@@ -117,6 +118,16 @@ export function isFinal(code: ProblemCode): boolean {
   return isKnown(code) && RECOVERIES[code] === FINAL;
 }
 
+/**
+ * Returns whether the problem says that the API stored nothing for the idempotency key. Not if another body or response
+ * already belongs to the key, and not for codes that this client does not know.
+ */
+export function storedNothing(code: ProblemCode): boolean {
+  return isKnown(code) && !HAS_RECORD.has(RECOVERIES[code]) && code !== 'idempotency_key_payload_mismatch';
+}
+
+const HAS_RECORD: ReadonlySet<Recovery> = new Set([FINAL, 'read_object']);
+
 function isKnown(code: string): code is ProblemCode {
   return Object.hasOwn(RECOVERIES, code);
 }
@@ -126,6 +137,7 @@ export type ClientCode =
   | 'invalid_operation'
   | 'operation_changed'
   | 'invalid_key_store'
+  | 'connection_refused'
   | 'no_answer'
   | 'unexpected_answer'
   | 'unfinished'

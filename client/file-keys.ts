@@ -37,6 +37,14 @@ export function fileKeys(folder: string): KeyStore {
       await rename(await writeDraft(root, { ...request, answer }), fileOf(request.operation));
       await syncFolder(root);
     },
+    // If another process stores a response at the same time, the refusal can replace it. The next call then gets the
+    // response again, with the same key.
+    keepRefusal: async (request) => {
+      const file = fileOf(request.operation);
+      if (storedIn(await readFile(file, 'utf8')).answer !== undefined) return;
+      await rename(await writeDraft(root, request), file);
+      await syncFolder(root);
+    },
   };
 }
 

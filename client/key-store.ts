@@ -23,6 +23,8 @@ export interface StoredAnswer {
 }
 
 export interface StoredOperation extends StoredRequest {
+  /** True if the API refused the request and stored nothing for its key, so that its body may be corrected. */
+  readonly refused?: true;
   /** Absent until the request is answered. */
   readonly answer?: StoredAnswer;
 }
@@ -48,6 +50,13 @@ export interface KeyStore {
    * function throws, a later call with the same operation can still get the response.
    */
   keepAnswer(request: StoredRequest, answer: StoredAnswer): Awaitable<void>;
+  /**
+   * Replaces the stored request by this refused one, unless a response is stored. The next call with the operation may
+   * then have another body. It sends the same key, so that only one of the bodies can ever take effect.
+   *
+   * @default a call with another body fails with `operation_changed`, also after a refusal
+   */
+  keepRefusal?(request: StoredRequest & { readonly refused: true }): Awaitable<void>;
 }
 
 /** Stores operations in memory. A crashed process loses its keys, so this store is only for tests and scripts. */
@@ -60,6 +69,9 @@ export function memoryKeys(): KeyStore {
       return stored;
     },
     keepAnswer: (request, answer) => void rows.set(request.operation, { ...request, answer }),
+    keepRefusal: (request) => {
+      if (rows.get(request.operation)?.answer === undefined) rows.set(request.operation, request);
+    },
   };
 }
 
@@ -88,11 +100,13 @@ function objectIn(text: string | null | undefined): object {
 /** Returns whether a store returned a valid operation. */
 export function isOperation(value: unknown): value is StoredOperation {
   if (typeof value !== 'object' || value === null) return false;
-  const { operation, key, method, path, body, mode, answer } = value as Partial<Record<keyof StoredOperation, unknown>>;
+  const row = value as Partial<Record<keyof StoredOperation, unknown>>;
+  const { operation, key, method, path, body, mode, refused, answer } = row;
   return (
     [operation, key, method, path].every((each) => typeof each === 'string' && each !== '') &&
     (body === null || typeof body === 'string') &&
     (mode === null || mode === 'test' || mode === 'live') &&
+    (refused === undefined || refused === true) &&
     (answer === undefined || isAnswer(answer))
   );
 }

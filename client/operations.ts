@@ -1,4 +1,4 @@
-import { isFinal, PayonceError, type Problem, ProblemError } from './errors.ts';
+import { isFinal, PayonceError, type Problem, ProblemError, storedNothing } from './errors.ts';
 import {
   isOperation,
   type KeyStore,
@@ -13,7 +13,8 @@ import type { Runtime } from './surroundings.ts';
 export interface Once extends Limits {
   /**
    * Your own name for the operation, for example `order_42`. Calls with this name send the same key and body, in this
-   * and in later processes, and get the same answer. 1 to 200 characters.
+   * and in later processes, and get the same answer. 1 to 200 characters. After a refusal that stored nothing, a call
+   * may have a corrected body.
    */
   readonly operation: string;
 }
@@ -45,22 +46,41 @@ export class Operations {
    * @throws PayonceError `operation_changed` before anything is sent; `no_answer`; `invalid_operation`;
    * `invalid_key_store`
    */
-  async run<Value>({ method, path, params }: Change, { operation, ...limits }: Once): Promise<Value> {
+  async run<Value>({ method, path, params }: Change, once: Once): Promise<Value> {
+    const { operation, ...limits }: Partial<Once> = isObject(once) ? once : {};
     if (typeof operation !== 'string' || operation === '' || operation.length > LONGEST_NAME)
-      throw new PayonceError('invalid_operation', `operation must be a string of 1 to ${LONGEST_NAME} characters`);
+      throw new PayonceError(
+        'invalid_operation',
+        `operation must be a string of 1 to ${LONGEST_NAME} characters, for example { operation: 'order_42' }`,
+      );
     const body = params === undefined ? null : JSON.stringify(params);
     const offered = { operation, key: this.#mintKey(), method, path, body, mode: this.#mode };
     const stored: unknown = await this.#keys.putIfAbsent(offered);
-    const { answer: kept, ...request } = checked(stored, operation);
-    const other = differences(request, offered);
-    if (other.length > 0) throw changed(operation, other);
+    const { answer: kept, refused, ...known } = checked(stored, operation);
+    const other = differences(known, offered);
+    const isCorrected = refused === true && kept === undefined && isOnlyInBody(known, offered);
+    if (other.length > 0 && !isCorrected) throw changed(operation, other);
+    // A corrected body is sent with the stored key. If an earlier body did take effect, the API refuses this one.
+    const request = isCorrected ? { ...known, body } : known;
     if (kept !== undefined) return settled(answerOf(kept)) as Value;
     const { sentBefore, ...answer } = await this.#sender.send(request, limits);
     const isKept = answer.kind === 'success' || isFinal(answer.problem.code);
     if (isKept) await this.#keys.keepAnswer(request, { status: answer.status, body: answer.text });
     // If the stored key is from an earlier process, that process may have sent the request.
-    return settled(answer, !isKept && (sentBefore || request.key !== offered.key)) as Value;
+    const mayHaveTakenEffect = !isKept && (sentBefore || request.key !== offered.key);
+    if (!isKept && !mayHaveTakenEffect && storedNothing(answer.problem.code))
+      await this.#keys.keepRefusal?.({ ...request, refused: true });
+    return settled(answer, mayHaveTakenEffect) as Value;
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Returns whether a request has the address of the stored one. The API keeps keys by address and mode. */
+function isOnlyInBody(stored: StoredRequest, offered: StoredRequest): boolean {
+  return (['mode', 'method', 'path'] as const).every((each) => stored[each] === offered[each]);
 }
 
 function checked(stored: unknown, operation: string): StoredOperation {

@@ -35,7 +35,14 @@ export type Answered = Answer & { readonly sentBefore: boolean };
 
 type Attempt =
   | Answer
-  | { readonly kind: 'again'; readonly why: unknown; readonly afterMs?: number; readonly received: boolean };
+  | {
+      readonly kind: 'again';
+      readonly why: unknown;
+      readonly afterMs?: number;
+      readonly received: boolean;
+      /** Whether no program listens at the address. */
+      readonly isRefused?: true;
+    };
 
 const TIMEOUT_MS = 60_000;
 /** Time limit of one attempt, in milliseconds. The API's gateway responds within 29 s. */
@@ -66,7 +73,8 @@ export class Sender {
 
   /**
    * Sends a request.
-   * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for a response that is not from the API
+   * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for a response that is not from the API,
+   * `connection_refused` at once, if the first attempt is refused
    */
   async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits): Promise<Answered> {
     const untilMs = this.#around.nowMs() + timeoutMs;
@@ -77,6 +85,7 @@ export class Sender {
       const leftMs = Math.max(1, untilMs - this.#around.nowMs());
       const result = await this.#attempt(request, Math.min(ATTEMPT_MS, leftMs), signal);
       if (result.kind !== 'again') return { ...result, sentBefore };
+      if (attempt === 0 && result.isRefused === true) throw this.#refusedConnection(result.why);
       sentBefore ||= result.received;
       last = result.why;
       const waitMs = pauseMs(attempt, this.#around.fraction(), result.afterMs);
@@ -109,8 +118,14 @@ export class Sender {
     } catch (error) {
       if (error instanceof PayonceError) throw error;
       signal?.throwIfAborted();
+      if (isConnectionRefused(error)) return { kind: 'again', why: error, received: false, isRefused: true };
       return { kind: 'again', why: error, received: true };
     }
+  }
+
+  #refusedConnection(cause: unknown): PayonceError {
+    const message = `Nothing listens at ${this.#options.url}: the connection was refused. Is the API running, at this address?`;
+    return new PayonceError('connection_refused', message, { cause });
   }
 
   #read({ status, headers }: Response, text: string): Attempt {
@@ -135,6 +150,12 @@ export class Sender {
       'with its stage?';
     throw new PayonceError('unexpected_answer', message, { mayHaveTakenEffect: true });
   }
+}
+
+/** Reports whether Node found nothing at the address. A browser does not say why a connection failed. */
+function isConnectionRefused(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+  return cause?.code === 'ECONNREFUSED';
 }
 
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {

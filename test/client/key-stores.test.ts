@@ -56,6 +56,18 @@ describe.each(STORES)('a key store %s', (_name, open) => {
     expect(await one.putIfAbsent(request('k-3'))).toEqual({ ...request('k-1'), answer: ANSWER });
   });
 
+  test('keeps a refusal until there is a response, and no refusal after it', async () => {
+    const [one, other] = open();
+    await one.putIfAbsent(request('k-1'));
+    const refused = { ...request('k-1'), refused: true } as const;
+    await one.keepRefusal?.(refused);
+    expect(await other.putIfAbsent(request('k-2'))).toEqual(refused);
+    const corrected = request('k-1', { body: '{"amount":2000}' });
+    await other.keepAnswer(corrected, ANSWER);
+    await one.keepRefusal?.(refused);
+    expect(await one.putIfAbsent(request('k-3'))).toEqual({ ...corrected, answer: ANSWER });
+  });
+
   test('keeps one of many concurrent requests', async () => {
     const [one, other] = open();
     const put = async (each: number) => (each % 2 === 0 ? one : other).putIfAbsent(request(`k-${each}`));

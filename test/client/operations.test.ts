@@ -122,8 +122,10 @@ describe('an operation', () => {
 
   test.each(['', 'x'.repeat(201), undefined])('is refused if its name is %j', async (operation) => {
     const { client, sent } = clientOn(new Api());
-    const error = await errorOf(client.payments.create(TEA, { operation: operation as string }));
-    expect(error).toMatchObject({ code: 'invalid_operation' });
+    // A caller without types can leave out the options.
+    const options = (operation === undefined ? undefined : { operation }) as { readonly operation: string };
+    const error = await errorOf(client.payments.create(TEA, options));
+    expect(error).toMatchObject({ code: 'invalid_operation', message: expect.stringContaining('order_42') });
     expect(sent).toEqual([]);
   });
 
@@ -210,6 +212,70 @@ describe('a refusal', () => {
 
     const { client: known } = clientOn(api, {}, keys);
     expect(await known.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
+  });
+
+  test('lets the same operation be sent again with a corrected body, with the same key', async () => {
+    const api = new Api();
+    const { client, keys, sent } = clientOn(api);
+    const wrong = { ...TEA, currency: 'EURO' };
+    const refused = await errorOf(client.payments.create(wrong, { operation: 'order_42' }));
+    expect(refused).toMatchObject({ code: 'invalid_request', recovery: 'correct', mayHaveTakenEffect: false });
+
+    const paid = await client.payments.create(TEA, { operation: 'order_42' });
+    const later = await clientOn(api, {}, keys).client.payments.create(TEA, { operation: 'order_42' });
+    expect([paid.status, later]).toEqual(['succeeded', paid]);
+    expect(new Set(sent.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1);
+    expect(await errorOf(client.payments.create(wrong, { operation: 'order_42' }))).toMatchObject({
+      code: 'operation_changed',
+    });
+    expect([sent.length, chargesIn(api)]).toEqual([2, 1]);
+  });
+
+  test('lets only one of two corrections take effect, even if the response to the first is lost', async () => {
+    const api = new Api();
+    const { client, keys } = clientOn(api);
+    await errorOf(client.payments.create({ ...TEA, amount: -1 }, { operation: 'order_42' }));
+    const losing = clientOn(
+      api,
+      {
+        fetch: async (url, init) => {
+          await api.fetch(new Request(url, init));
+          throw new TypeError('the connection was reset');
+        },
+      },
+      keys,
+    );
+    const lost = await errorOf(losing.client.payments.create(TEA, { operation: 'order_42', timeoutMs: 1 }));
+    const other = await errorOf(client.payments.create({ ...TEA, amount: 2_000 }, { operation: 'order_42' }));
+
+    expect([lost, other]).toMatchObject([
+      { code: 'no_answer', mayHaveTakenEffect: true },
+      { code: 'idempotency_key_payload_mismatch', mayHaveTakenEffect: true },
+    ]);
+    expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ amount: 1_000 });
+    expect(chargesIn(api)).toBe(1);
+  });
+
+  test('allows no other address, and no other body with a store that keeps no refusals', async () => {
+    const api = new Api();
+    const { client } = clientOn(api);
+    const paid = await client.payments.create(TEA, { operation: 'order_1' });
+    const other = await client.payments.create(TEA, { operation: 'order_2' });
+    const tooMuch = { amount: 5_000 };
+    await errorOf(client.payments.refund(paid.id, tooMuch, { operation: 'refund_1' }));
+    expect(await errorOf(client.payments.refund(other.id, tooMuch, { operation: 'refund_1' }))).toMatchObject({
+      code: 'operation_changed',
+    });
+    expect(await client.payments.refund(paid.id, { amount: 500 }, { operation: 'refund_1' })).toMatchObject({
+      amount: 500,
+    });
+
+    const { putIfAbsent, keepAnswer } = memoryKeys();
+    const plain = clientOn(api, {}, { putIfAbsent, keepAnswer }).client;
+    await errorOf(plain.payments.create({ ...TEA, amount: -1 }, { operation: 'order_42' }));
+    expect(await errorOf(plain.payments.create(TEA, { operation: 'order_42' }))).toMatchObject({
+      code: 'operation_changed',
+    });
   });
 
   test('states that an effect is possible if an earlier attempt got no response', async () => {

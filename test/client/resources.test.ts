@@ -115,10 +115,24 @@ describe('all resources', () => {
     expect(new URL(String(sent[0]?.url)).pathname).toBe('/v1/payments/..%2Forders%2Ford_1%3Fx%3D1');
   });
 
-  test.each(['ftp://api.example', 'https://api.example/?a=1', 'https:api.example', String.raw`https:\\api.example`])(
-    'refuse the address %s',
-    (url) => {
-      expect(() => createClient({ url, apiKey: API_KEY, keys: memoryKeys() })).toThrow(TypeError);
-    },
-  );
+  test.each([
+    ['options', undefined, /needs url/],
+    ['url', { keys: memoryKeys() }, /needs url, the address of the API/],
+    ['keys', { url: 'https://api.example' }, /needs keys, which store each request/],
+    ['key', { url: 'https://api.example', keys: memoryKeys(), apiKey: '' }, /apiKey must consist of/],
+  ])('name the missing %s in a sentence', (_what, options, sentence) => {
+    const create = () => createClient(options as Parameters<typeof createClient>[0]);
+    expect(create).toThrow(TypeError);
+    expect(create).toThrow(sentence);
+  });
+
+  test.each([
+    'not an address',
+    'ftp://api.example',
+    'https://api.example/?a=1',
+    'https:api.example',
+    String.raw`https:\\api.example`,
+  ])('refuse the address %s', (url) => {
+    expect(() => createClient({ url, apiKey: API_KEY, keys: memoryKeys() })).toThrow(TypeError);
+  });
 });

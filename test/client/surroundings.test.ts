@@ -45,6 +45,17 @@ describe('the client on the system clock and network', () => {
     expect(requests).toBeGreaterThan(0);
   });
 
+  test('names a refused connection at once, long before the time limit', async () => {
+    const client = clientOfServer();
+    server.close();
+    await once(server, 'close');
+    const startedMs = performance.now();
+    const error = await errorOf(client.payments.create(TEA, { operation: 'order_42', timeoutMs: LONG_MS }));
+    expect(error).toMatchObject({ code: 'connection_refused', mayHaveTakenEffect: false });
+    expect(error.message).toMatch(/^Nothing listens at http:\/\/127\.0\.0\.1:\d+: the connection was refused\./);
+    expect(performance.now() - startedMs).toBeLessThan(LONG_MS);
+  });
+
   test.each([
     ['during an attempt', silent],
     ['during a pause', busy],
