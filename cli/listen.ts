@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { Webhook } from 'standardwebhooks';
 import * as z from 'zod';
+import { PUBLIC_EVENT_TYPES } from '../lambdas/events/domain/event.ts';
 import { makeDirectory } from '../local/directories.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { type AskApi, addAccess, askerOf, locate, Refusal, readAnswer, TENANT } from './operator-api.ts';
@@ -39,6 +40,7 @@ interface Options {
   readonly forwardTo: string;
   readonly from?: number;
   readonly secret?: string;
+  readonly events?: readonly string[];
   readonly once?: boolean;
 }
 
@@ -56,12 +58,13 @@ export function addListen(program: Command, session: Session): void {
     )
     .option('--from <seconds>', 'the first time, in Unix seconds; the default is now', readSeconds)
     .option('--secret <whsec>', 'the secret that signs; the default is made once, and shown', readSecret)
+    .option('--events <types>', 'only these types, for example payment.completed,refund.completed', readTypes)
     .option('--once', 'end when the events of now are delivered');
   addAccess(command, TENANT);
   const ask = askerOf(session, command, TENANT);
-  command.action(async ({ forwardTo, from, secret, once = false }: Options) => {
+  command.action(async ({ forwardTo, from, secret, events, once = false }: Options) => {
     const { url, key } = await locate(session, command, TENANT);
-    const file = stateFile(session.directory, `${url} ${key} ${forwardTo}`);
+    const file = stateFile(session.directory, [url, key, forwardTo, ...(events?.toSorted() ?? [])].join(' '));
     const stored = read(file);
     const state: Progress = {
       secret: secret ?? stored?.secret ?? `whsec_${randomBytes(24).toString('base64')}`,
@@ -74,7 +77,7 @@ export function addListen(program: Command, session: Session): void {
       `The secret is ${state.secret}. Events since ${isoTime(state.since * 1000)}.`,
     );
     for (let polls = 1; ; polls += 1) {
-      const failed = await forwardAll(ask, session, forwardTo, state).catch((error: unknown) => {
+      const failed = await forwardAll({ ask, session, to: forwardTo, events }, state).catch((error: unknown) => {
         // An error of the first poll ends the command, so that invalid settings are reported.
         if (once || polls === 1 || !isPassing(error)) throw error;
         const { sentence = '' } = endingOf(error);
@@ -96,13 +99,22 @@ function isPassing(error: unknown): boolean {
   return endingOf(error).exitCode === ExitCode.unreachable;
 }
 
+interface Receiver {
+  readonly ask: AskApi;
+  readonly session: Session;
+  readonly to: string;
+  /** The types of the delivered events. Other events are skipped. Undefined: all types. */
+  readonly events: readonly string[] | undefined;
+}
+
 /**
  * Delivers undelivered events, oldest first.
  * @returns the number of events that the receiver did not accept
  */
-async function forwardAll(ask: AskApi, session: Session, to: string, state: Progress): Promise<number> {
+async function forwardAll({ ask, session, to, events }: Receiver, state: Progress): Promise<number> {
   const seen = await eventsSince(ask, state.since);
-  const open = seen.filter(({ id }) => state.delivered[id] === undefined).toReversed();
+  const isSent = ({ id, type }: Event) => state.delivered[id] === undefined && (events?.includes(type) ?? true);
+  const open = seen.filter(isSent).toReversed();
   const left: number[] = [];
   for (const each of open) {
     const { accepted, result } = await forward(to, state.secret, each);
@@ -181,6 +193,15 @@ function write(file: string, state: Progress): void {
 function readAddress(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
   throw new InvalidArgumentError(`${text} is not a URL, for example http://localhost:3000.`);
+}
+
+function readTypes(text: string): readonly string[] {
+  const types = text.split(',').map((each) => each.trim());
+  const unknown = types.filter((each) => PUBLIC_EVENT_TYPES.every((type) => type !== each));
+  if (unknown.length === 0) return types;
+  throw new InvalidArgumentError(
+    `${unknown.join(', ')} is no event type. The types are ${PUBLIC_EVENT_TYPES.join(', ')}.`,
+  );
 }
 
 function readSecret(text: string): string {

@@ -307,6 +307,19 @@ describe('payonce listen', () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(4);
   });
 
+  test('posts only the given types of events, and names a type that does not exist', async () => {
+    await happens('payment.completed');
+    await happens('payment.failed');
+    await run(...listen('--from', '1', '--events', 'payment.failed,refund.completed'));
+    await happens('refund.completed');
+    await run(...listen('--events', 'refund.completed, payment.failed'));
+    expect(types()).toEqual(['payment.failed', 'refund.completed']);
+    expect(await ending(...listen('--events', 'payment.done'))).toMatchObject({
+      exitCode: ExitCode.usage,
+      sentence: expect.stringMatching(/payment\.done is no event type\. The types are .*payment\.completed/),
+    });
+  });
+
   test('posts only rejected events a second time', async () => {
     await happens('payment.completed');
     await happens('payment.failed');
