@@ -39,7 +39,11 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .option('--json', 'print one JSON document')
     .option('--directory <path>', 'the directory of "npm start"', PAYONCE_DIRECTORY)
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
-    .addHelpText('after', '\nExit codes: docs/reference/cli.md');
+    .addHelpText('after', '\nExit codes: docs/reference/cli.md')
+    .hook('preAction', () => {
+      // The SDK would prefer an empty region to the profile's region. Shells and containers set empty variables.
+      if (process.env['AWS_REGION'] === '') delete process.env['AWS_REGION'];
+    });
   const session = new Session(program, surroundings);
   const group = (name: keyof typeof GROUPS) => () =>
     addApiGroup(program, session, name, GROUPS[name], API_COMMANDS[name]);

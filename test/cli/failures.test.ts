@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -105,6 +105,17 @@ describe('payonce', () => {
     const ended = await payonce('tenants list', environment);
     expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });
     expect(ended.sentence).toMatch(new RegExp(`^${sentence}.+\\.$`));
+  });
+
+  test('uses the region of the profile if AWS_REGION is empty', async () => {
+    const config = join(directory, 'config');
+    writeFileSync(config, '[default]\nregion = eu-west-1\n');
+    const environment = { ...WITH_CREDENTIALS, AWS_REGION: '', AWS_CONFIG_FILE: config };
+    expect(await payonce('tenants list', { ...environment, AWS_ENDPOINT_URL: 'http://127.0.0.1:65111' })).toMatchObject(
+      {
+        code: ExitCode.unreachable,
+      },
+    );
   });
 
   test.each([
