@@ -15,6 +15,9 @@ Payonce is running on this machine.
 Create a payment. Run the command twice: there is one charge.
 
 ${curlLine(aws)}
+
+201 and 402 are final. After 202, read the payment at its Location until its status is no longer processing. After 409
+with Retry-After, 503 or no answer, run the same command again: its key makes it the same payment.
 `;
 }
 

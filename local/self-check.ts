@@ -10,6 +10,8 @@ const POLL_MS = 250;
 /** Minimum time allowed for each response, in milliseconds, even at the end of the check. */
 const RESPONSE_MS = 10_000;
 const JOB = 'resolve';
+/** The documents that the README names. One function serves both, but each makes its own at the first request. */
+const DOCUMENTS = ['/docs', '/v1/openapi.json'];
 
 /** The body of a response: a payment, a run, or a problem, whose `status` is a number. */
 const body = z.object({ id: z.string(), status: z.union([z.string(), z.number()]), code: z.string() }).partial();
@@ -21,13 +23,18 @@ interface Answer extends z.infer<typeof body> {
 type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
 
 /**
- * Creates a job run, and a payment that only the processor's callback completes.
+ * Reads the documents, and creates a job run, and a payment that only the processor's callback completes. The functions
+ * behind a user's first requests have then started.
  *
- * @returns one sentence for the payment if it fails, and one for the run if it fails
+ * @returns one sentence for each of them that fails
  */
 export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promise<readonly string[]> {
   const untilMs = Date.now() + withinMs;
-  const results = await Promise.allSettled([checkPayment(aws, untilMs), checkJob(aws, untilMs)]);
+  const results = await Promise.allSettled([
+    checkPayment(aws, untilMs),
+    checkJob(aws, untilMs),
+    ...DOCUMENTS.map((path) => checkDocument(aws, path, untilMs)),
+  ]);
   return results.flatMap((result) => (result.status === 'rejected' ? [sentenceOf(result.reason)] : []));
 }
 
@@ -49,6 +56,11 @@ async function checkJob({ apiUrl, operatorKey }: Target, untilMs: number): Promi
     throw new Error(`The request for a run of the job ${JOB} was answered with ${describe(begun)}.`);
   const last = await untilEnded(`${runs}/${begun.id}`, operatorKey, untilMs);
   if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${describe(last)}.`);
+}
+
+async function checkDocument({ apiUrl, apiKey }: Target, path: string, untilMs: number): Promise<void> {
+  const answer = await ask(`${apiUrl}${path}`, apiKey, untilMs);
+  if (answer.httpStatus !== 200) throw new Error(`The request for ${path} was answered with ${describe(answer)}.`);
 }
 
 const describe = ({ httpStatus, status, code }: Answer): string => `${httpStatus} ${code ?? status ?? ''}`.trimEnd();

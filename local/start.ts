@@ -14,9 +14,12 @@ import { type LocalAws, type LocalAwsOptions, type RunningLocalAws, startLocalAw
 import { selfCheck } from './self-check.ts';
 import { sentenceOf } from './sentence.mjs';
 import { StateFile } from './state-file.ts';
+import { Steps } from './steps.ts';
 
 const DEFAULT_PORT = 4566;
 const NAMES: Readonly<Record<Authority, string>> = { dynamodb: 'DynamoDB', postgres: 'PostgreSQL' };
+/** The last step: the self-check, which also starts the functions that a user calls first, and the lab. */
+const FIRST_REQUESTS = 'First requests';
 
 interface Options {
   readonly detach: boolean;
@@ -103,12 +106,16 @@ async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: 
   // A start that failed can have left a part.
   if (earlier === undefined) state.removeEarlierState();
   try {
-    const begun = await bringUp({ ...others, authority: chosen }, state);
+    const steps = new Steps();
+    const begun = await bringUp({ ...others, authority: chosen }, state, steps);
     state.write(begun.aws);
+    steps.begin(FIRST_REQUESTS);
+    console.log(FIRST_REQUESTS);
     const [withLab, faults] = await Promise.all([
       addLab(begun, state, { directory: others.directory, port: others.port + 1 }),
       selfCheck(begun.aws),
     ]);
+    console.log(steps.summary());
     return { ...withLab, faults };
   } catch (error) {
     if (earlier === undefined) throw error;
@@ -148,10 +155,16 @@ async function bringUp(
     deploy: redeploy,
   }: Omit<BringUp, 'fresh' | 'authority'> & { readonly authority: Authority },
   state: StateFile,
+  steps: Steps,
 ): Promise<RunningLocalAws> {
   const keys = state.keys();
-  const begin = (report: LocalAwsOptions['report']): Promise<RunningLocalAws> =>
-    startLocalAws({ directory, port, authority, persist: true, redeploy, report, ...defined({ keys }) });
+  const begin = (show: LocalAwsOptions['report']): Promise<RunningLocalAws> => {
+    const report: LocalAwsOptions['report'] = (step, detail) => {
+      if (step !== '') steps.begin(step);
+      show(step, detail);
+    };
+    return startLocalAws({ directory, port, authority, persist: true, redeploy, report, ...defined({ keys }) });
+  };
   if (!process.stdout.isTTY) return begin((step, detail) => step !== '' && console.log(titleOf(step, detail)));
 
   let result: RunningLocalAws | undefined;

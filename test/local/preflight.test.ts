@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { curlLine } from '../../local/announcement.ts';
+import { announcement, curlLine } from '../../local/announcement.ts';
 import { emulatorEnvironment } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
 import { findPython } from '../../local/python-environment.ts';
@@ -114,6 +114,12 @@ describe('a client of the emulator', () => {
 });
 
 describe('the printed curl line', () => {
+  test('is followed by what to do after each answer that is not final', () => {
+    const aws = { apiUrl: 'http://localhost:4566/live', apiKey: 'sk_test_x' } as Parameters<typeof announcement>[0];
+    const [, after = ''] = announcement(aws).split(curlLine(aws));
+    for (const status of ['202', '409', '503']) expect(after).toMatch(new RegExp(`After[^.]* ${status}`));
+  });
+
   test('creates a payment if it is copied without changes', () => {
     const line = curlLine({ apiUrl: 'http://localhost:4566/live', apiKey: 'sk_test_x' });
     expect(line).toBe(

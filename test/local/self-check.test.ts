@@ -23,6 +23,8 @@ const check = () => {
 };
 
 const WELL: typeof answers = {
+  'GET /docs': [200, {}],
+  'GET /v1/openapi.json': [200, {}],
   'POST /v1/payments': [202, { id: 'pay_1', status: 'processing' }],
   'GET /v1/payments/pay_1': [200, { id: 'pay_1', status: 'succeeded' }],
   'POST /v1/admin/jobs/resolve/runs': [202, { id: RUN, status: 'accepted' }],
@@ -49,6 +51,11 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
     'the payment fails',
     { 'GET /v1/payments/pay_1': [200, { id: 'pay_1', status: 'failed' }] },
     ['The payment pay_1 did not succeed: 200 failed.'],
+  ],
+  [
+    'the documents are not served',
+    { 'GET /docs': [500, { status: 500, code: 'internal_error' }] },
+    ['The request for /docs was answered with 500 internal_error.'],
   ],
   [
     'jobs are not accepted',
