@@ -51,7 +51,7 @@ Ratios of times include the local DynamoDB, which shares the machine; ratios of 
 
 ## Goals
 
-\`bench/results.json\` has the same values. "Peer" is the same measurement of plain Powertools; for a refund, a query and a claim; for the files, a bundle without chunks; for a page of a list, a list without filters.
+\`bench/results.json\` has the same values. "Peer" is the same measurement of plain Powertools; for a refund, a query and a claim; for the files, a bundle without chunks; for a page of a list, a list without filters; with PostgreSQL, rocket-rides.
 
 ${goalsTable(measurements)}
 
