@@ -126,7 +126,7 @@ export function storedNothing(code: ProblemCode): boolean {
   return isKnown(code) && !HAS_RECORD.has(RECOVERIES[code]) && code !== 'idempotency_key_payload_mismatch';
 }
 
-const HAS_RECORD: ReadonlySet<Recovery> = new Set([FINAL, 'read_object']);
+const HAS_RECORD: ReadonlySet<Recovery> = new Set<Recovery>([FINAL, 'read_object']);
 
 function isKnown(code: string): code is ProblemCode {
   return Object.hasOwn(RECOVERIES, code);

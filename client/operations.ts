@@ -68,7 +68,7 @@ export class Operations {
     if (isKept) await this.#keys.keepAnswer(request, { status: answer.status, body: answer.text });
     // If the stored key is from an earlier process, that process may have sent the request.
     const mayHaveTakenEffect = !isKept && (sentBefore || request.key !== offered.key);
-    if (!isKept && !mayHaveTakenEffect && storedNothing(answer.problem.code))
+    if (answer.kind === 'problem' && !isKept && !mayHaveTakenEffect && storedNothing(answer.problem.code))
       await this.#keys.keepRefusal?.({ ...request, refused: true });
     return settled(answer, mayHaveTakenEffect) as Value;
   }

@@ -100,6 +100,7 @@ export class SandboxStack extends Stack {
     );
     const http = new HttpApi(this, 'Http', {
       description: 'Sandbox payment processor',
+      isDocumented: false,
       settings: { ...settings, retainData: false },
       fallback: processor.function,
     });

@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import type { Endpoint } from '../http/endpoint.ts';
 
 /** Operations of the typed clients. In Python, a name has underscores instead of capitals. */
@@ -64,15 +65,14 @@ interface Asked extends Pick<Endpoint<never, never>, 'method' | 'path'> {
  */
 export function samplesOf(endpoint: Endpoint<never, never>, body: unknown): readonly CodeSample[] {
   const { method, path, kind, docs, scope, query } = endpoint;
+  const fields: Readonly<Record<string, z.ZodType>> = query?.shape ?? {};
   const asked: Asked = {
     method,
     path,
     operationId: docs.operationId,
     isKeyed: kind === 'keyed',
     ids: [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name),
-    query: Object.entries(query?.shape ?? {}).flatMap(([name, each]) =>
-      each.safeParse(undefined).success ? [] : [name],
-    ),
+    query: Object.entries(fields).flatMap(([name, each]) => (each.safeParse(undefined).success ? [] : [name])),
     body: JSON.stringify(body) === '{}' ? undefined : body,
     credential: scope === undefined ? 'operator_key' : 'key',
   };

@@ -81,8 +81,8 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   ],
 ];
 
-const bodyOf = ({ status, code, title, detail }: GatewayProblem, root: string) => ({
-  type: `${root}/${explanationOf(code)}`,
+const bodyOf = ({ status, code, title, detail }: GatewayProblem, root?: string) => ({
+  type: root === undefined ? 'about:blank' : `${root}/${explanationOf(code)}`,
   title,
   status,
   code,
@@ -96,9 +96,9 @@ export const GATEWAY_PROBLEM_BODIES = PROBLEMS.map(([, problem]) => bodyOf(probl
 /**
  * Renders the gateway's errors like the API's errors (RFC 9457), so that a client parses only one format.
  *
- * @param root the path of the API's root
+ * @param root the path of the API's root; undefined for an API without documents
  */
-export function answerWithProblems(api: RestApi, root: string): void {
+export function answerWithProblems(api: RestApi, root?: string): void {
   for (const [type, problem] of PROBLEMS) {
     const { status, retryAfterSeconds } = problem;
     api.addGatewayResponse(`Response${type.responseType}`, {

@@ -18,6 +18,8 @@ import { RetainedLogGroup } from './retained-log-group.ts';
 
 export interface HttpApiProps {
   readonly description: string;
+  /** Whether the API serves documents, with an explanation of each problem. @default true */
+  readonly isDocumented?: boolean;
   readonly settings: Pick<
     Settings,
     'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData' | 'domainName' | 'basePath'
@@ -120,7 +122,7 @@ export class HttpApi extends Construct {
     this.api.root.addMethod('ANY');
     // Requests that match no other route match this route, at any depth (Amazon API Gateway, greedy path variables).
     this.api.root.addProxy({ anyMethod: true });
-    answerWithProblems(this.api, rootPathOf(settings));
+    answerWithProblems(this.api, props.isDocumented === false ? undefined : rootPathOf(settings));
     acknowledge(this.api);
   }
 

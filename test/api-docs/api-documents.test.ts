@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
@@ -49,7 +50,7 @@ describe('the API documents', () => {
     expect(String(headers?.['Content-Security-Policy'])).toMatch(/^default-src 'none'; script-src 'self';/);
   });
 
-  test.each([
+  test.each<[string, () => Promise<object>, string]>([
     ['the server refuses it', async () => ({ ok: false, status: 403 }), 'The server answered with 403.'],
     [
       'no server answers',
@@ -65,7 +66,7 @@ describe('the API documents', () => {
 
     const { body: script } = await api(gatewayEvent('GET', '/docs/start.js'));
     runInNewContext(script, { fetch, document: { getElementById: (id: string) => page.get(id) } });
-    await new Promise(setImmediate);
+    await setImmediate();
     expect(page.get('failure')?.textContent).toContain(`The file ${src} could not be used. `);
     expect(page.get('failure')?.textContent).toContain(reason);
   });

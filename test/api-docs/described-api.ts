@@ -1,5 +1,6 @@
 import Ajv2020 from '@redocly/ajv/dist/2020.js';
 import { openApiDocument } from '../../lambdas/api-docs/openapi.ts';
+import type { CodeSample } from '../../lambdas/api-docs/samples.ts';
 
 /** A schema, parameter, header or response in the document. */
 export type Node = Readonly<Record<string, unknown>>;
@@ -31,6 +32,7 @@ export interface DescribedOperation {
     readonly content: { readonly 'application/json': { readonly schema: Node } };
   };
   readonly responses: Readonly<Record<string, DescribedResponse>>;
+  readonly 'x-codeSamples'?: readonly CodeSample[];
 }
 
 /** The document as clients receive it. */

@@ -8,7 +8,7 @@ import { operations } from './described-api.ts';
 
 const described = operations.map((operation) => ({
   ...operation,
-  samples: (operation as { readonly 'x-codeSamples'?: readonly CodeSample[] })['x-codeSamples'] ?? [],
+  samples: operation['x-codeSamples'] ?? [],
 }));
 const sourcesIn = (lang: CodeSample['lang']) =>
   described.flatMap(({ samples }) => samples.flatMap((each) => (each.lang === lang ? [each.source] : [])));

@@ -270,8 +270,12 @@ describe('a refusal', () => {
       amount: 500,
     });
 
-    const { putIfAbsent, keepAnswer } = memoryKeys();
-    const plain = clientOn(api, {}, { putIfAbsent, keepAnswer }).client;
+    const keys = memoryKeys();
+    const withoutRefusals: KeyStore = {
+      putIfAbsent: (request) => keys.putIfAbsent(request),
+      keepAnswer: (request, answer) => keys.keepAnswer(request, answer),
+    };
+    const plain = clientOn(api, {}, withoutRefusals).client;
     await errorOf(plain.payments.create({ ...TEA, amount: -1 }, { operation: 'order_42' }));
     expect(await errorOf(plain.payments.create(TEA, { operation: 'order_42' }))).toMatchObject({
       code: 'operation_changed',

@@ -115,7 +115,7 @@ describe('all resources', () => {
     expect(new URL(String(sent[0]?.url)).pathname).toBe('/v1/payments/..%2Forders%2Ford_1%3Fx%3D1');
   });
 
-  test.each([
+  test.each<[string, unknown, RegExp]>([
     ['options', undefined, /needs url/],
     ['url', { keys: memoryKeys() }, /needs url, the address of the API/],
     ['keys', { url: 'https://api.example' }, /needs keys, which store each request/],

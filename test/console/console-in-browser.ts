@@ -30,6 +30,10 @@ const OF_OPERATORS = operations
   .filter(({ security }) => security.some((way) => 'operator' in way))
   .map(({ method, path }) => new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`));
 
+const SWAGGER = join(import.meta.dirname, '..', '..', 'node_modules', 'swagger-ui-dist');
+/** Paths that the function of the documents serves. */
+const OF_DOCUMENTS = /^\/(?:console|docs|v1\/openapi\.json$)/;
+
 /** The console files as deployed. */
 export class BuiltConsole {
   readonly folder: string;
@@ -46,7 +50,7 @@ export class BuiltConsole {
 
   documents(signIn?: ConsoleSignIn): ReturnType<typeof documentsApi> {
     return documentsApi(
-      (name) => readFile(join(this.folder, name), 'utf8'),
+      (name) => readFile(join(name.startsWith('swagger') ? SWAGGER : this.folder, name), 'utf8'),
       systemDigest,
       () => readdir(join(this.folder, 'console', 'assets')),
       signIn,
@@ -67,6 +71,7 @@ const IN_TURN = [
   'volumes and books in a browser',
   'webhooks in a browser',
   'verifications of the archive in a browser',
+  'the API reference in a browser',
 ];
 
 /**
@@ -170,7 +175,7 @@ export class ConsoleInBrowser {
   async #backend(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url);
     const path = pathname.slice(PREFIX.length);
-    if (path.startsWith('/console') && this.#documents !== undefined) {
+    if (OF_DOCUMENTS.test(path) && this.#documents !== undefined) {
       const { statusCode, headers, body } = await this.#documents(gatewayEvent('GET', path));
       return new Response(body, { status: statusCode, headers: headers as Record<string, string> });
     }
@@ -187,14 +192,15 @@ export class ConsoleInBrowser {
     return new Response(reply.text, { status: reply.status, headers: reply.headers });
   }
 
-  async opened(): Promise<Page> {
+  /** @default the console */
+  async opened(url = this.url): Promise<Page> {
     this.#context ??= await this.#running.browser.newContext();
     const page = await this.#context.newPage();
     page.on('console', (message) => {
       if (/Content Security Policy/.test(message.text())) this.violations.push(message.text());
     });
     page.on('pageerror', (error) => this.violations.push(String(error)));
-    await page.goto(this.url);
+    await page.goto(url);
     return page;
   }
 

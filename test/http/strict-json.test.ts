@@ -28,7 +28,7 @@ describe('strict JSON', () => {
     );
   });
 
-  test.each([
+  test.each<[string, string, number]>([
     ['an object', '{"a":1,"a":2}', 8],
     ['an object with equal values', '{"a":1,"a":1}', 8],
     ['an inner object', '{"b":[{"a":1,"a":1}]}', 14],
