@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type HuntRow, readHuntRows } from '../../test/world/mutants/hunt-rows.ts';
 import type { Mutant } from '../../test/world/mutants/mutant.ts';
-import { filesOf, MUTANTS } from '../../test/world/mutants/mutants.ts';
+import { MUTANTS } from '../../test/world/mutants/mutants.ts';
 import { ACTS } from '../../test/world/simulator/acts/all-acts.ts';
 import { type Reached, sorted } from '../../test/world/simulator/coverage.ts';
 import { code, fill, markdownTable } from './state-machine.ts';
@@ -30,11 +30,6 @@ export function proofPage(page: string): string {
   return wrapMarkdown(fill(page, { mutants, survivors, coverage }));
 }
 
-/** Folder of `lambdas/` whose file the mutant changes first. */
-function roomOf(mutant: Mutant): string {
-  return filesOf(mutant)[0]?.split('/')[1] ?? '';
-}
-
 type Result = 'random histories' | 'a story only' | 'not found';
 
 function resultOf(mutant: Mutant): Result {
@@ -52,19 +47,12 @@ function histories({ name }: Mutant): number | undefined {
 }
 
 function mutants(): string {
-  const byRoom = [...Map.groupBy(MUTANTS, roomOf)].toSorted(([one], [other]) => one.localeCompare(other));
   const results: readonly Result[] = ['random histories', 'a story only', 'not found'];
-  const numbers = (of: readonly Mutant[]) => [
-    String(of.length),
-    ...results.map((result) => String(of.filter((mutant) => resultOf(mutant) === result).length)),
-  ];
+  const numbers = results.map((result) => String(MUTANTS.filter((mutant) => resultOf(mutant) === result).length));
   const counts = MUTANTS.flatMap((mutant) => histories(mutant) ?? []).toSorted((one, other) => one - other);
   const quantile = (part: number) => counts[Math.floor(counts.length * part)];
   return [
-    markdownTable(
-      ['room', 'faults', ...results],
-      [...byRoom.map(([room, of]) => [code(room), ...numbers(of)]), ['all', ...numbers(MUTANTS)]],
-    ),
+    markdownTable(['faults', ...results], [[String(MUTANTS.length), ...numbers]]),
     '',
     `Half of the faults found by random histories took at most ${quantile(0.5)} histories, and nine of ten at most ${quantile(0.9)}.`,
   ].join('\n');

@@ -71,11 +71,13 @@ export function gatewayResult(
 /**
  * Converts an answer of Payonce's API to the gateway's format. Adds links to its documents (RFC 8631), and replaces the
  * `about:blank` of a problem by the address of its explanation. Both are relative, like `Location`, so a stored answer
- * contains no address.
+ * contains no address. The address in the body is relative to the documented spelling of the path, so that a replay has
+ * the same body for every spelling.
  */
-export function apiResult(answer: Answer, request: Pick<GatewayRequest, 'requestId' | 'root'>): GatewayResult {
-  const { root } = request;
-  const body = answer.headers['content-type'] === PROBLEM_TYPE ? withType(answer.body, root) : answer.body;
+export function apiResult(answer: Answer, request: Pick<GatewayRequest, 'requestId' | 'root' | 'path'>): GatewayResult {
+  const { root, path } = request;
+  const documented = '../'.repeat(Math.max(0, path.length - 1)) || './';
+  const body = answer.headers['content-type'] === PROBLEM_TYPE ? withType(answer.body, documented) : answer.body;
   const link = `<${root}v1/openapi.json>; rel="service-desc", <${root}docs>; rel="service-doc"`;
   return gatewayResult({ ...answer, body, headers: { ...answer.headers, link } }, request);
 }

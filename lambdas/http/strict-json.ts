@@ -42,7 +42,8 @@ function placeOf(text: string, offset: number): string {
 const SPACE = /[ \t\r\n]*/y;
 const WORD = /true|false|null/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const UNCLOSED_STRING = /"[^"\\\0-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\0-\x1f]*)*/y;
+/** A string without its last quotation mark. Characters below U+0020 must be escaped (RFC 8259, section 7). */
+const UNCLOSED_STRING = /"[ !#-[\]-\u{10FFFF}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\u{10FFFF}]*)*/uy;
 
 /**
  * Returns the offset of the first character that no JSON text has after the characters before it.

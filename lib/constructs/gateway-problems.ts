@@ -90,8 +90,14 @@ const bodyOf = ({ status, code, title, detail }: GatewayProblem, root?: string) 
   request_id: '$context.requestId',
 });
 
-/** Bodies of the gateway's error responses, for the examples of the API documents. */
-export const GATEWAY_PROBLEM_BODIES = PROBLEMS.map(([, problem]) => bodyOf(problem, ''));
+/**
+ * Returns the bodies of the gateway's error responses, for the examples of the API documents.
+ *
+ * @param root the path of the API's root
+ */
+export function gatewayProblemBodies(root: string) {
+  return PROBLEMS.map(([, problem]) => bodyOf(problem, root));
+}
 
 /**
  * Renders the gateway's errors like the API's errors (RFC 9457), so that a client parses only one format.

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { GATEWAY_PROBLEM_BODIES } from '../../lib/constructs/gateway-problems.ts';
+import { gatewayProblemBodies } from '../../lib/constructs/gateway-problems.ts';
+import { STAGE } from '../../lib/constructs/http-api.ts';
 import { synthesize } from '../support/synth.ts';
 import { captureExamples } from './capture-examples.ts';
 
@@ -18,7 +19,7 @@ describe('the examples in the documents', () => {
     const responses = (await synthesize()).service?.findResources('AWS::ApiGateway::GatewayResponse') ?? {};
     const bodies = Object.values(responses).map((each) => JSON.parse(templateOf(each)) as unknown);
 
-    for (const body of GATEWAY_PROBLEM_BODIES) expect(bodies).toContainEqual(body);
+    for (const body of gatewayProblemBodies(`/${STAGE}`)) expect(bodies).toContainEqual(body);
   });
 });
 

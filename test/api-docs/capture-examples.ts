@@ -1,6 +1,6 @@
 import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { GATEWAY_PROBLEM_BODIES } from '../../lib/constructs/gateway-problems.ts';
+import { gatewayProblemBodies } from '../../lib/constructs/gateway-problems.ts';
 import { captureJobs } from './capture-jobs.ts';
 import {
   captureAnnotations,
@@ -63,7 +63,7 @@ export async function captureExamples(): Promise<string> {
 async function problemOf(code: ProblemCode): Promise<Readonly<Record<string, unknown>>> {
   const gateways = GATEWAY_CODES.find((each) => each === code);
   if (gateways !== undefined) {
-    const body = GATEWAY_PROBLEM_BODIES.find((each) => each.code === code);
+    const body = gatewayProblemBodies('').find((each) => each.code === code);
     invariant(body !== undefined, `the gateway answer ${code} has no body`);
     return { ...body, request_id: 'req-1' };
   }

@@ -217,7 +217,7 @@ describe('a refusal', () => {
   test('lets the same operation be sent again with a corrected body, with the same key', async () => {
     const api = new Api();
     const { client, keys, sent } = clientOn(api);
-    const wrong = { ...TEA, currency: 'EURO' };
+    const wrong = { ...TEA, amount: -1 };
     const refused = await errorOf(client.payments.create(wrong, { operation: 'order_42' }));
     expect(refused).toMatchObject({ code: 'invalid_request', recovery: 'correct', mayHaveTakenEffect: false });
 

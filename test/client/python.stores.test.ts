@@ -11,9 +11,9 @@ import { createClient } from '../../client/client.ts';
 import { fileKeys } from '../../client/file-keys.ts';
 import { listenerOf } from '../../examples/listener.ts';
 import { PROJECT } from '../../local/directories.ts';
+import { selfMadeCertificate } from '../../local/self-made-certificate.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
 import { inTurn, sliceOf, sliceOfRun, whole } from '../support/slice.ts';
-import { selfMadeCertificate } from '../../local/self-made-certificate.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { findingsIn, installed, lives, type Plan, python } from './python-lives.ts';
 

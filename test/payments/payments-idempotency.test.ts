@@ -371,4 +371,13 @@ describe('a reference', () => {
 
     expect((await harness.pay('k-2', { reference: 'order-2' })).status).toBe(201);
   });
+
+  test('a replayed problem has the same body for every spelling of the path', async () => {
+    const first = await harness.pay('k-1', { source: 'tok_declined' });
+    expect(first.body['type']).toBe('../docs/problems#payment_failed');
+    for (const path of ['/v1/payments/', '//v1//payments', '/v1/%70ayments']) {
+      const reply = await harness.pay('k-1', { source: 'tok_declined' }, { event: { path, pathParameters: null } });
+      expect(reply.body).toEqual(first.body);
+    }
+  });
 });

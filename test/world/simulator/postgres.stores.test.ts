@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { sliceOf } from '../../support/slice.ts';
 import { TABLES } from '../tables.ts';
+import { partitionOf } from './authority-items.ts';
 import { play } from './play.ts';
 import { SimulatedPostgres } from './postgres.ts';
 
@@ -32,7 +33,7 @@ test.each(sliceOf([1, 2], 2))('a payment whose copied write %i is lost is recove
   );
   expect(violations).toEqual([]);
   expect(system.restores).toHaveLength(1);
-  const ledger = system.database.items(TABLES.ledger).filter(({ pk }) => String(pk).startsWith(LedgerRow.payment));
+  const ledger = system.database.items(TABLES.ledger).filter((item) => partitionOf(item).startsWith(LedgerRow.payment));
   expect(ledger.map(({ type }) => type)).toEqual(['payment.created', 'payment.completed']);
 });
 
@@ -45,6 +46,8 @@ test('personal data is copied, and its copy is erased', async () => {
   const { system, ends, violations } = await play({ seed: 1, profile: 'clients', steps, muted: [] }, postgres);
   expect(violations).toEqual([]);
   expect(ends.map(({ end }) => end)).toEqual(['201', '201', 'done']);
-  const copies = system.account.database.items(TABLES.registry).filter(({ pk }) => String(pk).startsWith('DETAILS#'));
+  const copies = system.account.database
+    .items(TABLES.registry)
+    .filter((item) => partitionOf(item).startsWith('DETAILS#'));
   expect(copies).toHaveLength(1);
 });
