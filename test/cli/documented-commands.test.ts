@@ -87,6 +87,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npm run format:fix': ['package.json', 'biome check --write .'],
   'npm run hooks': ['package.json', 'core.hooksPath'],
   'npm run test:drills': ['test/run/prove.ts', "'test:drills'"],
+  'npm run test:postgres': ['test/run/prove.ts', "'test:postgres'"],
   'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
@@ -152,7 +153,9 @@ describe('each command that a newcomer reads is run', () => {
     expect(new Set(ofCi)).toEqual(new Set(['test', ...checks, ...suites, 'jest']));
     const { stdout } = await runScript('prove', '--again', '--list');
     const proved = new Set(stdout.match(/(?<=: npm run )\S+/gm));
-    expect(proved).toEqual(new Set([...checks, 'synth', ...suites, 'test:drills', 'simulate']));
+    expect(proved).toEqual(
+      new Set([...checks, 'synth', ...suites, 'test:drills', 'test:postgres', 'demo', 'simulate']),
+    );
     for (const room of unitFiles().keys()) expect(stdout).toContain(`entries/${room}\\.test`);
   });
 
