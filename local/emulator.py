@@ -24,6 +24,7 @@ import compression
 import generated_secrets
 import leading_keys
 import message_move
+import metric_math
 import streams
 from hypercorn.config import Config
 from ministack.services import eventbridge, lambda_svc, scheduler
@@ -162,6 +163,7 @@ def _extend():
         lambda_svc: ["_get_func_record_for_ref", "_execution_record_for_config", "invoke_async_with_retry"],
     }
     _require(used)
+    _require(metric_math.USED)
     scheduler._tick_schedules = look
     scheduler._SCHEDULE_TICK_INTERVAL = LOOK_EVERY_SECONDS
     Config.keep_alive_timeout = IDLE_CONNECTION_SECONDS
@@ -170,6 +172,7 @@ def _extend():
     generated_secrets.install()
     leading_keys.install()
     message_move.install()
+    metric_math.install()
     streams.install()
     # The last ones: they import the application, which binds functions that the others replace.
     import guard
