@@ -4,20 +4,23 @@ import type { Instruments } from '../kernel/platform/instruments.ts';
 import { REPLAY_CACHE_SERVICE, ReplayCacheMetric } from './contract.ts';
 import type { ReplayCacheObserver } from './store/replay-cache.ts';
 
-/** Creates the publisher of the cache's metrics. */
+/**
+ * Creates the publisher of the cache's metrics. Hits and misses are published together, zeros included: CloudWatch
+ * computes no share for a period in which one of them has no data (Amazon CloudWatch user guide, "Using metric math").
+ */
 export function replayTelemetry(instruments: Instruments): ReplayCacheObserver {
   const logger = instruments.logger(REPLAY_CACHE_SERVICE);
   const metrics = instruments.metrics(REPLAY_CACHE_SERVICE);
-  const count = (name: string): void => {
-    metrics.addMetric(name, MetricUnit.Count, 1);
+  const publish = (counts: Readonly<Record<string, number>>): void => {
+    for (const [name, count] of Object.entries(counts)) metrics.addMetric(name, MetricUnit.Count, count);
     metrics.publishStoredMetrics();
   };
   return {
-    hit: () => count(ReplayCacheMetric.hits),
-    missed: () => count(ReplayCacheMetric.missed),
+    hit: () => publish({ [ReplayCacheMetric.hits]: 1, [ReplayCacheMetric.missed]: 0 }),
+    missed: () => publish({ [ReplayCacheMetric.hits]: 0, [ReplayCacheMetric.missed]: 1 }),
     notStored: (error) => {
       logger.warn('replay_not_cached', { error: codeOf(error) });
-      count(ReplayCacheMetric.notStored);
+      publish({ [ReplayCacheMetric.notStored]: 1 });
     },
   };
 }

@@ -12,8 +12,8 @@ test('hits, misses and failed writes are counted, and a failed write is logged w
   telemetry.missed();
   telemetry.notStored(new RetryableError('store_unavailable', 'a message with personal data'));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-    { service: 'replay-cache', replay_cache_hits: 1 },
-    { service: 'replay-cache', replay_cache_missed: 1 },
+    { service: 'replay-cache', replay_cache_hits: 1, replay_cache_missed: 0 },
+    { service: 'replay-cache', replay_cache_hits: 0, replay_cache_missed: 1 },
     { level: 'WARN', message: 'replay_not_cached', error: 'store_unavailable' },
     { service: 'replay-cache', replay_cache_failed_writes: 1 },
   ]);
