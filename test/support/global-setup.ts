@@ -39,8 +39,8 @@ export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
 const AUTHORITY = 'PAYONCE_TEST_AUTHORITY';
 
 /**
- * Starts the shared services of a project: the synth server, for `stores` an emulator and PostgreSQL, and for
- * `deployed` and `drills` a local AWS.
+ * Starts the shared services of a project: the synth server, for `stores` an emulator, for `deployed` and `drills` a
+ * local AWS, and for `stores` and `drills` a process that starts PostgreSQL for the first test that needs it.
  */
 export default async function globalSetup(
   { shard }: { readonly shard?: { readonly shardIndex: number } },
@@ -58,7 +58,7 @@ export default async function globalSetup(
   // If an assembly exists, the store tests need no synth server: they read the tables from its files.
   if (!isBare || process.env[ASSEMBLY] === undefined) process.env[SYNTH_URL] = await startForRun('synth-server.ts');
   if (first === undefined) return;
-  if (isBare) process.env[POSTGRES_URL] = await startForRun('postgres-server.ts');
+  if (project !== 'deployed') process.env[POSTGRES_URL] = await startForRun('postgres-server.ts');
   await startAws(first + (shard?.shardIndex ?? 1) - 1, isBare ? startBareAws : startDeployed).catch(withoutStack);
 }
 
