@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import pMap from 'p-map';
-import type { LocalAws } from '../../local/local-aws.ts';
+import { authorityOf, type LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { killedPayment } from '../payments/killed-payment.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -277,7 +277,9 @@ describe('a callback for an unknown payment', () => {
     expect([comparison.status, comparison.failed]).toEqual(['succeeded', 0]);
     const { json } = await operator.send('GET', '/v1/admin/mismatches?limit=100');
     const found = (json['data'] as Record<string, unknown>[]).find(({ charges }) => String(charges) === id);
-    expect(found).toMatchObject({ payment: null, processor_amount: 4321, ledger_amount: 0, currency: 'EUR' });
+    const mismatch = { payment: null, processor_amount: 4321, ledger_amount: 0, currency: 'EUR' };
+    // With PostgreSQL, a comparison ends before the newest rows, because their copies may be incomplete.
+    expect(found).toEqual(authorityOf(aws) === 'postgres' ? undefined : expect.objectContaining(mismatch));
 
     const run = await runJob(aws, 'retry-orphans');
     expect([run.status, run.failed]).toEqual(['succeeded', 0]);
