@@ -4,12 +4,12 @@
  */
 import { once } from 'node:events';
 import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
-import { ExitCode } from '../../cli/failure.ts';
 import { erasePostgresDetails } from '../../lambdas/activity/store/postgres-erasure.ts';
 import { StackOutput, stackNameOf } from '../../lambdas/kernel/contract/api.ts';
 import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
+import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { LedgerCarrier, PAYMENT_CHAIN } from '../../lambdas/payments/store/postgres-carrier.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
@@ -33,26 +33,35 @@ import { Stores } from '../world/stores.ts';
 import { World, type WorldTools } from '../world/world.ts';
 
 const ENVIRONMENT = 'restored-postgres';
+const CACHE = 'restored-postgres-cache';
 const client = documentClient(dynamoDbClient());
 
-/** Creates a stack that has only the outputs in which commands find the tables. */
-async function createStack(tables: LocalAws['tables']): Promise<void> {
+/** Creates stacks that have only what the command reads: the tables, and a cache of responses. */
+async function createStacks(tables: LocalAws['tables']): Promise<void> {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const cloudFormation = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });
-  const StackName = stackNameOf('data', ENVIRONMENT);
-  const Outputs = Object.fromEntries(
-    (['idempotency', 'ledger', 'registry', 'views'] as const).map((kind) => [
-      StackOutput[`${kind}Table` as const],
-      { Value: tables[kind] },
-    ]),
-  );
-  const Resources = { Nothing: { Type: 'AWS::CloudFormation::WaitConditionHandle' } };
-  await cloudFormation.send(
-    new CreateStackCommand({ StackName, TemplateBody: JSON.stringify({ Resources, Outputs }) }),
-  );
-  await until(async () => {
-    const { Stacks: [stack] = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
-    return stack?.StackStatus === 'CREATE_COMPLETE' || undefined;
+  const create = async (stack: 'data' | 'service', template: object): Promise<void> => {
+    const StackName = stackNameOf(stack, ENVIRONMENT);
+    await cloudFormation.send(new CreateStackCommand({ StackName, TemplateBody: JSON.stringify(template) }));
+    await until(async () => {
+      const { Stacks: [created] = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
+      return created?.StackStatus === 'CREATE_COMPLETE' || undefined;
+    });
+  };
+  const kinds = ['idempotency', 'ledger', 'registry', 'views'] as const;
+  await create('data', {
+    Resources: { Nothing: { Type: 'AWS::CloudFormation::WaitConditionHandle' } },
+    Outputs: Object.fromEntries(kinds.map((kind) => [StackOutput[`${kind}Table`], { Value: tables[kind] }])),
+  });
+  const Properties = {
+    TableName: CACHE,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [{ AttributeName: IdempotencyTable.partitionKey, AttributeType: 'S' }],
+    KeySchema: [{ AttributeName: IdempotencyTable.partitionKey, KeyType: 'HASH' }],
+  };
+  await create('service', {
+    Resources: { Cache: { Type: 'AWS::DynamoDB::Table', Properties } },
+    Outputs: { [StackOutput.replayCacheTable]: { Value: { Ref: 'Cache' } } },
   });
   cloudFormation.destroy();
 }
@@ -158,7 +167,7 @@ whole(test, { slice: test.skip })(
   async () => {
     const server = await startRestorable();
     const tables = await createTables('restored');
-    await createStack(tables);
+    await createStacks(tables);
     const deployment = new Deployment(server, tables);
     const { world } = deployment;
     const notes = { description: 'two shirts', metadata: { order: '6735' } };
@@ -172,7 +181,7 @@ whole(test, { slice: test.skip })(
       paymentRequest('forgotten'),
     ] as const;
     const { activity } = new Stores(world.clock, { client }, tables);
-    await activity.recordSettings({ authority: 'dynamodb' });
+    await activity.recordSettings({ authority: 'postgres' });
 
     for (const payment of [kept, refunded, forked, erased]) await world.answered(payment);
     await deployment.copy();
@@ -194,9 +203,10 @@ whole(test, { slice: test.skip })(
     expect(deployment.stopped).toEqual([forked.paymentId]);
 
     const words = ['db', 'recover', '--url', server.url, '--environment', ENVIRONMENT, '--json'];
-    expect(await payonce(emulatedAws(), ...words)).toMatchObject({ code: ExitCode.refused });
-    await activity.recordSettings({ authority: 'postgres' });
+    // The response of a record that is lost.
+    await client.send(new PutCommand({ TableName: CACHE, Item: { [IdempotencyTable.partitionKey]: 'lost' } }));
     const first = await payonce(emulatedAws(), ...words);
+    expect((await client.send(new ScanCommand({ TableName: CACHE, ConsistentRead: true }))).Count).toBe(0);
     const report = JSON.parse(first.said.slice(0, first.said.lastIndexOf('}') + 1)) as Record<string, unknown>;
     expect({ code: first.code, report }).toMatchObject({
       code: 1,
