@@ -12,15 +12,15 @@ import type { StoreTables } from '../lambdas/once/store/transact-items.ts';
 import { PostgresEffects } from '../lambdas/payments/store/postgres-effects.ts';
 import { PostgresStore } from '../lambdas/payments/store/postgres-store.ts';
 import { createPayment } from '../lambdas/payments/use/create-payment.ts';
-import { type OpenDatabase, openDatabase } from '../lambdas/postgres/connection.ts';
+import type { OpenDatabase } from '../lambdas/postgres/connection.ts';
 import type { Database, Statement } from '../lambdas/postgres/database.ts';
 import { migrate } from '../lambdas/postgres/migrate.ts';
 import { readMigrations } from '../lambdas/postgres/migrations.ts';
-import { parseServerUrl } from '../lambdas/postgres/server.ts';
 import { engineProcess } from '../test/bench/bench-engine.ts';
 import { meteredClient } from '../test/bench/bench-metered-client.ts';
 import { trivialProcessor, typicalPayment } from '../test/bench/bench-typical-payment.ts';
 import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../test/payments/payment-fixtures.ts';
+import { heldBeforeCommit, openTestDatabase } from '../test/postgres/store-database.ts';
 import { QUIET_INSTRUMENTS } from '../test/support/quiet-instruments.ts';
 import { until } from '../test/support/until.ts';
 import { median } from './median.ts';
@@ -72,11 +72,7 @@ export async function measureAuthority(
   // The processor of rocket-rides.
   globalThis.fetch = async () => Response.json({ id: 'ch_bench' }, { status: 201 });
   const url = server.url(server.port);
-  const database = openDatabase({
-    credentials: { current: async () => parseServerUrl(url), renewed: async () => undefined },
-    clock: systemClock,
-    connections: CONNECTIONS,
-  });
+  const database = openTestDatabase(url, { connections: CONNECTIONS });
   try {
     await migrate({ database, clock: systemClock, migrations: readMigrations() });
     const payonce = (client: DynamoDBClient, on?: Database): Pay => payWithPayonce(client, tables, on);
@@ -201,16 +197,10 @@ async function waitingDuplicate(database: OpenDatabase, count: number): Promise<
   for (let each = 0; each < count; each += 1) {
     const commit = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
-    const heldOpen: Database = {
-      run: (statement) =>
-        database.transaction(async (transaction) => {
-          const rows = await transaction.run(statement);
-          begun.resolve();
-          await commit.promise;
-          return rows;
-        }),
-      transaction: (work) => database.transaction(work),
-    };
+    const heldOpen = heldBeforeCommit(database, async () => {
+      begun.resolve();
+      await commit.promise;
+    });
     const paymentId = paymentIdFor(`duplicate-${each}`);
     const pending = pendingTransition(paymentId);
     await storeOn(database).claim({ record: openRecord(paymentId), pending });
