@@ -108,8 +108,10 @@ interface Recovery {
 }
 
 function recoverChain(tools: RecoverChainsTools, chainId: ChainId): Promise<Recovery> {
+  let before: number | undefined;
   return rounds<Recovery>('this chain', async () => {
     const own = await ownRows(tools, chainId);
+    before ??= own.hashes.length;
     const rows = await wholeChain(
       tools.ledger,
       `${isOrderId(chainId) ? LedgerRow.order : LedgerRow.payment}${chainId}`,
@@ -122,7 +124,8 @@ function recoverChain(tools: RecoverChainsTools, chainId: ChainId): Promise<Reco
     const isErased = own.parts.some(({ part, sequence }) => sequence <= kept && !details.has(part));
     const known = rows.slice(0, own.hashes.length);
     if (!(await append(tools, chainId, { known, missing, details }))) return 'again';
-    return { appended: missing.length, stopped, isErased };
+    // An earlier round may have appended: a part of a long chain, or a write whose response was lost.
+    return { appended: Math.max(0, kept - before), stopped, isErased };
   });
 }
 

@@ -15,6 +15,7 @@ import { paymentPartition, transitionSort } from '../../lambdas/payments/store/i
 import { LedgerCarrier, PAYMENT_CHAIN } from '../../lambdas/payments/store/postgres-carrier.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
+import type { Runner } from '../../lambdas/postgres/database.ts';
 import { PostgresUnfinishedWork } from '../../lambdas/resolving/store/postgres-unfinished.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { draftsOf, firstOf } from '../orders/order-store-suite.ts';
@@ -22,7 +23,7 @@ import { chainOfAllKinds, firstWithNotes, refundAfter } from '../payments/carrie
 import { Copies } from '../payments/copies.ts';
 import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, databaseOf, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, databaseOf, ERRORS, openTestDatabase } from '../postgres/store-database.ts';
 import { requestedAt } from '../support/causes.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { beforeEachCall, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
@@ -282,6 +283,24 @@ test('personal data that was erased after the moment is not restored, or is repo
   expect((await rowsOf(after.payment.id)).details).toEqual([]);
   expect(await copies.erase(before.payment.id)).toBe(true);
   expect(await recover()).toMatchObject({ ...NOTHING_LEFT, erased: [] });
+});
+
+test('a transition counts as recovered if the response to its write was lost', async () => {
+  const first = firstWithNotes(newId());
+  await copies.write(first);
+  await copies.poll();
+  await restoreTo(first.payment.id, 0);
+  let isLost = false;
+  const run: Runner['run'] = async (statement) => {
+    const rows = await database.run(statement);
+    if (statement.name !== 'chain-append' || isLost) return rows;
+    isLost = true;
+    throw ERRORS.ambiguous();
+  };
+  expect(await recover(copies, { database: { run, transaction: (work) => database.transaction(work) } })).toMatchObject(
+    { recovered: 1, appended: 1 },
+  );
+  expect(isLost).toBe(true);
 });
 
 interface Race {
