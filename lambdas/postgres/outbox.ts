@@ -85,6 +85,16 @@ export class Outbox {
     });
   }
 
+  /** Reports whether an erasure of the payment or the order waits. */
+  async hasErasure(chainId: string): Promise<boolean> {
+    const rows = await readRows(this.#tools, {
+      name: 'outbox-erasure',
+      text: `SELECT 1 AS found FROM outbox WHERE chain_id = $1 AND kind = 'erasure' LIMIT 1`,
+      values: [chainId],
+    });
+    return rows.length > 0;
+  }
+
   /** Stops the copying of a chain at a transition. */
   async stop(chainId: string, sequence: number): Promise<void> {
     await writeRows(this.#tools, {

@@ -222,6 +222,26 @@ describe('a chain whose position has another row in the Ledger', () => {
     expect(await copies.carrier().carry(id)).toBe('stopped');
   });
 
+  test('keeps copied personal data that PostgreSQL lacks after a restore, until it is erased', async () => {
+    const { id } = newPayment();
+    const first = firstWithNotes(id);
+    await copies.write(first, refundAfter(first));
+    await copies.poll();
+    const copied = copies.details(id);
+    expect(copied.length).toBeGreaterThan(1);
+    // PostgreSQL is restored to the moment after the first transition, and the payment continues.
+    for (const table of ['transition', 'posting', 'details'])
+      await database.run(sql(`DELETE FROM ${table} WHERE chain_id = $1 AND sequence > 1`, id));
+    await copies.write(outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }));
+    for (let pass = 0; pass < 2; pass += 1) expect(await copies.carrier().carry(id)).toBe('stopped');
+    expect(copies.details(id)).toEqual(copied);
+    // No personal data is left in PostgreSQL, as after a restore to a moment before it was written.
+    await database.run(sql('DELETE FROM details WHERE chain_id = $1', id));
+    for (let pass = 0; pass < 2; pass += 1) expect(await copies.erase(id)).toBe(true);
+    expect(copies.details(id)).toEqual([]);
+    expect((await copies.outbox(id)).filter(({ kind }) => kind === 'erasure')).toHaveLength(1);
+  });
+
   test('can be erased, and is erased once more when it is copied again', async () => {
     const { id } = await forked();
     expect(copies.details(id)).not.toEqual([]);

@@ -1,15 +1,18 @@
 import { RetryableError } from '../../kernel/faults.ts';
 import { shardOf } from '../../kernel/platform/items.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import { type PostgresTools, readRows, writeRows } from '../../postgres/attempts.ts';
+import { type PostgresTools, writeRows } from '../../postgres/attempts.ts';
 import type { Carrier } from '../../postgres/carry.ts';
 import { UniqueViolation } from '../../postgres/database.ts';
-import { OUTBOX_SHARDS } from '../../postgres/outbox.ts';
+import { OUTBOX_SHARDS, Outbox } from '../../postgres/outbox.ts';
 import { timestamp } from '../../postgres/values.ts';
 import type { ActivityDraft } from '../domain/activity.ts';
 import { activityRowFor } from './postgres-activity.ts';
 
-/** Deletes the personal data, and writes the log entry and the outbox row only if there was any. */
+/**
+ * Deletes the personal data, and writes the log entry and the outbox row if there was any. A stopped chain can have
+ * copies of personal data that PostgreSQL lacks after a restore, so its first erasure is always written.
+ */
 const ERASE = `WITH erased AS (
   DELETE FROM details WHERE chain_id = $1 RETURNING part
 ), logged AS (
@@ -17,7 +20,10 @@ const ERASE = `WITH erased AS (
   SELECT chain, sequence, occurred_at, action, body::json, prev_hash, hash
   FROM json_to_recordset($2::json) AS given (chain text, sequence integer, occurred_at timestamptz, action text,
     body text, prev_hash bytea, hash bytea)
-  WHERE EXISTS (SELECT 1 FROM erased)
+  WHERE EXISTS (SELECT 1 FROM erased) OR EXISTS (
+    SELECT 1 FROM outbox WHERE chain_id = $1
+    HAVING count(stopped_at) > 0 AND count(CASE WHEN kind = 'erasure' THEN 1 END) = 0
+  )
   RETURNING sequence
 ), announced AS (
   INSERT INTO outbox (chain_id, kind, sequence, shard, created_at)
@@ -39,6 +45,7 @@ export async function erasePostgresDetails(
   draft: ActivityDraft,
 ): Promise<boolean> {
   const [id = ''] = draft.about;
+  const outbox = new Outbox(tools);
   let isErased = false;
   // A statement does not delete what was committed after its begin, for example the copy of a reason that it waited for.
   await rounds(`the details of ${id}`, async () => {
@@ -46,10 +53,10 @@ export async function erasePostgresDetails(
     isErased ||= isAnyErased;
     return isAnyErased ? 'again' : undefined;
   });
-  if (!isErased && !(await hasErasure(tools, id))) return false;
+  if (!isErased && !(await outbox.hasErasure(id))) return false;
   // The copies of a stopped chain are deleted, too, but its erasure stays in the outbox until the chain is copied again.
   const isStopped = (await carrier.carry(id)) === 'stopped';
-  if (!isStopped && (await hasErasure(tools, id))) {
+  if (!isStopped && (await outbox.hasErasure(id))) {
     throw new RetryableError('erasure_unfinished', `the copies of the details of ${id} are not erased yet`, {
       retryAfterSeconds: 60,
     });
@@ -69,14 +76,4 @@ async function eraseRows(tools: PostgresTools, id: string, draft: ActivityDraft)
       throw error;
     }
   });
-}
-
-/** Reports whether the outbox has an erasure of the payment or the order. */
-async function hasErasure(tools: PostgresTools, id: string): Promise<boolean> {
-  const rows = await readRows(tools, {
-    name: 'outbox-erasure',
-    text: `SELECT 1 AS found FROM outbox WHERE chain_id = $1 AND kind = 'erasure' LIMIT 1`,
-    values: [id],
-  });
-  return rows.length > 0;
 }

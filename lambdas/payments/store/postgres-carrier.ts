@@ -108,28 +108,29 @@ export class LedgerCarrier implements Carrier {
    *   carrier B ──────────────────────────────────────────── T1 ✓ ── delete copies ✓
    *
    * An erasure also deletes the copies of a stopped chain, but waits until the chain is copied again. Its copies are
-   * then deleted once more.
+   * then deleted once more. Without an erasure, the copies stay: after a restore, only they have what PostgreSQL lacks.
    */
   async carry(chainId: string): Promise<'carried' | 'stopped'> {
     for (;;) {
       const rows = await this.#waiting(chainId);
-      if (rows.some(({ isStopped }) => isStopped)) {
-        await this.eraseCopies(chainId);
-        return 'stopped';
-      }
+      if (rows.some(({ isStopped }) => isStopped)) return this.#stopped(chainId);
       const copies = rows.flatMap(({ copy }) => copy ?? []);
       const stoppedAt = await this.#copy(copies);
       if (stoppedAt !== undefined) {
         // Before the row is marked: a crash may raise the alarm twice, but does not lose it.
         this.#tools.observer.stopped(chainId, stoppedAt);
         await this.#outbox.stop(chainId, stoppedAt);
-        await this.eraseCopies(chainId);
-        return 'stopped';
+        return this.#stopped(chainId);
       }
       if (copies.length < rows.length) await this.eraseCopies(chainId);
       await this.#outbox.remove(chainId, rows);
       if (rows.length < ROWS_AT_ONCE) return 'carried';
     }
+  }
+
+  async #stopped(chainId: string): Promise<'stopped'> {
+    if (await this.#outbox.hasErasure(chainId)) await this.eraseCopies(chainId);
+    return 'stopped';
   }
 
   /** Reads the first rows of a chain that wait, with their transitions and personal data, as of one moment. */
