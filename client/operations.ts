@@ -63,11 +63,11 @@ export class Operations {
     // A corrected body is sent with the stored key. If an earlier body did take effect, the API refuses this one.
     const request = isCorrected ? { ...known, body } : known;
     if (kept !== undefined) return settled(answerOf(kept)) as Value;
-    const { sentBefore, ...answer } = await this.#sender.send(request, limits);
+    // If the stored key is from an earlier process, that process may have sent the request.
+    const { sentBefore, ...answer } = await this.#sender.send(request, limits, request.key !== offered.key);
     const isKept = answer.kind === 'success' || isFinal(answer.problem.code);
     if (isKept) await this.#keys.keepAnswer(request, { status: answer.status, body: answer.text });
-    // If the stored key is from an earlier process, that process may have sent the request.
-    const mayHaveTakenEffect = !isKept && (sentBefore || request.key !== offered.key);
+    const mayHaveTakenEffect = !isKept && sentBefore;
     if (answer.kind === 'problem' && !isKept && !mayHaveTakenEffect && storedNothing(answer.problem.code))
       await this.#keys.keepRefusal?.({ ...request, refused: true });
     return settled(answer, mayHaveTakenEffect) as Value;

@@ -30,7 +30,7 @@ export type Answer =
   | { readonly kind: 'success'; readonly status: number; readonly text: string; readonly value: object }
   | { readonly kind: 'problem'; readonly status: number; readonly text: string; readonly problem: Problem };
 
-/** A response. `sentBefore` is true if the API may have received an earlier attempt. */
+/** A response. `sentBefore` is true if the API may have received an earlier attempt, also of an earlier process. */
 export type Answered = Answer & { readonly sentBefore: boolean };
 
 type Attempt =
@@ -73,20 +73,21 @@ export class Sender {
 
   /**
    * Sends a request.
+   * @param sentBefore whether an earlier process may have sent it
    * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for a response that is not from the API,
    * `connection_refused` at once, if the first attempt is refused
    */
-  async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits): Promise<Answered> {
+  async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits, sentBefore = false): Promise<Answered> {
     const untilMs = this.#around.nowMs() + timeoutMs;
-    let sentBefore = false;
+    let mayBeReceived = sentBefore;
     let last: unknown;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       signal?.throwIfAborted();
       const leftMs = Math.max(1, untilMs - this.#around.nowMs());
       const result = await this.#attempt(request, Math.min(ATTEMPT_MS, leftMs), signal);
-      if (result.kind !== 'again') return { ...result, sentBefore };
-      if (attempt === 0 && result.isRefused === true) throw this.#refusedConnection(result.why);
-      sentBefore ||= result.received;
+      if (result.kind !== 'again') return { ...result, sentBefore: mayBeReceived };
+      if (attempt === 0 && result.isRefused === true) throw this.#refusedConnection(result.why, sentBefore);
+      mayBeReceived ||= result.received;
       last = result.why;
       const waitMs = pauseMs(attempt, this.#around.fraction(), result.afterMs);
       if (this.#around.nowMs() + waitMs >= untilMs) break;
@@ -94,7 +95,7 @@ export class Sender {
     }
     const advice = request.key === undefined ? '' : ' To get the answer, call again with the same operation.';
     const message = `${request.method} ${request.path} had no answer within ${timeoutMs} ms.${advice}`;
-    const mayHaveTakenEffect = request.key !== undefined && sentBefore;
+    const mayHaveTakenEffect = request.key !== undefined && mayBeReceived;
     throw new PayonceError('no_answer', message, { cause: last, mayHaveTakenEffect });
   }
 
@@ -123,9 +124,9 @@ export class Sender {
     }
   }
 
-  #refusedConnection(cause: unknown): PayonceError {
+  #refusedConnection(cause: unknown, mayHaveTakenEffect: boolean): PayonceError {
     const message = `Nothing listens at ${this.#options.url}: the connection was refused. Is the API running, at this address?`;
-    return new PayonceError('connection_refused', message, { cause });
+    return new PayonceError('connection_refused', message, { cause, mayHaveTakenEffect });
   }
 
   #read({ status, headers }: Response, text: string): Attempt {

@@ -49,12 +49,13 @@ class Operations:
         if stored.answer is not None:
             kept = stored.answer
             return _settled(Answer(kept.status, kept.body, json.loads(kept.body)))
-        answer = self._sender.send(method, request.path, request.body, timeout_seconds, request.key)
+        # If the stored key is from an earlier process, that process may have sent the request.
+        is_resumed = request.key != offered.key
+        answer = self._sender.send(method, request.path, request.body, timeout_seconds, request.key, is_resumed)
         is_kept = not answer.is_problem or is_final(answer.value["code"])
         if is_kept:
             self._keys.keep_answer(request, StoredAnswer(answer.status, answer.text))
-        # If the stored key is from an earlier process, that process may have sent the request.
-        return _settled(answer, not is_kept and (answer.sent_before or request.key != offered.key))
+        return _settled(answer, not is_kept and answer.sent_before)
 
 
 def _is_name(operation: object) -> bool:

@@ -29,7 +29,7 @@ class Answer:
     value: Any
     """The object or the problem."""
     sent_before: bool = False
-    """Whether the API may have received an earlier attempt."""
+    """Whether the API may have received an earlier attempt, also of an earlier process."""
 
     @property
     def is_problem(self) -> bool:
@@ -56,15 +56,22 @@ class Sender:
         self._headers = headers
         self._around = around
 
-    def send(self, method: str, path: str, body: str | None, timeout_seconds: float, key: str | None = None) -> Answer:
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: str | None,
+        timeout_seconds: float,
+        key: str | None = None,
+        sent_before: bool = False,
+    ) -> Answer:
         """Send a request. Without a ``key``, it must be safe to repeat.
 
-        Raises NoAnswerError when the time is up, and PayonceError ``unexpected_answer`` for an answer that is not from
-        the API.
+        ``sent_before`` states whether an earlier process may have sent it. Raises NoAnswerError when the time is
+        up, and PayonceError ``unexpected_answer`` for an answer that is not from the API.
         """
         around = self._around
         until = around.monotonic() + timeout_seconds
-        sent_before = False
         last: Exception | None = None
         for attempt in range(_MAX_ATTEMPTS):
             left = max(0.001, until - around.monotonic())
