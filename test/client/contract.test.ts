@@ -27,14 +27,24 @@ const CONTRACT = JSON.parse(readFileSync(new URL('../../clients/contract.json', 
     readonly name: string;
     /** The body that an earlier process stored with the key `k-1`. */
     readonly storedBefore?: string;
+    /** True if the API refused that body. */
+    readonly storedRefused?: true;
     readonly attempts: readonly (Attempt | 'lost')[];
     readonly pausesSeconds?: readonly number[];
     readonly then: Record<string, unknown>;
     readonly stored: number | null;
+    /** True if the refusal is stored, so that a later call may have another body. */
+    readonly refused?: true;
   }[];
   readonly changes: readonly { readonly name: string; readonly stored: Row; readonly offered: Row; differ: string[] }[];
   readonly names: readonly { readonly name: unknown; readonly valid: boolean }[];
-  readonly rows: readonly { name: string; request: string | null; answer?: string; readonly valid: boolean }[];
+  readonly rows: readonly {
+    readonly name: string;
+    readonly request: string | null;
+    readonly answer?: string;
+    readonly valid: boolean;
+    readonly refused?: true;
+  }[];
   readonly retryAfter: readonly { readonly header: string | null; readonly seconds: number | null }[];
   readonly addresses: readonly { readonly url: string; readonly valid: boolean }[];
   readonly webhooks: readonly {
@@ -85,28 +95,34 @@ test('the contract lists each problem of the API with its status, recovery and r
   expect(ours).toEqual(CONTRACT.problems);
 });
 
-test.each(CONTRACT.calls)('$name', async ({ attempts, storedBefore: body, pausesSeconds, then, stored }) => {
+test.each(CONTRACT.calls)('$name', async ({ attempts, storedBefore: body, pausesSeconds, then, stored, ...call }) => {
   const rows = memoryKeys();
   const answers: StoredAnswer[] = [];
+  const refusals: unknown[] = [];
   const keys: KeyStore = {
     putIfAbsent: (request) => rows.putIfAbsent(request),
     keepAnswer: (_request, answer) => void answers.push(answer),
+    keepRefusal: (request) => void refusals.push(JSON.parse(request.body ?? '')),
   };
   const path = '/v1/payments';
-  if (body !== undefined)
-    await rows.putIfAbsent({ operation: 'order_42', key: 'k-1', method: 'POST', path, body, mode: 'test' });
+  if (body !== undefined) {
+    const row = { operation: 'order_42', key: 'k-1', method: 'POST', path, body, mode: 'test' } as const;
+    await rows.putIfAbsent(row);
+    if (call.storedRefused) await rows.keepRefusal?.({ ...row, refused: true });
+  }
   const one = scripted(attempts, keys);
-  const call = one.client.payments.create(TEA, { operation: 'order_42' });
-  const result = await call.catch((error: unknown) => error);
+  const paying = one.client.payments.create(TEA, { operation: 'order_42' });
+  const result = await paying.catch((error: unknown) => error);
   expect(result).toMatchObject(then);
   expect(one.sent).toHaveLength(attempts.length);
   if (pausesSeconds !== undefined) expect(one.pausesSeconds).toEqual(pausesSeconds);
   expect(answers.map(({ status }) => status)).toEqual(stored === null ? [] : [stored]);
+  expect(refusals).toEqual(call.refused ? [TEA] : []);
   const bytes = await Promise.all(
     one.sent.map(async (each) => [each.headers.get('idempotency-key'), await each.text()]),
   );
   expect(new Set(bytes.map((each) => JSON.stringify(each))).size).toBe(1);
-  if (body !== undefined) expect(bytes[0]).toEqual(['k-1', body]);
+  if (body !== undefined) expect(bytes[0]).toEqual(['k-1', call.storedRefused ? JSON.stringify(TEA) : body]);
 });
 
 describe('a repeated operation', () => {
@@ -140,9 +156,9 @@ describe('a repeated operation', () => {
   });
 });
 
-test.each(CONTRACT.rows)('a stored row is valid or refused: $name', ({ request, answer, valid }) => {
+test.each(CONTRACT.rows)('a stored row is valid or not: $name', ({ request, answer, valid, refused }) => {
   const read = () => storedIn(request, answer);
-  if (valid) expect(read()).toMatchObject({ operation: 'order_42', key: 'k-1' });
+  if (valid) expect({ refused: undefined, ...read() }).toMatchObject({ operation: 'order_42', key: 'k-1', refused });
   else expect(read).toThrow(expect.objectContaining({ code: 'invalid_key_store' }));
 });
 

@@ -282,6 +282,19 @@ describe('a refusal', () => {
     });
   });
 
+  test('allows no other body after a response, even if the row is still marked as refused', async () => {
+    const keys = memoryKeys();
+    const marked: KeyStore = {
+      ...keys,
+      putIfAbsent: async (request) => ({ ...(await keys.putIfAbsent(request)), refused: true }),
+    };
+    const { client } = clientOn(new Api(), {}, marked);
+    await client.payments.create(TEA, { operation: 'order_42' });
+    expect(await errorOf(client.payments.create({ ...TEA, amount: 2_000 }, { operation: 'order_42' }))).toMatchObject({
+      code: 'operation_changed',
+    });
+  });
+
   test('states that an effect is possible if an earlier attempt got no response', async () => {
     const api = new Api();
     let attempts = 0;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import pickle
 import re
@@ -13,6 +14,7 @@ import tempfile
 import threading
 import time
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +25,11 @@ from payonce import (
     DatabaseKeys,
     FileKeys,
     FinalProblemError,
-    KeyStore,
     MemoryKeys,
     NoAnswerError,
     OperationChangedError,
     PayonceError,
+    ProblemError,
     StoredAnswer,
     StoredOperation,
     StoredRequest,
@@ -44,7 +46,9 @@ FAILED = {
     "body": '{"type":"https://example.com/payment_failed","code":"payment_failed","status":402,"detail":"x",'
     '"request_id":"r","payment":{"id":"pay_1","status":"failed"}}',
 }
+REFUSED = {"status": 400, "body": '{"code":"invalid_request","status":400,"detail":"x","request_id":"r"}'}
 ANSWER = StoredAnswer(201, '{"id":"pay_1","object":"payment","note":"Tee für zwei\\u0000"}')
+AnyKeys = MemoryKeys | FileKeys | DatabaseKeys
 
 
 def request(key: str, operation: str = "order_42", body: str | None = '{"amount":1000}') -> StoredRequest:
@@ -59,7 +63,7 @@ class InFolder(unittest.TestCase):
 
 
 class KeyStores(InFolder):
-    def stores(self) -> list[tuple[KeyStore, KeyStore]]:
+    def stores(self) -> list[tuple[AnyKeys, AnyKeys]]:
         """Open each store twice, as two processes would."""
         memory = MemoryKeys()
         database = DatabaseKeys(lambda: sqlite3.connect(self.folder / "keys.db"), table="keys_of_shop")
@@ -78,12 +82,22 @@ class KeyStores(InFolder):
             one.keep_answer(request("k-1"), ANSWER)
             self.assertEqual(one.put_if_absent(request("k-3")), StoredOperation(request("k-1"), ANSWER))
 
+    def test_keep_a_refusal_until_there_is_an_answer_and_no_refusal_after_it(self) -> None:
+        for one, other in self.stores():
+            one.put_if_absent(request("k-1"))
+            one.keep_refusal(request("k-1"))
+            self.assertEqual(other.put_if_absent(request("k-2")), StoredOperation(request("k-1"), refused=True))
+            corrected = request("k-1", body='{"amount":2000}')
+            other.keep_answer(corrected, ANSWER)
+            one.keep_refusal(request("k-1"))
+            self.assertEqual(one.put_if_absent(request("k-3")), StoredOperation(corrected, ANSWER))
+
     def test_keep_one_of_many_concurrent_requests(self) -> None:
         for stores in self.stores():
             keys: list[str] = []
             start = threading.Barrier(10)
 
-            def put(number: int, stores: tuple[KeyStore, KeyStore] = stores, start: threading.Barrier = start) -> None:
+            def put(number: int, stores: tuple[AnyKeys, AnyKeys] = stores, start: threading.Barrier = start) -> None:
                 start.wait()
                 keys.append(stores[number % 2].put_if_absent(request(f"k-{number}")).request.key)
 
@@ -195,6 +209,44 @@ class Operations(InFolder):
         self.assertIn("different amount.", str(raised.exception))
         self.assertNotIn("1001", str(raised.exception))
         self.assertEqual(len(server.requests), 1)
+
+    def test_a_refused_call_may_have_another_body_with_the_same_key_until_it_is_answered(self) -> None:
+        class WithoutRefusals:
+            def __init__(self) -> None:
+                keys = MemoryKeys()
+                self.put_if_absent, self.keep_answer = keys.put_if_absent, keys.keep_answer
+
+        wrong: Any = {**TEA, "amount": -1}
+        with ScriptedServer([REFUSED, PAID, REFUSED]) as server:
+            client = Client(server.url, keys=FileKeys(self.folder))
+            with self.assertRaises(ProblemError):
+                client.payments.create(wrong, operation="order_42")
+            with self.assertRaises(OperationChangedError):
+                client.payments.cancel("pay_1", operation="order_42")
+            for _ in range(2):
+                self.assertEqual(client.payments.create(TEA, operation="order_42")["id"], "pay_1")
+            with self.assertRaises(OperationChangedError):
+                client.payments.create(wrong, operation="order_42")
+            plain = Client(server.url, keys=WithoutRefusals())
+            with self.assertRaises(ProblemError):
+                plain.payments.create(wrong, operation="order_42")
+            with self.assertRaises(OperationChangedError):
+                plain.payments.create(TEA, operation="order_42")
+        one, corrected, _ = server.requests
+        self.assertEqual(one["idempotency-key"], corrected["idempotency-key"])
+        self.assertEqual([json.loads(sent["body"])["amount"] for sent in server.requests], [-1, 1000, -1])
+
+    def test_an_answered_call_has_no_other_body_even_if_its_row_is_still_marked_as_refused(self) -> None:
+        class Marked(MemoryKeys):
+            def put_if_absent(self, request: StoredRequest) -> StoredOperation:
+                return replace(super().put_if_absent(request), refused=True)
+
+        other: Any = {**TEA, "amount": 2000}
+        with ScriptedServer([PAID]) as server:
+            client = Client(server.url, keys=Marked())
+            client.payments.create(TEA, operation="order_42")
+            with self.assertRaises(OperationChangedError):
+                client.payments.create(other, operation="order_42")
 
     def test_a_final_problem_is_raised_again_with_its_type_and_can_be_pickled(self) -> None:
         with ScriptedServer([FAILED]) as server:

@@ -31,15 +31,20 @@ class Clock:
 
 
 class RecordingKeys(MemoryKeys):
-    """Keeps the status of each stored answer."""
+    """Keeps the status of each stored answer, and the body of each stored refusal."""
 
     def __init__(self) -> None:
         super().__init__()
         self.kept: list[int] = []
+        self.refused: list[Any] = []
 
     def keep_answer(self, request: Any, answer: Any) -> None:
         self.kept.append(answer.status)
         super().keep_answer(request, answer)
+
+    def keep_refusal(self, request: Any) -> None:
+        self.refused.append(json.loads(request.body))
+        super().keep_refusal(request)
 
 
 class Contract(unittest.TestCase):
@@ -63,7 +68,10 @@ class Contract(unittest.TestCase):
                 keys, clock = RecordingKeys(), Clock()
                 before = case.get("storedBefore")
                 if before is not None:
-                    keys.put_if_absent(StoredRequest("order_42", "k-1", "POST", "/v1/payments", before, "test"))
+                    row = StoredRequest("order_42", "k-1", "POST", "/v1/payments", before, "test")
+                    keys.put_if_absent(row)
+                    if "storedRefused" in case:
+                        MemoryKeys.keep_refusal(keys, row)
                 around = Surroundings(
                     monotonic=lambda: clock.seconds,
                     now=lambda: clock.seconds,
@@ -83,9 +91,13 @@ class Contract(unittest.TestCase):
                 if "pausesSeconds" in case:
                     self.assertEqual(clock.pauses, case["pausesSeconds"])
                 self.assertEqual(keys.kept, [] if case["stored"] is None else [case["stored"]])
+                self.assertEqual(keys.refused, [TEA] if "refused" in case else [])
                 sent = {(request["idempotency-key"], request["body"]) for request in server.requests}
                 self.assertEqual(len(sent), 1)
-                if before is not None:
+                if "storedRefused" in case:
+                    ((key, body),) = sent
+                    self.assertEqual((key, json.loads(body)), ("k-1", TEA))
+                elif before is not None:
                     self.assertEqual(sent, {("k-1", before)})
 
     def test_changes(self) -> None:
@@ -116,6 +128,7 @@ class Contract(unittest.TestCase):
                 if case["valid"]:
                     assert isinstance(read, StoredOperation)
                     self.assertEqual((read.request.operation, read.request.key), ("order_42", "k-1"))
+                    self.assertEqual(read.refused, "refused" in case)
                 else:
                     self.assertEqual(read, "invalid_key_store")
 

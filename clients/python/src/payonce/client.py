@@ -27,7 +27,8 @@ class Client:
 
     The caller chooses a name (``operation``) for each change: its own name for what happens once, 1 to 200 characters,
     for example ``order_42``. Calls with this name send the same key and body, in this and in later processes, and get
-    the same answer. The client stores the change with its key before it is sent. Threads can share a client.
+    the same answer. After a refusal that stored nothing, a call may have a corrected body. The client stores the change
+    with its key before it is sent. Threads can share a client.
 
     ``url`` is the address of the API including its stage, but without ``/v1``, for example ``https://pay.example.com``.
     ``api_key`` is a tenant's API key; by default, no key is sent. ``keys`` is a FileKeys, a DatabaseKeys, or two methods

@@ -73,6 +73,14 @@ class DatabaseKeys:
             )
             connection.commit()
 
+    def keep_refusal(self, request: StoredRequest) -> None:
+        with self._opened() as (connection, cursor, place):
+            cursor.execute(
+                f"UPDATE {self._table} SET request = {place} WHERE operation = {place} AND answer IS NULL",
+                (request.to_json(refused=True), request.operation),
+            )
+            connection.commit()
+
     @contextmanager
     def _opened(self) -> Iterator[tuple[Connection, Any, str]]:
         with closing(self._connect()) as connection:

@@ -17,8 +17,8 @@ Recovery = Literal["new_operation", "read_object", "same_operation", "correct"]
 - ``read_object``: the operation already took effect, and its answer is no longer stored. Read the object that the
   problem names.
 - ``same_operation``: nothing was stored. The same operation can succeed later.
-- ``correct``: the request was refused, and nothing was stored. Fix the cause. The same operation can then succeed. A
-  request with a different body needs a new operation.
+- ``correct``: the request was refused, and nothing was stored. Fix the cause. The same operation can then succeed, also
+  with a corrected body, if the key store has ``keep_refusal``.
 """
 
 _FINAL: Recovery = "new_operation"
@@ -118,6 +118,14 @@ def is_passing(code: str, status: int) -> bool:
 def is_final(code: str) -> bool:
     """Return whether the API has stored the problem as the final answer for the idempotency key."""
     return RECOVERIES.get(code) == _FINAL
+
+
+def stored_nothing(code: str) -> bool:
+    """Return whether the problem says that the API stored nothing for the idempotency key.
+
+    False if another body or answer already belongs to the key, and for codes that this client does not know.
+    """
+    return RECOVERIES.get(code) in (_LATER, _CORRECT) and code != "idempotency_key_payload_mismatch"
 
 
 def _restored(cls: type[PayonceError], args: tuple[Any, ...], state: dict[str, Any]) -> PayonceError:

@@ -39,13 +39,20 @@ class FileKeys:
         # Sync the folder for an existing row, too: the writer of the row may have crashed before the file name was on
         # disk.
         _sync_folder(self._root)
-        with open(file, encoding="utf-8", errors="replace") as row:
-            return stored_in(row.read())
+        return _read(file)
 
     def keep_answer(self, request: StoredRequest, answer: StoredAnswer) -> None:
         draft = self._write_draft({**asdict(request), "answer": asdict(answer)})
         os.replace(draft, self._file_of(request.operation))
         _sync_folder(self._root)
+
+    def keep_refusal(self, request: StoredRequest) -> None:
+        # If another process stores an answer at the same time, the refusal can replace it. The next call then gets the
+        # answer again, with the same key.
+        file = self._file_of(request.operation)
+        if _read(file).answer is None:
+            os.replace(self._write_draft({**asdict(request), "refused": True}), file)
+            _sync_folder(self._root)
 
     def _file_of(self, operation: str) -> str:
         return os.path.join(self._root, f"{hashlib.sha256(operation.encode()).hexdigest()}.json")
@@ -59,6 +66,11 @@ class FileKeys:
             file.flush()
             _sync(file.fileno())
         return draft
+
+
+def _read(file: str) -> StoredOperation:
+    with open(file, encoding="utf-8", errors="replace") as row:
+        return stored_in(row.read())
 
 
 def _make_folder(folder: str) -> None:

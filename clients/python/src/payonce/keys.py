@@ -26,9 +26,9 @@ class StoredRequest:
     mode: str | None
     """``test`` or ``live``, the mode of the API key; ``None`` when the key does not show it."""
 
-    def to_json(self) -> str:
-        """Return the row as ASCII JSON, for a column of a key store."""
-        return json.dumps(asdict(self))
+    def to_json(self, *, refused: bool = False) -> str:
+        """Return the row as ASCII JSON, for a column of a key store; with ``refused`` for ``keep_refusal``."""
+        return json.dumps({**asdict(self), "refused": True} if refused else asdict(self))
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,18 @@ class StoredOperation:
 
     request: StoredRequest
     answer: StoredAnswer | None = None
+    refused: bool = False
+    """Whether the API refused the request and stored nothing for its key, so that its body may be corrected."""
 
 
 class KeyStore(Protocol):
     """Stores operations. A store of your own has these two methods, for example on columns of your order rows, and may
-    run them in a transaction of its own. If a method raises an error, the operation stops and raises this error."""
+    run them in a transaction of its own. If a method raises an error, the operation stops and raises this error.
+
+    An optional third method, ``keep_refusal(request)``, replaces the stored request by this refused one, unless an
+    answer is stored. The next call with the operation may then have another body. It sends the same key, so that only
+    one of the bodies can ever take effect. Without the method, such a call raises OperationChangedError.
+    """
 
     def put_if_absent(self, request: StoredRequest) -> StoredOperation:
         """Store the request unless a request is already stored for this operation, and return the stored operation.
@@ -86,6 +93,11 @@ class MemoryKeys:
         with self._lock:
             self._rows[request.operation] = StoredOperation(request, answer)
 
+    def keep_refusal(self, request: StoredRequest) -> None:
+        with self._lock:
+            if self._rows[request.operation].answer is None:
+                self._rows[request.operation] = StoredOperation(request, refused=True)
+
 
 def stored_in(request: str | None, answer: str | None = None) -> StoredOperation:
     """Return the operation of a row that was stored as JSON.
@@ -99,7 +111,8 @@ def stored_in(request: str | None, answer: str | None = None) -> StoredOperation
         row["answer"] = _object_in(answer)
     try:
         kept = StoredAnswer(row["answer"]["status"], row["answer"]["body"]) if "answer" in row else None
-        operation = StoredOperation(StoredRequest(*(row[each.name] for each in fields(StoredRequest))), kept)
+        request_of_row = StoredRequest(*(row[each.name] for each in fields(StoredRequest)))
+        operation = StoredOperation(request_of_row, kept, row.get("refused", False))
     except (TypeError, KeyError):
         operation = None
     if operation is None or not is_operation(operation):
@@ -117,6 +130,7 @@ def is_operation(value: object) -> bool:
         all(isinstance(each, str) and each != "" for each in names)
         and isinstance(request.body, (str, type(None)))
         and request.mode in (None, "test", "live")
+        and isinstance(value.refused, bool)
         and (answer is None or (type(answer.status) is int and isinstance(answer.body, str)))
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from .errors import OperationChangedError, PayonceError, is_final, problem_error
+from .errors import OperationChangedError, PayonceError, is_final, problem_error, stored_nothing
 from .keys import KeyStore, StoredAnswer, StoredOperation, StoredRequest, is_operation
 from .sender import Answer, Sender
 from .surroundings import Surroundings
@@ -39,7 +39,8 @@ class Operations:
         stored = _checked(self._keys.put_if_absent(offered), operation)
         request = stored.request
         other = differences(request, offered)
-        if other:
+        is_corrected = stored.refused and stored.answer is None and _has_address_of(request, offered)
+        if other and not is_corrected:
             # The message names fields without their values, which can be personal data.
             raise OperationChangedError(
                 "operation_changed",
@@ -49,13 +50,21 @@ class Operations:
         if stored.answer is not None:
             kept = stored.answer
             return _settled(Answer(kept.status, kept.body, json.loads(kept.body)))
+        if is_corrected:
+            # It is sent with the stored key. If an earlier body did take effect, the API refuses this one.
+            request = replace(request, body=offered.body)
         # If the stored key is from an earlier process, that process may have sent the request.
         is_resumed = request.key != offered.key
         answer = self._sender.send(method, request.path, request.body, timeout_seconds, request.key, is_resumed)
         is_kept = not answer.is_problem or is_final(answer.value["code"])
         if is_kept:
             self._keys.keep_answer(request, StoredAnswer(answer.status, answer.text))
-        return _settled(answer, not is_kept and answer.sent_before)
+        may_have_taken_effect = not is_kept and answer.sent_before
+        if not is_kept and not may_have_taken_effect and stored_nothing(answer.value["code"]):
+            keep_refusal = getattr(self._keys, "keep_refusal", None)
+            if keep_refusal is not None:
+                keep_refusal(request)
+        return _settled(answer, may_have_taken_effect)
 
 
 def _is_name(operation: object) -> bool:
@@ -99,10 +108,18 @@ def _settled(answer: Answer, may_have_taken_effect: bool = False) -> Any:
     return answer.value
 
 
+_ADDRESS = ("mode", "method", "path")
+"""The API keeps keys by these fields."""
+
+
+def _has_address_of(stored: StoredRequest, offered: StoredRequest) -> bool:
+    return all(getattr(stored, name) == getattr(offered, name) for name in _ADDRESS)
+
+
 def differences(stored: StoredRequest, offered: StoredRequest) -> list[str]:
     """Return the names of fields that differ between two requests. As in the API, the order of fields is irrelevant."""
     one, two = asdict(stored), asdict(offered)
-    names = [name for name in ("mode", "method", "path") if one[name] != two[name]]
+    names = [name for name in _ADDRESS if one[name] != two[name]]
     if stored.body == offered.body:
         return names
     if stored.body is None or offered.body is None:
