@@ -197,6 +197,20 @@ describe('a route of a service on PostgreSQL', () => {
     expect((await route.post({ 'idempotency-key': 'ignored' })).status).toBe(201);
   });
 
+  test('commits nothing of a handler that continues after it has failed', async () => {
+    const rest: Promise<unknown>[] = [];
+    const route = routeOf('part', async ({ tx }) => {
+      const query = tx.query.bind(tx) as (text: string, values?: readonly unknown[]) => Promise<unknown>;
+      const failing = query('SELECT 1').then(() => Promise.reject(new Error('the handler failed')));
+      rest.push(query('SELECT 1').then(() => query(ADD_POINT, ['part'])));
+      await Promise.all([failing, ...rest]);
+      return new Response();
+    });
+    expect(await route.post({ 'idempotency-key': 'part' })).toMatchObject({ status: 500, text: 'the handler failed' });
+    expect(await Promise.allSettled(rest)).toMatchObject([{ status: 'rejected', reason: { message: /has ended/ } }]);
+    expect(await database.pointsOf('part')).toBeUndefined();
+  });
+
   test("throws the handler's own errors unchanged", async () => {
     const { post } = routeOf('own', async ({ tx }) => {
       await tx.query("INSERT INTO points VALUES ('own', 1), ('own', 1)");
@@ -206,19 +220,17 @@ describe('a route of a service on PostgreSQL', () => {
     expect([answer.status, answer.text]).toEqual([500, expect.stringContaining('points_pkey')]);
   });
 
-  test.each(['BEGIN', ' commit', 'ROLLBACK', 'end', 'START TRANSACTION', 'PREPARE TRANSACTION $$a$$'])(
-    'refuses %s in its handler',
-    async (statement) => {
-      const { post } = routeOf('control', async (effect, member) => {
-        const answer = await addPoint(effect, member);
-        await effect.tx.query({ text: statement });
-        return answer;
-      });
-      const answer = await post({ 'idempotency-key': `control ${statement}`.replaceAll(/\W/g, '-') });
-      expect([answer.status, answer.text]).toEqual([500, expect.stringContaining('use SAVEPOINT')]);
-      expect(await database.pointsOf('control')).toBeUndefined();
-    },
-  );
+  const CONTROL = ['BEGIN', ' commit', 'ROLLBACK', 'end', 'START TRANSACTION', 'PREPARE TRANSACTION $$a$$'];
+  test.each([...CONTROL, '/* * */ COMMIT', '-- done\n;COMMIT'])('refuses %j in its handler', async (statement) => {
+    const { post } = routeOf('control', async (effect, member) => {
+      const answer = await addPoint(effect, member);
+      await effect.tx.query({ text: statement });
+      return answer;
+    });
+    const answer = await post({ 'idempotency-key': `control ${statement}`.replaceAll(/\W/g, '-') });
+    expect([answer.status, answer.text]).toEqual([500, expect.stringContaining('use SAVEPOINT')]);
+    expect(await database.pointsOf('control')).toBeUndefined();
+  });
 
   test('allows savepoints, and no statement after the handler has returned', async () => {
     const kept: PostgresEffect[] = [];
@@ -229,7 +241,7 @@ describe('a route of a service on PostgreSQL', () => {
       return addPoint(effect, member);
     });
     expect((await post({ 'idempotency-key': 'savepoint' })).status).toBe(201);
-    expect(() => kept[0]?.tx.query(ADD_POINT, ['savepoint'])).toThrow('revoked');
+    expect(() => kept[0]?.tx.query(ADD_POINT, ['savepoint'])).toThrow('has ended');
     expect(await database.pointsOf('savepoint')).toBe(1);
   });
 

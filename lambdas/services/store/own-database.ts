@@ -21,9 +21,9 @@ export { SERVICE_SCHEMA } from '../../postgres/contract.ts';
 export type { Pool, PoolClient } from '../../postgres/driver.ts';
 
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Statements that would end the transaction before its record is complete, or begin another one. */
+/** Statements that would end the transaction before its record is complete, or begin another one, also after comments. */
 const TRANSACTION_CONTROL =
-  /^\s*(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ABORT|ROLLBACK(?!\s+TO\b)|PREPARE\s+TRANSACTION)\b/i;
+  /^(?:[\s;]|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ABORT|ROLLBACK(?!\s+TO\b)|PREPARE\s+TRANSACTION)\b/i;
 
 interface OwnDatabaseOptions {
   readonly schema?: string | undefined;
@@ -111,7 +111,7 @@ export class OwnDatabase implements OwnTransactions<PoolClient> {
         tx: connection.handedOut,
         claim: (record) => claim(connection, this.#table, record),
         complete: (record, answer) => complete(connection, this.#table, record, answer),
-      });
+      }).finally(() => connection.revoke());
       // After a failed statement that the handler ignored, the server answers COMMIT with a rollback and no error.
       if ((await connection.send('COMMIT', [], 'committing')).command !== 'COMMIT')
         throw new Error('a statement of the handler failed, so nothing was committed');
@@ -167,10 +167,10 @@ async function complete(
 
 /** A connection of the team's pool, for one transaction. */
 class Connection {
-  /** The connection as the handler sees it: only statements, and only until the transaction ends. */
+  /** The connection as the handler sees it: only statements, and only until `revoke`. */
   readonly handedOut: PoolClient;
   readonly #client: PoolClient;
-  readonly #revoke: () => void;
+  #isRevoked = false;
   #isLost = false;
   readonly #lose = (): void => {
     this.#isLost = true;
@@ -180,9 +180,15 @@ class Connection {
     this.#client = client;
     // Without a listener, the end of the connection would end the process.
     client.on('error', this.#lose);
-    const { proxy, revoke } = Proxy.revocable(client, { get: memberOf });
-    this.handedOut = proxy;
-    this.#revoke = revoke;
+    this.handedOut = new Proxy(client, { get: (_client, name) => this.#memberOf(name) });
+  }
+
+  /**
+   * Refuses further statements of the handler. A handler can continue after it has failed, for example in another part
+   * of a `Promise.all`. A statement that follows `ROLLBACK` would be committed alone, and again by the next attempt.
+   */
+  revoke(): void {
+    this.#isRevoked = true;
   }
 
   /** @throws the faults of `faultOf` */
@@ -206,7 +212,6 @@ class Connection {
 
   /** Returns the connection to the pool. */
   end(): void {
-    this.#revoke();
     this.#client.off('error', this.#lose);
     this.#client.release(this.#isLost);
   }
@@ -216,16 +221,17 @@ class Connection {
     const fault = faultOf(error, 'uncommitted');
     return fault instanceof RetryableError ? fault : error;
   }
-}
 
-function memberOf(client: PoolClient, name: string | symbol): unknown {
-  const member: unknown = Reflect.get(client, name, client);
-  if (typeof member !== 'function') return member;
-  return (...given: readonly unknown[]): unknown => {
-    if (name === 'release' || TRANSACTION_CONTROL.test(textOf(given[0])))
-      throw new Error('The transaction is ended when the handler returns or throws. Inside it, use SAVEPOINT.');
-    return Reflect.apply(member, client, given);
-  };
+  #memberOf(name: string | symbol): unknown {
+    const member: unknown = Reflect.get(this.#client, name, this.#client);
+    if (typeof member !== 'function') return member;
+    return (...given: readonly unknown[]): unknown => {
+      if (this.#isRevoked) throw new Error('The transaction has ended, because the handler has returned or thrown.');
+      if (name === 'release' || TRANSACTION_CONTROL.test(textOf(given[0])))
+        throw new Error('The transaction is ended when the handler returns or throws. Inside it, use SAVEPOINT.');
+      return Reflect.apply(member, this.#client, given);
+    };
+  }
 }
 
 const query = z.object({ text: z.string() });
