@@ -8,7 +8,7 @@ import type { DeadLettered, OnGivenUp, OutboundCall, OutboundRead } from '../out
 import { createOutboundPolicy } from '../outbound/outbound-policy.ts';
 import { type SendOnceRequest, type SendOutcome, sendOnce } from '../outbound/send-once.ts';
 import { PostgresSendingClaims } from '../outbound/store/postgres-sending-claims.ts';
-import { type DeadLetter, storeOnce } from '../outbound/use/dead-letters.ts';
+import type { DeadLetter } from '../outbound/use/dead-letters.ts';
 import { standardRetryAfter, vendorFault } from '../outbound/vendor-answers.ts';
 import { check, checkSchema } from './options.ts';
 import { type Pool, SERVICE_SCHEMA, statementsOf } from './store/own-database.ts';
@@ -36,7 +36,7 @@ export interface VendorOptions {
    * @throws if the vendor is unavailable
    */
   readonly probe: (limit: CallLimit) => Promise<unknown>;
-  /** Stores a call whose attempts have all failed. A process stores a call once; copies of other processes are harmless. */
+  /** Stores a call whose attempts have all failed. Called each time, so a call can be stored more than once. */
   readonly deadLetter: (deadLetter: DeadLetter) => Promise<void>;
   /**
    * A pool of `pg`, in whose database `sendOnce` stores local keys. `payonce db migrate --service` creates the table.
@@ -110,7 +110,7 @@ export function createVendor(options: VendorOptions): Vendor {
     ...pacing,
     vendor: name,
     observer: { count: (_vendor, metric) => count(metric) },
-    deadLetters: storeOnce({ put: options.deadLetter }),
+    deadLetters: { put: options.deadLetter },
     timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     waitsMs: options.waitsMs ?? DEFAULT_WAITS_MS,
     probe: async (limit) => void (await options.probe(limit)),

@@ -102,15 +102,13 @@ describe('a service that buys from a vendor without idempotency keys', () => {
 
   test('stops calling a vendor that is away, after five failures', async () => {
     const counts: string[] = [];
-    let dead = 0;
+    const dead: string[] = [];
     const { url } = vendor;
     await vendor.stop();
     const away = createVendor({
       name: 'vouchers',
       probe: async () => undefined,
-      deadLetter: async () => {
-        dead += 1;
-      },
+      deadLetter: async ({ reason }) => void dead.push(reason),
       waitsMs: [1, 1],
       count: (count) => counts.push(count),
     });
@@ -121,8 +119,8 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     }
     expect(counts.filter((count) => count === 'outbound_breaker_opened')).toHaveLength(1);
     expect(counts.filter((count) => count === 'outbound_call' || count === 'outbound_retry')).toHaveLength(5);
-    // The calls have the same payload, so they are one dead letter.
-    expect(dead).toBe(1);
+    // Each call, although they have the same payload: an earlier dead letter may have been redriven.
+    expect(dead).toHaveLength(4);
     await vendor.start();
   });
 
