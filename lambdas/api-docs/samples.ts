@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { Endpoint } from '../http/endpoint.ts';
 
 /** Operations of the typed clients. In Python, a name has underscores instead of capitals. */
@@ -52,7 +52,10 @@ interface Asked extends Pick<Endpoint<never, never>, 'method' | 'path'> {
   readonly ids: readonly string[];
   /** Names of the query parameters that must be sent. */
   readonly query: readonly string[];
+  /** An example. Undefined if the operation has no body, or if it is optional and empty. */
   readonly body: unknown;
+  /** The same for the functions of the clients, which take an optional body if it has any fields. */
+  readonly params: unknown;
   /** The variable with the key. */
   readonly credential: 'key' | 'operator_key';
 }
@@ -61,10 +64,10 @@ interface Asked extends Pick<Endpoint<never, never>, 'method' | 'path'> {
  * Returns a request in curl, and the same call in TypeScript and Python: by the typed client if it has the operation,
  * else by the standard library.
  *
- * @param body an example of the body; undefined for a request without one. An empty body is left out
+ * @param body an example of the body; undefined for a request without one
  */
 export function samplesOf(endpoint: Endpoint<never, never>, body: unknown): readonly CodeSample[] {
-  const { method, path, kind, docs, scope, query } = endpoint;
+  const { method, path, kind, docs, scope, query, body: schema } = endpoint;
   const fields: Readonly<Record<string, z.ZodType>> = query?.shape ?? {};
   const asked: Asked = {
     method,
@@ -74,6 +77,7 @@ export function samplesOf(endpoint: Endpoint<never, never>, body: unknown): read
     ids: [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name),
     query: Object.entries(fields).flatMap(([name, each]) => (each.safeParse(undefined).success ? [] : [name])),
     body: JSON.stringify(body) === '{}' ? undefined : body,
+    params: schema instanceof z.ZodObject && Object.keys(schema.shape).length === 0 ? undefined : body,
     credential: scope === undefined ? 'operator_key' : 'key',
   };
   const call = CLIENT_CALLS[docs.operationId];
@@ -145,11 +149,17 @@ function urlopened(asked: Asked): string {
   ].join('\n');
 }
 
-function typeScriptCall({ ids, body, isKeyed, operationId }: Asked, call: string): string {
+/** Each change by a client has an operation of its own. Only one change creates what the caller calls order 42. */
+function nameOf({ operationId }: Asked): string {
+  return /^create(?:Payment|Order)$/.test(operationId) ? OPERATION : `${OPERATION}/${operationId}`;
+}
+
+function typeScriptCall(asked: Asked, call: string): string {
+  const { ids, params, isKeyed, operationId } = asked;
   const given = [
     ...ids.map(camelCase),
-    ...(body === undefined ? [] : [JSON.stringify(body)]),
-    ...(isKeyed ? [`{ operation: "${OPERATION}" }`] : []),
+    ...(params === undefined ? [] : [JSON.stringify(params)]),
+    ...(isKeyed ? [`{ operation: "${nameOf(asked)}" }`] : []),
   ];
   const called = `client.${call}(${given.join(', ')})`;
   return [
@@ -163,11 +173,12 @@ function typeScriptCall({ ids, body, isKeyed, operationId }: Asked, call: string
   ].join('\n');
 }
 
-function pythonCall({ ids, body, isKeyed, operationId }: Asked, call: string): string {
+function pythonCall(asked: Asked, call: string): string {
+  const { ids, params, isKeyed, operationId } = asked;
   const given = [
     ...ids,
-    ...(body === undefined ? [] : [inPython(body)]),
-    ...(isKeyed ? [`operation="${OPERATION}"`] : []),
+    ...(params === undefined ? [] : [inPython(params)]),
+    ...(isKeyed ? [`operation="${nameOf(asked)}"`] : []),
   ];
   const called = `client.${snakeCase(call)}(${given.join(', ')})`;
   return [

@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import ts from 'typescript';
 import { createClient } from '../../client/client.ts';
 import { memoryKeys } from '../../client/key-store.ts';
 import type { CodeSample } from '../../lambdas/api-docs/samples.ts';
+import { PROJECT } from '../../local/directories.ts';
+import { findPython } from '../../local/python-environment.ts';
 import { operations } from './described-api.ts';
 
 const described = operations.map((operation) => ({
@@ -12,6 +15,48 @@ const described = operations.map((operation) => ({
 }));
 const sourcesIn = (lang: CodeSample['lang']) =>
   described.flatMap(({ samples }) => samples.flatMap((each) => (each.lang === lang ? [each.source] : [])));
+
+const API = 'https://api.example';
+/** The variables of the samples. The value of each is its name. */
+const variables = Object.fromEntries(
+  described
+    .flatMap(({ parameters }) => parameters.flatMap(({ name }) => [name, `query_${name}`]))
+    .concat('key', 'operator_key')
+    .map((name) => [name, name]),
+);
+/** The requests of all samples in a language. */
+const REQUESTS = described.flatMap(({ samples, method, path }) =>
+  samples.length === 0 ? [] : [`${method} ${API}${path.replaceAll(/\{(\w+)\}/g, '$1')}`],
+);
+
+/** Runs the Python samples, and prints the requests that they begin. */
+const RUN_PYTHON = `
+import json, sys, urllib.request
+import payonce
+
+class Sent(BaseException):
+    pass
+
+found = []
+
+def send(method, url, *_):
+    found.append(f"{method} {url}")
+    raise Sent
+
+Client = payonce.Client
+payonce.Client = lambda *given, **options: Client(
+    *given, **{**options, "surroundings": payonce.Surroundings(transport=send)}
+)
+payonce.FileKeys = lambda _folder: payonce.MemoryKeys()
+urllib.request.urlopen = lambda request: send(request.method, request.full_url)
+variables, sources = json.load(sys.stdin)
+for source in sources:
+    try:
+        exec(source, dict(variables))
+    except Sent:
+        pass
+print(json.dumps(found))
+`;
 
 describe('the samples of the API documents', () => {
   test('exist in curl, TypeScript and Python for each operation, except for callbacks, which processors send', () => {
@@ -27,18 +72,10 @@ describe('the samples of the API documents', () => {
         ]);
   });
 
-  test('are valid in their language', () => {
+  test('are valid in a shell', () => {
     const shell = sourcesIn('Shell');
     expect(shell.length).toBeGreaterThan(70);
     execFileSync('sh', ['-n'], { input: shell.join('\n') });
-    const check = 'import ast, json, sys\nfor each in json.load(sys.stdin): ast.parse(each)';
-    execFileSync('python3', ['-c', check], { input: JSON.stringify(sourcesIn('Python')) });
-    for (const source of sourcesIn('TypeScript')) {
-      const { parseDiagnostics } = ts.createSourceFile('sample.ts', source, ts.ScriptTarget.ESNext) as ts.SourceFile & {
-        readonly parseDiagnostics: readonly unknown[];
-      };
-      expect([source, parseDiagnostics]).toEqual([source, []]);
-    }
   });
 
   test('send each operation to its own path, with its method, and with a key if it has one', () => {
@@ -66,19 +103,53 @@ describe('the samples of the API documents', () => {
     }
   });
 
-  test('call functions that the client has, by the same names in Python', () => {
-    const client: object = createClient({ url: 'https://api.example', keys: memoryKeys() });
-    const names: string[] = [];
-    for (const { samples } of described) {
-      const [, name] = /client\.(\w+\.\w+)\(/.exec(samples[1]?.source ?? '') ?? [];
-      if (name === undefined) continue;
-      names.push(name);
-      const [resource = '', method = ''] = name.split('.');
-      const functions = Reflect.get(client, resource) as Readonly<Record<string, unknown>>;
-      expect([name, typeof functions[method]]).toEqual([name, 'function']);
-      const inPython = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-      expect(samples[2]?.source).toContain(`client.${inPython}(`);
+  test('send the same requests in TypeScript', async () => {
+    const found: string[] = [];
+    const fetch = async (url: string, { method = '' }: RequestInit) => {
+      found.push(`${method} ${url}`);
+      return Response.json({ code: 'invalid_request' }, { status: 400 });
+    };
+    const sources = sourcesIn('TypeScript');
+    expect(sources.filter((source) => source.includes('createClient({')).length).toBe(30);
+    const values = Object.entries(variables).map(([name, value]) => [
+      name.replaceAll(/_(\w)/g, (_text, letter: string) => letter.toUpperCase()),
+      value,
+    ]);
+    const surroundings = {
+      ...(Object.fromEntries(values) as Readonly<Record<string, string>>),
+      api: API,
+      fetch,
+      fileKeys: memoryKeys,
+      createClient: (options: Parameters<typeof createClient>[0]) =>
+        createClient({ ...options, surroundings: { fetch } }),
+      console: { log: () => undefined },
+    };
+    for (const source of sources) {
+      const code = `(async () => {${source.replaceAll(/^import .*$/gm, '')}})()`;
+      // A client throws for the response.
+      await (runInNewContext(code, { ...surroundings }) as Promise<void>).catch(() => undefined);
     }
-    expect(new Set(names).size).toBe(30);
+    expect(found.map(withoutQuery)).toEqual(REQUESTS);
+  });
+
+  test('send the same requests in Python', async () => {
+    const [python, ...first] = await findPython();
+    const printed = execFileSync(python, [...first, '-B', '-c', RUN_PYTHON], {
+      input: JSON.stringify([{ ...variables, api: API }, sourcesIn('Python')]),
+      env: { ...process.env, PYTHONPATH: join(PROJECT, 'clients', 'python', 'src') },
+      encoding: 'utf8',
+    });
+    expect((JSON.parse(printed) as string[]).map(withoutQuery)).toEqual(REQUESTS);
+  });
+
+  test('name each change of a client once, so that a reader who copies several of them changes each', () => {
+    const names = sourcesIn('Python').flatMap((source) => /operation="([^"]+)"/.exec(source)?.[1] ?? []);
+    const ofOrder = names.filter((name) => name === 'order_42');
+    expect(ofOrder).toHaveLength(2);
+    expect(new Set(names).size).toBe(names.length - 1);
   });
 });
+
+function withoutQuery(request: string): string {
+  return request.replace(/\?.*/, '');
+}
