@@ -1,7 +1,10 @@
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
 import type { PostgresStores } from '../lambdas/authority/postgres-stores.ts';
+import { readFirstAuthority } from '../lambdas/authority/store/first-authority.ts';
+import type { Authority } from '../lambdas/jobs/contract/jobs.ts';
 import { type ChosenDatabase, chosenOr, withDatabase } from './database.ts';
 import { openTables } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
 
 type OpenedTables = Awaited<ReturnType<typeof openTables>>;
@@ -43,5 +46,23 @@ export async function withAuthorityOf<T>(
   const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
   return withDatabase(session, chosenOr(settings, chosen), (database) =>
     work({ ...opened, postgres: postgresStores({ database, pacing, client, tables, observer }) }),
+  );
+}
+
+/**
+ * Checks that the deployment began with this authority, which has the payments, before a command changes them.
+ *
+ * @param selected @default the authority whose stores are open
+ * @throws CliFailure if the deployment began with the other authority
+ */
+export async function checkAuthority(
+  { client, tables, pacing, postgres }: OpenedAuthority,
+  selected: Authority = postgres === undefined ? 'dynamodb' : 'postgres',
+): Promise<void> {
+  const began = (await readFirstAuthority({ client, tables, pacing })) ?? selected;
+  if (began === selected) return;
+  throw new CliFailure(
+    ExitCode.refused,
+    `The deployment began with ${began}, where its payments are: deploy it with payonce:authority=${began}.`,
   );
 }

@@ -17,7 +17,7 @@ import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
 import { ProjectedEvents } from '../lambdas/views/use/projected-events.ts';
 import { DynamoDbWebhooks } from '../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { eraseAnswers } from '../lambdas/webhooks/use/erase-answers.ts';
-import { type OpenedAuthority, withAuthority } from './authority.ts';
+import { checkAuthority, type OpenedAuthority, withAuthority } from './authority.ts';
 import { type ChosenDatabase, withServer } from './database.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
@@ -34,8 +34,8 @@ export function addErase(program: Command, session: Session): void {
       .description('erases the description, the metadata and the reasons of a payment that has ended'),
   ).action(async (text: string, chosen: ChosenDatabase) => {
     const id = read(text, parsePaymentId, 'payment');
-    const outcome = await withAuthority(session, chosen, (opened) => {
-      const { store, processed, erase } = erasing(session, opened);
+    const outcome = await withAuthority(session, chosen, async (opened) => {
+      const { store, processed, erase } = await erasing(session, opened);
       return erasePayment({ store, processed, erase: erase('payment.erased') }, id);
     });
     const { kind } = outcome;
@@ -62,8 +62,8 @@ export function addErase(program: Command, session: Session): void {
       .description('erases the e-mail address, the referrer and the affiliate of an order that is settled'),
   ).action(async (text: string, chosen: ChosenDatabase) => {
     const id = read(text, parseOrderId, 'order');
-    const { kind } = await withAuthority(session, chosen, (opened) => {
-      const { store, orders, erase } = erasing(session, opened);
+    const { kind } = await withAuthority(session, chosen, async (opened) => {
+      const { store, orders, erase } = await erasing(session, opened);
       return eraseOrder({ orders, records: store, erase: erase('order.erased') }, id);
     });
     if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no order ${id}.`);
@@ -75,8 +75,13 @@ export function addErase(program: Command, session: Session): void {
   });
 }
 
-/** Returns the tools of an erasure, and the erasure itself. */
-export function erasing(session: Pick<Session, 'operator'>, { client, tables, pacing, postgres }: OpenedAuthority) {
+/**
+ * Returns the tools of an erasure, and the erasure itself.
+ * @throws CliFailure if the other authority has the payments
+ */
+export async function erasing(session: Pick<Session, 'operator'>, opened: OpenedAuthority) {
+  await checkAuthority(opened);
+  const { client, tables, pacing, postgres } = opened;
   const store = postgres?.store ?? new DynamoDbStore(client, tables, pacing);
   const orders = postgres?.orders() ?? new DynamoDbOrders(client, tables, pacing, store);
   const webhooks = new DynamoDbWebhooks(client, tables, pacing);

@@ -16,7 +16,7 @@ import { closeRemnants, type LostOperation } from '../lambdas/resolving/use/clos
 import { initialQueuesWalk, rebuildQueues } from '../lambdas/resolving/use/rebuild-queues.ts';
 import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { recordAction } from './activity.ts';
-import { type OpenedAuthority, withAuthority } from './authority.ts';
+import { checkAuthority, type OpenedAuthority, withAuthority } from './authority.ts';
 import { type ChosenDatabase, withServer } from './database.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -82,13 +82,18 @@ export function addTables(program: Command, session: Session): void {
       )
       .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4),
   ).action(({ segments, ...chosen }: ChosenDatabase & { segments: number }) =>
-    withAuthority(session, chosen, ({ postgres, ...opened }) =>
-      postgres === undefined ? recover(session, opened, segments) : recopy(session, opened, postgres, segments),
-    ),
+    withAuthority(session, chosen, (opened) => recoverTables(session, opened, segments)),
   );
 
   addRebuild(tables, session);
   addPutBack(tables, session);
+}
+
+/** @throws CliFailure if the other authority has the payments */
+export async function recoverTables(session: Session, opened: OpenedAuthority, segments: number): Promise<void> {
+  await checkAuthority(opened);
+  const { postgres } = opened;
+  return postgres === undefined ? recover(session, opened, segments) : recopy(session, opened, postgres, segments);
 }
 
 /** Scans the Ledger, deletes leftover rows of lost transactions, and writes missing rows. Safe to repeat. */

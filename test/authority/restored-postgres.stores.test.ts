@@ -4,8 +4,10 @@
  */
 import { once } from 'node:events';
 import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
+import { ExitCode } from '../../cli/failure.ts';
+import { activityKey } from '../../lambdas/activity/store/activity-keys.ts';
 import { erasePostgresDetails } from '../../lambdas/activity/store/postgres-erasure.ts';
 import { StackOutput, stackNameOf } from '../../lambdas/kernel/contract/api.ts';
 import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
@@ -33,36 +35,31 @@ import { Stores } from '../world/stores.ts';
 import { World, type WorldTools } from '../world/world.ts';
 
 const ENVIRONMENT = 'restored-postgres';
-const CACHE = 'restored-postgres-cache';
 const client = documentClient(dynamoDbClient());
 
-/** Creates stacks that have only what the command reads: the tables, and a cache of responses. */
-async function createStacks(tables: LocalAws['tables']): Promise<void> {
+/** Creates stacks that have only the outputs in which commands find the tables. */
+async function createStacks(tables: LocalAws['tables'], replayCache: string): Promise<void> {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const cloudFormation = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });
-  const create = async (stack: 'data' | 'service', template: object): Promise<void> => {
+  const outputs = {
+    data: {
+      [StackOutput.idempotencyTable]: { Value: tables.idempotency },
+      [StackOutput.ledgerTable]: { Value: tables.ledger },
+      [StackOutput.registryTable]: { Value: tables.registry },
+      [StackOutput.viewsTable]: { Value: tables.views },
+    },
+    service: { [StackOutput.replayCacheTable]: { Value: replayCache } },
+  };
+  const Resources = { Nothing: { Type: 'AWS::CloudFormation::WaitConditionHandle' } };
+  for (const stack of ['data', 'service'] as const) {
     const StackName = stackNameOf(stack, ENVIRONMENT);
-    await cloudFormation.send(new CreateStackCommand({ StackName, TemplateBody: JSON.stringify(template) }));
+    const TemplateBody = JSON.stringify({ Resources, Outputs: outputs[stack] });
+    await cloudFormation.send(new CreateStackCommand({ StackName, TemplateBody }));
     await until(async () => {
-      const { Stacks: [created] = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
-      return created?.StackStatus === 'CREATE_COMPLETE' || undefined;
+      const { Stacks: [found] = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
+      return found?.StackStatus === 'CREATE_COMPLETE' || undefined;
     });
-  };
-  const kinds = ['idempotency', 'ledger', 'registry', 'views'] as const;
-  await create('data', {
-    Resources: { Nothing: { Type: 'AWS::CloudFormation::WaitConditionHandle' } },
-    Outputs: Object.fromEntries(kinds.map((kind) => [StackOutput[`${kind}Table`], { Value: tables[kind] }])),
-  });
-  const Properties = {
-    TableName: CACHE,
-    BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: [{ AttributeName: IdempotencyTable.partitionKey, AttributeType: 'S' }],
-    KeySchema: [{ AttributeName: IdempotencyTable.partitionKey, KeyType: 'HASH' }],
-  };
-  await create('service', {
-    Resources: { Cache: { Type: 'AWS::DynamoDB::Table', Properties } },
-    Outputs: { [StackOutput.replayCacheTable]: { Value: { Ref: 'Cache' } } },
-  });
+  }
   cloudFormation.destroy();
 }
 
@@ -167,7 +164,10 @@ whole(test, { slice: test.skip })(
   async () => {
     const server = await startRestorable();
     const tables = await createTables('restored');
-    await createStacks(tables);
+    // A table with the same key.
+    const { idempotency: replayCache } = await createTables('replay-cache');
+    await createStacks(tables, replayCache);
+    await client.send(new PutCommand({ TableName: replayCache, Item: { [IdempotencyTable.partitionKey]: 'replay' } }));
     const deployment = new Deployment(server, tables);
     const { world } = deployment;
     const notes = { description: 'two shirts', metadata: { order: '6735' } };
@@ -181,7 +181,7 @@ whole(test, { slice: test.skip })(
       paymentRequest('forgotten'),
     ] as const;
     const { activity } = new Stores(world.clock, { client }, tables);
-    await activity.recordSettings({ authority: 'postgres' });
+    await activity.recordSettings({ authority: 'dynamodb' });
 
     for (const payment of [kept, refunded, forked, erased]) await world.answered(payment);
     await deployment.copy();
@@ -203,10 +203,11 @@ whole(test, { slice: test.skip })(
     expect(deployment.stopped).toEqual([forked.paymentId]);
 
     const words = ['db', 'recover', '--url', server.url, '--environment', ENVIRONMENT, '--json'];
-    // The response of a record that is lost.
-    await client.send(new PutCommand({ TableName: CACHE, Item: { [IdempotencyTable.partitionKey]: 'lost' } }));
+    const said = expect.stringContaining('began with dynamodb');
+    expect(await payonce(emulatedAws(), ...words)).toMatchObject({ code: ExitCode.refused, said });
+    await client.send(new DeleteCommand({ TableName: tables.ledger, Key: activityKey('settings', 1) }));
+    await activity.recordSettings({ authority: 'postgres' });
     const first = await payonce(emulatedAws(), ...words);
-    expect((await client.send(new ScanCommand({ TableName: CACHE, ConsistentRead: true }))).Count).toBe(0);
     const report = JSON.parse(first.said.slice(0, first.said.lastIndexOf('}') + 1)) as Record<string, unknown>;
     expect({ code: first.code, report }).toMatchObject({
       code: 1,
@@ -220,6 +221,7 @@ whole(test, { slice: test.skip })(
         unreadable: [],
       },
     });
+    expect(await client.send(new ScanCommand({ TableName: replayCache }))).toMatchObject({ Count: 0 });
     expect(await deployment.ledger()).toEqual(ledger);
     expect(await deployment.erase(erased)).toBe(true);
 

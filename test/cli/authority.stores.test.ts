@@ -1,9 +1,13 @@
 /** Commands in a deployment whose authority is PostgreSQL. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Command } from 'commander';
 import { listNewest, verifyChains } from '../../cli/activity.ts';
 import { type OpenedAuthority, withAuthorityOf } from '../../cli/authority.ts';
 import { chosenOr, databaseOfSettings } from '../../cli/database.ts';
 import { erasing } from '../../cli/erase.ts';
+import { ExitCode } from '../../cli/failure.ts';
+import { Session } from '../../cli/session.ts';
+import { recoverTables } from '../../cli/tables.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
@@ -19,6 +23,7 @@ import { TABLES } from '../world/tables.ts';
 const TENANT = tenantId('ten_fixture');
 const OWN = { tenant: TENANT, mode: 'test' } as const;
 const SECRET = { authority: 'postgres', postgresSecretArn: 'arn', postgresHost: 'db.example', postgresPort: '6432' };
+const SURROUNDINGS = { print: () => undefined, isTerminal: false, freshKey: () => 'key' };
 
 let url: string;
 let database: OpenDatabase;
@@ -61,13 +66,25 @@ describe('payonce erase', () => {
   test('erases the rows in PostgreSQL and their copies, once, in the name of the operator', async () => {
     const { payment } = (await copiedPayment()).first;
     expect(copies.details(payment.id)).toHaveLength(3);
-    const erase = () => run((opened) => erasing({ operator: 'ada' }, opened).erase('payment.erased')(payment));
+    const erase = () =>
+      run(async (opened) => (await erasing({ operator: 'ada' }, opened)).erase('payment.erased')(payment));
     expect([await erase(), await erase()]).toEqual([true, false]);
     expect(copies.details(payment.id)).toEqual([]);
     expect(await database.run(sql('SELECT part FROM details WHERE chain_id = $1', payment.id))).toEqual([]);
     expect(await run((opened) => listNewest(opened, OWN, 9))).toMatchObject([
       { action: 'payment.erased', actor: { by: 'command', operator: 'ada' }, about: [payment.id] },
     ]);
+  });
+});
+
+test.each([
+  ['erase', (opened: OpenedAuthority) => erasing({ operator: 'ada' }, opened)],
+  ['tables recover', (opened: OpenedAuthority) => recoverTables(new Session(new Command(), SURROUNDINGS), opened, 1)],
+])('payonce %s is refused if the deployment began with the other authority', async (_command, change) => {
+  await stores.activity.recordSettings({ sandbox: 'true' });
+  await expect(run<unknown>(change)).rejects.toMatchObject({
+    exitCode: ExitCode.refused,
+    message: 'The deployment began with postgres, where its payments are: deploy it with payonce:authority=postgres.',
   });
 });
 
