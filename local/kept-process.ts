@@ -1,4 +1,5 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runningProcesses, signalProcess } from './processes.ts';
@@ -64,6 +65,50 @@ export async function runKept(
     keeper.on('close', resolve);
   });
   return { code: code ?? 1, lines };
+}
+
+interface KeptServer extends Omit<KeptCommand, 'output'> {
+  /** Everything that the server prints. */
+  readonly logFile: string;
+  /** Matches the line that the server prints when it accepts connections. */
+  readonly line: RegExp;
+  readonly withinMs: number;
+}
+
+export interface StartedServer {
+  /** The first group of `line`. */
+  readonly captured: string;
+  readonly keeperPid: number;
+  /** Aborts when the server has ended, for any reason. */
+  readonly ended: AbortSignal;
+  /** Lets the server outlive this process. */
+  readonly detach: () => void;
+}
+
+/**
+ * Starts a server under a keeper, and waits until it accepts connections.
+ * @returns undefined when it does not in time; it has then ended
+ */
+export async function startKeptServer({
+  logFile,
+  line,
+  withinMs,
+  ...command
+}: KeptServer): Promise<StartedServer | undefined> {
+  const log = openSync(logFile, 'w', 0o600);
+  const keeper = startUnderKeeper({ ...command, output: log });
+  closeSync(log);
+  const keeperPid = keeper.pid ?? 0;
+  const ended = new AbortController();
+  keeper.once('exit', () => ended.abort());
+  const untilMs = Date.now() + withinMs;
+  while (Date.now() < untilMs && !ended.signal.aborted) {
+    const [, captured] = line.exec(readFileSync(logFile, 'utf8')) ?? [];
+    if (captured !== undefined) return { captured, keeperPid, ended: ended.signal, detach: () => detachKept(keeper) };
+    await sleep(POLL_MS);
+  }
+  await stopKept(keeperPid);
+  return undefined;
 }
 
 /**

@@ -1,14 +1,11 @@
-import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PROJECT } from './directories.ts';
 import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
-import { detachKept, startUnderKeeper, stopKept } from './kept-process.ts';
+import { startKeptServer } from './kept-process.ts';
 
 /** Time limit of a start, in milliseconds. It includes building the page and allows for a busy machine. */
 const READY_WITHIN_MS = 60_000;
-const POLL_MS = 100;
 const PROGRAM = join(PROJECT, 'demo', 'lab', 'run.ts');
 const LOG = 'lab.log';
 
@@ -33,23 +30,15 @@ export async function startLab(
   wanted: number,
 ): Promise<{ readonly lab: RunningLab; readonly detach: () => void }> {
   const logFile = join(directory, LOG);
-  const log = openSync(logFile, 'w');
-  const keeper = startUnderKeeper({
+  const started = await startKeptServer({
     command: [process.execPath, PROGRAM, directory, String(wanted)],
     environment: isolatedEnvironment(),
     directory,
-    output: log,
+    logFile,
+    line: /^(http:\/\/127\.0\.0\.1:\d+)$/m,
+    withinMs: READY_WITHIN_MS,
   });
-  closeSync(log);
-  const keeperPid = keeper.pid ?? 0;
-  const ended = new AbortController();
-  keeper.once('exit', () => ended.abort());
-  const untilMs = Date.now() + READY_WITHIN_MS;
-  while (Date.now() < untilMs && !ended.signal.aborted) {
-    const [url] = /^http:\/\/127\.0\.0\.1:\d+$/m.exec(readFileSync(logFile, 'utf8')) ?? [];
-    if (url !== undefined) return { lab: { url, keeperPid }, detach: () => detachKept(keeper) };
-    await sleep(POLL_MS);
-  }
-  await stopKept(keeperPid);
-  throw new StartFailure(`The lab did not start (see ${logFile}).`);
+  if (started === undefined) throw new StartFailure(`The lab did not start (see ${logFile}).`);
+  const { captured: url, keeperPid, detach } = started;
+  return { lab: { url, keeperPid }, detach };
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CreateSecretCommand,
   PutSecretValueCommand,
@@ -16,7 +15,7 @@ import { readMigrations } from '../lambdas/postgres/migrations.ts';
 import { parseServerUrl } from '../lambdas/postgres/server.ts';
 import { accessTo, type EmulatorAccess, isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
-import { detachKept, startUnderKeeper, stopKept } from './kept-process.ts';
+import { type StartedServer, startKeptServer, stopKept } from './kept-process.ts';
 import { CA_FILE, DATABASE, PASSWORD, POSTGRES_DIRECTORY, SECRET, SERVER_HOST, SUPERUSER } from './postgres-files.ts';
 
 /** Subdirectory for a database that is deleted after its run. */
@@ -25,7 +24,6 @@ const PROGRAM = join(import.meta.dirname, 'postgres-server.ts');
 const LOG = 'postgres.log';
 /** Time limit of a start, in milliseconds. It includes the first initialization on a busy machine. */
 const READY_WITHIN_MS = 180_000;
-const POLL_MS = 50;
 
 /** The role of the functions, with fewer connections than the server has, so that an administrator can always connect. */
 const ROLE = 'payonce_functions';
@@ -38,11 +36,7 @@ export interface LocalPostgres {
   readonly keeperPid: number;
 }
 
-export interface RunningPostgres extends LocalPostgres {
-  /** Aborts when the server has ended, for any reason. */
-  readonly ended: AbortSignal;
-  /** Lets the server outlive this process. */
-  detach(): void;
+export interface RunningPostgres extends LocalPostgres, Pick<StartedServer, 'ended' | 'detach'> {
   stop(): Promise<void>;
 }
 
@@ -75,34 +69,25 @@ async function startServer({ directory, port, persist }: PostgresOptions): Promi
   const files = join(directory, persist ? POSTGRES_DIRECTORY : TEMPORARY);
   if (!persist) rmSync(files, { recursive: true, force: true });
   const logFile = join(directory, LOG);
-  const log = openSync(logFile, 'w', 0o600);
-  const keeper = startUnderKeeper({
+  const started = await startKeptServer({
     command: [process.execPath, PROGRAM, files, String(port)],
     environment: isolatedEnvironment(),
     directory,
-    output: log,
+    logFile,
+    line: /^port (\d+)$/m,
+    withinMs: READY_WITHIN_MS,
   });
-  closeSync(log);
-  const keeperPid = keeper.pid ?? 0;
-  const ended = new AbortController();
-  keeper.once('exit', () => ended.abort());
-  const untilMs = Date.now() + READY_WITHIN_MS;
-  while (Date.now() < untilMs && !ended.signal.aborted) {
-    const [, chosen] = /^port (\d+)$/m.exec(readFileSync(logFile, 'utf8')) ?? [];
-    if (chosen !== undefined) {
-      const password = readFileSync(join(files, PASSWORD), 'utf8');
-      return {
-        url: `postgres://${SUPERUSER}:${password}@${SERVER_HOST}:${chosen}/${DATABASE}`,
-        keeperPid,
-        ended: ended.signal,
-        detach: () => detachKept(keeper),
-        stop: () => stopKept(keeperPid),
-      };
-    }
-    await sleep(POLL_MS);
-  }
-  await stopKept(keeperPid);
-  throw new StartFailure(readFileSync(logFile, 'utf8').trim() || `PostgreSQL did not start (see ${logFile}).`);
+  if (started === undefined)
+    throw new StartFailure(readFileSync(logFile, 'utf8').trim() || `PostgreSQL did not start (see ${logFile}).`);
+  const { captured: chosen, keeperPid, ended, detach } = started;
+  const password = readFileSync(join(files, PASSWORD), 'utf8');
+  return {
+    url: `postgres://${SUPERUSER}:${password}@${SERVER_HOST}:${chosen}/${DATABASE}`,
+    keeperPid,
+    ended,
+    detach,
+    stop: () => stopKept(keeperPid),
+  };
 }
 
 /** Opens the database of a local AWS as its superuser. */
