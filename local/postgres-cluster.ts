@@ -111,13 +111,21 @@ async function prepare(): Promise<string> {
 
 async function initialize(path: string): Promise<void> {
   makeDirectory(path);
+  chmodSync(path, 0o700);
+  letServerPass(path);
   const password = randomBytes(16).toString('hex');
   const lines: string[] = [];
   const data = join(path, DATA);
+  const { TMPDIR: temporary } = process.env;
   try {
+    // The package writes the password into a temporary file with mode 0644. Other users cannot list this directory.
+    process.env['TMPDIR'] = path;
     await serverIn(data, (text) => lines.push(text), { password }).initialise();
   } catch (error) {
     throw failureOf(lines, error);
+  } finally {
+    if (temporary === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = temporary;
   }
   const rules = ['127.0.0.1/32', '::1/128'].map((from) => `hostssl all all ${from} scram-sha-256\n`);
   writeFileSync(join(data, TLS_RULES), rules.join(''), { mode: 0o600 });
