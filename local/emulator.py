@@ -5,9 +5,9 @@ Scheduler user guide, "Adding context attributes"), evaluates `cron` in the sche
 asynchronously, so that a failed invocation is retried. The emulator does none of that: this file replaces only its check of
 due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
 compressed responses of API Gateway, buckets.py locks of buckets and conditions of their policies, generated_secrets.py secrets
-without punctuation and with known ARNs, streams.py the positions of streams after a restart, saved_addresses.py addresses after a restart on
-another port, saved_state.py saving on request, and guard.py refuses requests from outside of the run. Everything else is
-unchanged.
+without punctuation and with known ARNs, metric_math.py alarms on metric math, streams.py the positions of streams after a restart,
+saved_addresses.py addresses after a restart on another port, saved_state.py saving on request, and guard.py refuses requests from
+outside of the run. Everything else is unchanged.
 """
 
 import importlib.metadata

@@ -38,4 +38,3 @@ def store(name, *args, **kwargs):
 def install():
     provisioners._sm_secret_string = generate
     secretsmanager._store_new_secret = store
-

@@ -1,10 +1,13 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { afterAll, expect, test } from '@jest/globals';
 import { type Emulator, isHealthy, startEmulator } from '../../local/emulator.ts';
+import { accessTo } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
 import { ensurePython } from '../../local/python-environment.ts';
+import { until } from '../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-two-emulators-'));
 const started: Emulator[] = [];
@@ -37,4 +40,23 @@ test('an emulator’s state and log can be read only by its own user', async () 
     (name) => (statSync(join(directory, name)).mode & 0o077) !== 0,
   );
   expect(open).toEqual([]);
+});
+
+test('an emulator accepts an alarm on metric math, which the stacks with PostgreSQL have', async () => {
+  const [emulator] = started;
+  if (emulator === undefined) throw new Error('no emulator was started');
+  const metric = { Stat: 'Sum', Period: 300, Metric: { Namespace: 'Payonce', MetricName: 'hits' } };
+  const Metrics = [
+    { Id: 'ratio', Expression: 'IF(hits > 0, 100, 0)' },
+    { Id: 'hits', ReturnData: false, MetricStat: metric },
+  ];
+  const Properties = { ComparisonOperator: 'GreaterThanThreshold', EvaluationPeriods: 1, Threshold: 20, Metrics };
+  const template = { Resources: { Alarm: { Type: 'AWS::CloudWatch::Alarm', Properties } } };
+  const client = new CloudFormationClient(accessTo(emulator.access));
+  await client.send(new CreateStackCommand({ StackName: 'alarm', TemplateBody: JSON.stringify(template) }));
+  const status = await until(async () => {
+    const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: 'alarm' }));
+    return Stacks[0]?.StackStatus === 'CREATE_IN_PROGRESS' ? undefined : Stacks[0]?.StackStatus;
+  });
+  expect(status).toBe('CREATE_COMPLETE');
 });
