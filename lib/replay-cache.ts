@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { CfnOutput, Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -31,6 +31,10 @@ export class ReplayCache extends Construct {
       billingMode: BillingMode.PAY_PER_REQUEST,
       removalPolicy: RemovalPolicy.DESTROY,
       ...tableEncryption(this),
+    });
+    Validations.of(this.#table).acknowledge({
+      id: 'AwsSolutions::AwsSolutions-DDB3',
+      reason: 'PostgreSQL has everything that this table has.',
     });
     new CfnOutput(this, 'Name', { value: this.#table.tableName }).overrideLogicalId(StackOutput.replayCacheTable);
     const counted = (name: string) =>
