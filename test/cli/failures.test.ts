@@ -12,6 +12,9 @@ import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
 const PAYONCE = resolve(import.meta.dirname, '..', '..', 'cli', 'payonce.mjs');
 
+/** Stands for the file in the examples, which does not exist. */
+const EXISTING = PAYONCE;
+
 const directory = mkdtempSync(join(tmpdir(), 'payonce-cli-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -39,7 +42,7 @@ async function payonce(words: string, environment: Readonly<Record<string, strin
   const printed: string[] = [];
   const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => 'key' });
   const error: unknown = await program
-    .parseAsync(['--directory', directory, ...wordsOf(words)], { from: 'user' })
+    .parseAsync(['--directory', directory, ...wordsOf(words.replace('global-bundle.pem', EXISTING))], { from: 'user' })
     .catch((thrown: unknown) => thrown);
   const { exitCode: code, sentence = '' } = endingOf(error);
   expect(sentence).not.toContain('\n');
