@@ -72,14 +72,14 @@ export class Views extends Construct {
     }
   }
 
-  /** Allows `grantee` to search payments, and to list mismatches. */
+  /** Allows `grantee` to search payments, and to list mismatches and reviews. */
   grantSearch(grantee: PayonceFunction): void {
-    const { allMismatches, payment, reference } = ViewsRow;
+    const { allMismatches, payment, reference, reviews } = ViewsRow;
     const { views } = this.#data;
     grantee.setEnvironment({ [Environment.viewsTable]: views.tableName });
     // A single statement, because the policy of this role is close to the maximum size.
     const read = ['dynamodb:GetItem', 'dynamodb:Query'];
-    views.grantRows(grantee, 'ListViews', read, [allMismatches, payment, reference]);
+    views.grantRows(grantee, 'ListViews', read, [allMismatches, payment, reference, reviews]);
     this.#grantEmails(grantee, EmailRow.payment);
   }
 

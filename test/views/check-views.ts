@@ -46,6 +46,22 @@ function expected(chains: readonly (readonly Transition[])[]): readonly string[]
     .sort();
 }
 
+/** Returns the payments in the list of reviews. */
+function reviewed(views: MemoryViews): readonly string[] {
+  return views
+    .all()
+    .filter(({ partition }) => partition === 'REVIEWS')
+    .map(({ sort }) => idOf(sort))
+    .sort();
+}
+
+function expectedReviews(chains: readonly (readonly Transition[])[]): readonly string[] {
+  return chains
+    .flatMap((chain) => chain.findLast(({ type }) => isOutcome(type)) ?? [])
+    .flatMap(({ payment: { id, status } }) => (status === 'needs_review' ? [id] : []))
+    .sort();
+}
+
 function sumsOf(chains: readonly (readonly Transition[])[], { tenantId: tenant, mode }: BooksOwner) {
   const sums: Record<string, number> = {};
   for (const { payment, postings } of chains.flat()) {
@@ -115,6 +131,7 @@ async function shownVolumes(
 /** Compares the Views with plain scans of the Ledger, which use no rows or keys of the Views. */
 export async function checkViews(views: MemoryViews, chains: readonly (readonly Transition[])[]): Promise<void> {
   expect(listed(views)).toEqual(expected(chains));
+  expect(reviewed(views)).toEqual(expectedReviews(chains));
   const ledger = new MemoryLedgerReader(() => chains.flat());
   const reader = new ViewLedgerReader(views);
   for (const owner of OWNERS) {

@@ -145,5 +145,7 @@ export const ViewsRow = {
   allMismatches: 'MISMATCHES',
 } as const;
 
+  /** The payments and orders in review of all owners, in a single partition. */
+  reviews: 'REVIEWS',
 /** Prefixes of sort keys. */
 export const SortKey = { transition: 'T#', activity: 'A#', run: 'RUN#', exportId: 'ID#' } as const;

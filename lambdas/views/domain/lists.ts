@@ -23,6 +23,7 @@ import type { ChainId } from '../../payments/ids.ts';
  * | entries                  | `BOOK#owner#all#shard`            | table        |
  * | entries of an account    | `BOOK#owner#account#shard`        | table        |
  * | totals of days           | `TOTAL#owner`                     | table        |
+ * | reviews, of all owners   | `REVIEWS`                         | table        |
  *
  * An owner is a tenant and a mode. Rows are sorted by time, then id. A row of the table can also be in one list of the
  * index: its attribute `list` names the partition there, and DynamoDB moves the index entry when the attribute changes.
@@ -30,7 +31,7 @@ import type { ChainId } from '../../payments/ids.ts';
  * write separate rows.
  */
 
-/** A tenant in a mode. No query of the Views reads rows of more than one owner. */
+/** A tenant in a mode. Only the queries of operators read rows of more than one owner. */
 export interface ViewOwner {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -195,6 +196,9 @@ export function projectedKey(chainId: ChainId, sequence: number): ViewKey {
  * few.
  */
 export const ALL_MISMATCHES = ViewsRow.allMismatches;
+
+/** The partition of all payments and orders in review. It is not sharded, because they are few. */
+export const REVIEWS = ViewsRow.reviews;
 
 /**
  * Returns the partition of one owner's mismatches. Without an owner, returns the partition of charges that have no

@@ -1,5 +1,6 @@
 import type { OrderEvent, PaymentEvent, PayonceEvent, PublicEventType } from '../../events/domain/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { createdSortKey } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
@@ -17,6 +18,7 @@ import {
   orderStatusPartition,
   paymentPartition,
   projectedKey,
+  REVIEWS,
   referencePartition,
   statusPartition,
   typePartition,
@@ -56,6 +58,11 @@ export interface EventViews {
    * replaces the head of an earlier event, never the head of a later event.
    */
   readonly heads: readonly ViewRow[];
+  /**
+   * The place of the payment or order in the list of reviews. Its row exists while the first head is in review: it is
+   * written or deleted in the transaction that replaces this head.
+   */
+  readonly review: ViewKey & { readonly row?: ViewRow };
   /** The row that marks the event as projected. It is written last, so if it exists, all rows above were written. */
   readonly projectedMark: ViewRow;
 }
@@ -76,6 +83,7 @@ function orderViews(event: OrderEvent): EventViews {
   const { id, type, sequence, data } = event.event;
   // `orderObject` rendered these fields.
   const { id: chainId, status, created } = data.object as unknown as OrderFields;
+  const sort = createdSortKey(created, chainId);
   return {
     owner,
     occurredAtMs: event.occurredAtMs,
@@ -84,13 +92,14 @@ function orderViews(event: OrderEvent): EventViews {
     heads: [
       {
         partition: orderPartition(owner, chainId),
-        sort: createdSortKey(created, chainId),
+        sort,
         list: orderStatusPartition(owner, status, chainId),
         chainId,
         sequence,
         body: JSON.stringify({ status } satisfies OrderHeadBody),
       },
     ],
+    review: reviewOf(event, { sort, chainId, status }),
     projectedMark: { ...projectedKey(chainId, sequence), chainId, sequence, body: JSON.stringify(id) },
   };
 }
@@ -109,7 +118,7 @@ function paymentViews(event: PaymentEvent): EventViews {
     list: statusPartition(owner, status, paymentId),
     chainId: paymentId,
     sequence,
-    body: JSON.stringify({ status, amountMinor, currency } satisfies HeadBody),
+    body: JSON.stringify({ status, amountMinor, currency, reference } satisfies HeadBody),
   };
   return {
     owner,
@@ -120,8 +129,39 @@ function paymentViews(event: PaymentEvent): EventViews {
         ? []
         : [{ partition: referencePartition(owner, reference), sort, chainId: paymentId, sequence: 0, body: '{}' }],
     heads: [head, ...disputeHead(owner, event, paymentId)],
+    review: reviewOf(event, {
+      sort,
+      chainId: paymentId,
+      status,
+      amountMinor,
+      currency,
+      ...defined({ failureCode: payment.failure?.code }),
+    }),
     projectedMark: { ...projectedKey(paymentId, sequence), chainId: paymentId, sequence, body: JSON.stringify(id) },
   };
+}
+
+function reviewOf(
+  { tenant: tenantId, mode, occurredAtMs: sinceMs, event: { sequence } }: PayonceEvent,
+  {
+    sort,
+    chainId,
+    status,
+    ...about
+  }: Pick<ViewRow, 'sort'> & { readonly chainId: ChainId; readonly status: string } & Pick<
+      ReviewBody,
+      'amountMinor' | 'currency' | 'failureCode'
+    >,
+): EventViews['review'] {
+  const key = { partition: REVIEWS, sort };
+  if (status !== IN_REVIEW) return key;
+  const body = JSON.stringify({ tenantId, mode, sinceMs, ...about } satisfies ReviewBody);
+  return { ...key, row: { ...key, chainId, sequence, body } };
+}
+
+/** Returns whether a head is of a payment or an order in review. */
+export function isInReview({ body }: Pick<ViewRow, 'body'>): boolean {
+  return (JSON.parse(body) as { readonly status?: string }).status === IN_REVIEW;
 }
 
 function disputeHead(owner: ViewOwner, { event }: PaymentEvent, chainId: PaymentId): readonly ViewRow[] {
@@ -146,6 +186,7 @@ interface PaymentFields {
   /** Minor units. */
   readonly amount: number;
   readonly currency: string;
+  readonly failure: { readonly code: string } | null;
   readonly reference: string | null;
   /** Unix seconds. */
   readonly created: number;
@@ -172,11 +213,26 @@ export interface HeadBody {
   readonly amountMinor: number;
   /** Absent in rows that older code wrote. */
   readonly currency?: string;
+  /** Absent in rows that older code wrote. Null if the payment has none. */
+  readonly reference?: string | null;
 }
 
 interface OrderHeadBody {
   readonly status: OrderStatus;
 }
+
+/** The content of a row in the list of reviews. */
+export interface ReviewBody extends ViewOwner {
+  /** Time of the event that began the review. Unix milliseconds. */
+  readonly sinceMs: number;
+  /** Minor units. Absent for an order. */
+  readonly amountMinor?: number;
+  readonly currency?: string;
+  /** The code of the payment's failure. */
+  readonly failureCode?: string;
+}
+
+const IN_REVIEW = 'needs_review' satisfies PaymentStatus & OrderStatus;
 
 /** The content of a dispute's row. */
 export interface DisputeHeadBody {

@@ -1,4 +1,5 @@
 import { eventOf, orderEventOf, type PayonceEvent } from '../../events/domain/event.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { rounds } from '../../once/use/rounds.ts';
@@ -11,7 +12,7 @@ import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { ViewKey, ViewOwner } from '../domain/lists.ts';
 import { type EventViews, type ViewRow, viewsOf } from '../domain/views.ts';
-import type { ViewStore } from './view-store.ts';
+import type { RowChange, ViewStore } from './view-store.ts';
 
 export interface LedgerTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
@@ -72,12 +73,22 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Chai
     ...events.slice(0, 1).flatMap(({ ofReference }) => ofReference),
     ...newestHeads(events),
   ];
-  const wrong: ViewKey[] = [];
+  const wrong: ViewKey[] = [...(await wrongReview(views, events))];
   for (const row of implied) {
     const found = await views.read(row);
     if (found === undefined || !sameRow(found, row)) wrong.push({ partition: row.partition, sort: row.sort });
   }
   return wrong;
+}
+
+/** The time of a row in the list of reviews depends on the order of the events, so only its existence is compared. */
+async function wrongReview(
+  views: Pick<ViewStore, 'read'>,
+  [newest]: ChainViews['events'],
+): Promise<readonly ViewKey[]> {
+  if (newest === undefined) return [];
+  const { row, ...key } = newest.review;
+  return ((await views.read(key)) === undefined) === (row === undefined) ? [] : [key];
 }
 
 /**
@@ -89,7 +100,9 @@ export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewR
   const isWhole = isOrderId(chainId) || row.sequence === 0;
   const events = isWhole ? (await readChainViews(tools, chainId))?.events : await viewsAt(tools, chainId, row.sequence);
   return (events ?? []).some((event) =>
-    [...event.lasting, ...event.ofReference, ...event.heads, event.projectedMark].some((each) => sameRow(each, row)),
+    [...event.lasting, ...event.ofReference, ...event.heads, event.projectedMark, event.review.row ?? []]
+      .flat()
+      .some((each) => sameRow(each, row)),
   );
 }
 
@@ -110,14 +123,26 @@ async function viewsAt(
  * Ledger never implied is overwritten rather than deleted first, so that the object is never missing from a list.
  */
 export async function restoreHeads(views: ViewStore, { events }: ChainViews): Promise<void> {
+  const [newest] = events;
   await views.put(events.slice(0, 1).flatMap(({ ofReference }) => ofReference));
-  for (const head of newestHeads(events)) {
+  for (const [index, head] of newestHeads(events).entries()) {
     await rounds('the head of a payment or an order', async () => {
       const found = await views.read(head);
-      if (found !== undefined && (found.sequence > head.sequence || sameRow(found, head))) return 'right';
-      return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'restored' : 'again';
+      if (found !== undefined && found.sequence > head.sequence) return 'right';
+      const review = index === 0 && newest !== undefined ? await reviewToRestore(views, newest) : [];
+      if (found !== undefined && sameRow(found, head) && review.length === 0) return 'right';
+      return (await views.exchange([{ key: head, from: found ?? null, to: head }, ...review])) ? 'restored' : 'again';
     });
   }
+}
+
+/** Returns the change that the list of reviews needs, if any. */
+async function reviewToRestore(
+  views: Pick<ViewStore, 'read'>,
+  newest: ChainViews['events'][number],
+): Promise<readonly RowChange[]> {
+  const [key] = await wrongReview(views, [newest]);
+  return key === undefined ? [] : [{ key, ...defined({ to: newest.review.row }) }];
 }
 
 /**

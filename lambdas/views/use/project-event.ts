@@ -1,11 +1,12 @@
 import type { PayonceEvent } from '../../events/domain/event.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { totalKey, type ViewOwner } from '../domain/lists.ts';
-import { DAY_MS, dayOf, type EventViews, type ViewRow, viewsOf } from '../domain/views.ts';
+import { DAY_MS, dayOf, type EventViews, isInReview, type ViewRow, viewsOf } from '../domain/views.ts';
 import { projectionOperation } from '../ids.ts';
-import type { ViewStore } from './view-store.ts';
+import type { RowChange, ViewStore } from './view-store.ts';
 
 export interface ProjectTools {
   readonly views: ViewStore;
@@ -90,9 +91,10 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
  */
 async function advanceHeads(
   views: ViewStore,
-  { ofReference, heads }: EventViews,
+  eventViews: EventViews,
   known?: readonly (ViewRow | undefined)[],
 ): Promise<void> {
+  const { ofReference, heads } = eventViews;
   for (const [index, head] of heads.entries()) {
     let isKnown = known !== undefined;
     await rounds('the head of a payment or an order', async () => {
@@ -101,7 +103,26 @@ async function advanceHeads(
       const found = isUsed ? known?.[index] : await views.read(head);
       if (found !== undefined && found.sequence >= head.sequence) return 'newer';
       if (found === undefined && index === 0 && !isUsed) await views.put(ofReference);
-      return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'advanced' : 'again';
+      const changes = [
+        { key: head, from: found ?? null, to: head },
+        ...(index === 0 ? reviewChange(eventViews, found) : []),
+      ];
+      return (await views.exchange(changes)) ? 'advanced' : 'again';
     });
   }
+}
+
+/**
+ * Returns the change of the list of reviews that belongs to a new first head. A later event of the same review keeps the
+ * row, which has the time at which the review began.
+ *
+ * @param before the head that is replaced
+ */
+export function reviewChange(
+  { review: { row: to, ...key } }: Pick<EventViews, 'review'>,
+  before: ViewRow | undefined,
+): readonly RowChange[] {
+  const wasInReview = before !== undefined && isInReview(before);
+  if ((to !== undefined) === wasInReview) return [];
+  return [{ key, ...defined({ to }) }];
 }
