@@ -3,7 +3,8 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
-import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { QueueRow, RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { RegistryTable } from '../lambdas/kernel/contract/tables.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import {
   DEAD_LETTERS_END,
@@ -88,6 +89,7 @@ export class Operators extends Construct {
     data.idempotency.grantReadClaims(this.api);
     const { approvalAbove: aboveMinor, approvalHours } = props.settings;
     const rules = { aboveMinor, lifetimeMs: Duration.hours(approvalHours).toMilliseconds() };
+    data.registry.grantRowsOfIndex(this.api, 'Undecidable', RegistryTable.queuesIndex.name, [QueueRow.undecidable]);
     if (aboveMinor !== undefined) this.api.setEnvironment({ [Environment.approvals]: JSON.stringify(rules) });
     const lists = ['/v1/corrections', '/v1/decisions', '/v1/annotations'].flatMap((path) => [path, `${path}/{proxy+}`]);
     http.route(['/v1/admin/{proxy+}', ...lists], this.api.function);

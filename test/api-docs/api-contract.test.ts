@@ -103,6 +103,11 @@ const SEARCHED_RANGE: Rule = {
     created_to: 1 + (Number(query['created_to'] ?? 0) % (31 * 86_400)),
   }),
 };
+const TENANT_OF_SEARCH: Rule = {
+  of: 'query',
+  described: /Without it, the payments in review of all tenants/,
+  keep: ({ q: _text, tenant = 'ten_desk', ...query }) => ({ ...query, tenant }),
+};
 const DAY_OR_DAYS: Rule = {
   of: 'query',
   described: /Not together with `from` and `to`/,
@@ -141,7 +146,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   listPayments: [ONE_LOOKUP, SHORT_RANGE],
   createOrder: [LARGEST],
   getVolumes: [DAYS],
-  searchPayments: [SEARCHED_RANGE],
+  searchPayments: [SEARCHED_RANGE, TENANT_OF_SEARCH],
   findIdempotencyRecord: [OWNER_OF_KEY],
   createCorrection: [KEY_OR_DRY_RUN],
   resolvePayment: [KEY_OR_DRY_RUN],

@@ -5,6 +5,7 @@ import { captureJobs } from './capture-jobs.ts';
 import {
   captureAnnotations,
   captureApprovals,
+  captureAttention,
   captureAudit,
   captureCorrections,
   captureDecisions,
@@ -40,6 +41,7 @@ const CAPTURES = [
   captureOperatorLists,
   captureMismatches,
   captureInspections,
+  captureAttention,
   captureAudit,
   captureJobs,
   captureWebhooks,

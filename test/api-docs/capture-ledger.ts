@@ -5,7 +5,7 @@ import { compareBooks } from '../../lambdas/reconciliation/domain/compare-books.
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { auditedArchive } from '../archive/audited-archive.ts';
 import { MemoryMessages } from '../operators/memory-messages.ts';
-import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
+import { ChangedPayment, NO_CHARGE_FOUND, paymentInReview } from '../payments/provoked-changes.ts';
 import { comparedPayment } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
@@ -242,6 +242,17 @@ export async function captureInspections(examples: CapturedExamples): Promise<vo
   examples.answer('findIdempotencyRecord', 'completed', 'The key of a completed payment', record);
   const shown = await api.get(`/v1/admin/idempotency_keys/${payment}`);
   const range = 'created_from=1772366400&created_to=1772452800&currency=EUR&amount_from=500';
+export async function captureAttention(examples: CapturedExamples): Promise<void> {
+  const { ledger } = await paymentInReview();
+  const messages = new MemoryMessages(ledger.clock);
+  messages.arrive('Webhooks-Tasks-DeadLetters', { id: 'letter' });
+  ledger.clock.advance(60_000);
+  const waiting = await ledger.with({ messages }).get('/v1/admin/attention');
+  examples.answer('listAttention', 'waiting', 'A payment in review, and a message that was not handled', waiting);
+  const reviews = await ledger.get('/v1/admin/payments?status=needs_review');
+  examples.answer('searchPayments', 'in_review', 'The payments in review of all tenants', reviews);
+}
+
   const found = await api.get(`/v1/admin/payments?tenant=ten_desk&mode=test&${range}`);
   examples.answer('searchPayments', 'filtered', 'Payments of a day from 5.00 EUR', found);
   examples.answer('getIdempotencyRecord', 'completed', 'The charge of a completed payment', shown);

@@ -37,6 +37,8 @@ export const LISTS: readonly List[] = ENDPOINTS.filter(({ kind, docs: { answers 
 export const CONSTANT_CALLS: Readonly<Record<string, number>> = {
   // One query for each shard of each queue.
   '/v1/admin/queues': 72,
+  // One query for each shard of the queues whose entries can need an operator, and one for each other kind.
+  '/v1/admin/attention': 63,
 };
 
 export async function pageOf(

@@ -116,6 +116,8 @@ export class ListedWorld {
         return [EMAIL, 'none@example.com'];
       case 'reference':
         return [REFERENCE, 'order-none'];
+      case 'q':
+        return [REFERENCE, REFERENCE.slice(1), EMAIL, this.#seeds.payment, 'order-none'];
       case 'charge_id':
         return [this.#seeds.charge, 'ch_none'];
       case 'amount':

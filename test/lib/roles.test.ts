@@ -159,6 +159,8 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*', 'DETAILS#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*', 'APPROVALS', 'LIMIT#*')}`,
       // Lists claims: the index, and their records.
+      // Lists changes whose outcome only a person can decide.
+      `dynamodb:Query ${rows(`${QueueRow.undecidable}*`)}`,
       'dynamodb:Query on Idempotency',
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,
       'sqs:GetQueueAttributes, sqs:SendMessage on Queue, Views',
@@ -166,7 +168,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:ReceiveMessage on DeadLetters, Views',
       // Counts requests, and changes limits.
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
-      `dynamodb:GetItem, dynamodb:Query ${onlyRows('Views', 'MISMATCHES', 'PAYMENT#*', 'REFERENCE#*')}`,
+      `dynamodb:GetItem, dynamodb:Query ${onlyRows('Views', 'MISMATCHES', 'PAYMENT#*', 'REFERENCE#*', 'REVIEWS')}`,
       // Searches payments by e-mail address.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ViewsRow } from '../../lambdas/kernel/contract/rows.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { TransitionReader } from '../../lambdas/payments/use/transition-reader.ts';
 import { emailTools } from '../views/email-tools.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
-import { Api, dataOf } from '../world/api.ts';
+import { Api, dataOf, OTHER_KEY } from '../world/api.ts';
 
 const VIEWER = { headers: { Authorization: 'Bearer ok_viewerviewerviewerviewer' } };
 const DESK_TENANT = { tenant: 'ten_desk', mode: 'test' };
@@ -99,18 +100,91 @@ async function countedSearch(asked: Readonly<Record<string, string>>) {
   return { found, reads };
 }
 
-/** Removes the currency from the rows of the payment list, because older code did not write the currency. */
+/** Removes what older code did not write from the rows of the payment list. */
 async function withoutCurrencies(): Promise<void> {
   await search(today());
   const rows = api.views.all().filter(({ partition }) => partition.startsWith(ViewsRow.payment));
   expect(rows).not.toEqual([]);
   await api.views.put(
     rows.map((row) => {
-      const { currency: _, ...body } = JSON.parse(row.body) as Record<string, unknown>;
+      const { currency: _currency, reference: _reference, ...body } = JSON.parse(row.body) as Record<string, unknown>;
       return { ...row, body: JSON.stringify(body) };
     }),
   );
 }
+
+describe('a search for', () => {
+  const found = async (q: string, asked: Readonly<Record<string, string>> = DESK_TENANT, as = {}) =>
+    dataOf(await api.get(`/v1/admin/payments?${new URLSearchParams({ ...asked, q }).toString()}`, as)).map(
+      ({ id }) => id,
+    );
+
+  test('an id finds its payment, without a tenant, too', async () => {
+    const id = await api.paid('a', { capture: 'manual' });
+    const order = await api.order('o');
+    const [charge] = api.processor.charges(id);
+    const capture = await api.change(`${id}/capture`, 'c', { amount: 500 });
+    expect(capture.status).toBe(200);
+    const refund = await api.change(`${id}/refunds`, 'r', { amount: 100 });
+    const captures = dataOf(await api.get(`/v1/payments/${id}/captures`));
+    const ids = [id, refund.body['id'], captures[0]?.['id'], charge?.chargeId].map(String);
+    for (const asked of [DESK_TENANT, {}]) for (const q of ids) expect([q, await found(q, asked)]).toEqual([q, [id]]);
+    expect(await found(String(order.body['id']), {})).toEqual([order.body['payment']]);
+    expect(await found(id, { tenant: 'ten_other' })).toEqual([]);
+    expect(await found(id, { ...DESK_TENANT, mode: 'live' })).toEqual([]);
+    expect(await found(`pay_${'a'.repeat(32)}`, {})).toEqual([]);
+    expect(dataOf(await api.get(`/v1/admin/payments?q=${id}`))).toMatchObject([{ tenant: 'ten_desk' }]);
+  });
+
+  test('an idempotency key, a reference or a part of it, or an e-mail address finds the payments of a tenant', async () => {
+    const email = 'ada@example.com';
+    const first = await api.paid('key-1', { reference: 'Order-4711', metadata: { receipt_email: email } });
+    const second = await api.paid('key-2', { reference: 'order-4712' });
+    await api.paid('key-3');
+    const order = await api.order('key-4');
+    expect(await found('key-1')).toEqual([first]);
+    expect(await found('key-4')).toEqual([order.body['payment']]);
+    expect(await found('Order-4711')).toEqual([first]);
+    expect(await found('order-47')).toEqual([second, first]);
+    expect(await found('4711')).toEqual([first]);
+    expect(await found(email)).toEqual([first]);
+    expect(await found('4711', { tenant: 'ten_other', mode: 'test' })).toEqual([]);
+    expect(await found('nothing')).toEqual([]);
+    const page = await api.get('/v1/admin/payments?tenant=ten_desk&mode=test&limit=1&q=order-47');
+    expect([dataOf(page).length, page.body['has_more']]).toEqual([1, true]);
+    const rest = { ...DESK_TENANT, starting_after: String(page.body['next_cursor']) };
+    expect(await found('order-47', rest)).toEqual([first]);
+  });
+
+  test('a part of a reference finds payments whose rows older code stored without a reference', async () => {
+    const id = await api.paid('a', { reference: 'order-4711' });
+    await withoutCurrencies();
+    expect(await found('4711')).toEqual([id]);
+  });
+});
+
+test('the payments in review of all tenants and modes are listed without a tenant, newest first', async () => {
+  api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+  const ids: string[] = [];
+  for (const headers of [{}, { Authorization: `Bearer ${OTHER_KEY}` }]) {
+    const id = await api.paid('k', { source: 'tok_async' }, { headers });
+    const [charge] = api.processor.charges(id);
+    await api.processor.inside.correct(String(charge?.chargeId), { status: 'succeeded', amount_captured: 600 });
+    await api.world.learn(id);
+    ids.unshift(id);
+  }
+  await api.paid('other');
+  const list = async (asked = '') => dataOf(await api.get(`/v1/admin/payments?status=needs_review${asked}`));
+  expect((await list()).map(({ id, tenant, status }) => [id, tenant, status])).toEqual([
+    [ids[0], 'ten_other', 'needs_review'],
+    [ids[1], 'ten_desk', 'needs_review'],
+  ]);
+  const first = await api.get('/v1/admin/payments?status=needs_review&limit=1');
+  expect([dataOf(first).length, first.body['has_more']]).toEqual([1, true]);
+  expect((await list(`&starting_after=${ids[0]}`)).map(({ id }) => id)).toEqual([ids[1]]);
+  expect(await list('&mode=live')).toEqual([]);
+  expect((await list('&tenant=ten_other&mode=test')).map(({ id }) => id)).toEqual([ids[0]]);
+});
 
 describe('a viewer', () => {
   test('sees no text of the merchant, and cannot search for a person', async () => {
@@ -121,6 +195,7 @@ describe('a viewer', () => {
     expect((await search({})).text).toContain('For Ada');
     const asked = await search({ email: 'ada@example.com' }, VIEWER);
     expect([asked.status, asked.body['code']]).toEqual([403, 'insufficient_role']);
+    expect((await search({ q: 'ada@example.com' }, VIEWER)).status).toBe(403);
   });
 });
 
@@ -135,8 +210,18 @@ test.each([
   ['amount_to', { amount_from: '5', amount_to: '4', created_from: '1', created_to: '2' }],
   ['created_to', { created_from: '2', created_to: '1' }],
   ['email', { email: 'ada' }],
+  ['status', { status: 'failed', q: 'order-1' }],
+  ['reference', { reference: 'order-1', q: 'order-1' }],
   ['starting_after', { starting_after: `pay_${'a'.repeat(32)}` }],
 ])('a refusal names the parameter %s', async (param, asked) => {
   const reply = await search(asked);
   expect([reply.status, reply.body['param']]).toEqual([400, param]);
 });
+
+test.each(['', '?status=failed', '?status=needs_review&reference=a', '?q=order'])(
+  'a search needs a tenant: %s',
+  async (asked) => {
+    const reply = await api.get(`/v1/admin/payments${asked}`);
+    expect([reply.status, reply.body['param']]).toEqual([400, 'tenant']);
+  },
+);

@@ -3,6 +3,7 @@ import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import {
+  OPERATOR_QUEUES,
   QUEUES,
   type QueueEntry,
   type QueueLists,
@@ -130,6 +131,19 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
         expect([queue, await listed(queue, 3)]).toEqual([queue, entries]);
         expect(await listed(queue, COUNT)).toEqual(entries);
         expect(await subject.lists.summary(queue)).toEqual({ waiting: COUNT, hasMore: false, oldestMs: firstMs });
+      }
+    });
+
+    test('find the entries that need an operator', async () => {
+      await fill();
+      clock.advance(60_000);
+      for (const queue of OPERATOR_QUEUES) {
+        const { entries, hasMore } = await subject.lists.needingOperator(queue);
+        const needed = queue === 'unmatched_callbacks' ? ids : ids.slice(2, 3);
+        expect([queue, new Set(entries.map(({ about }) => about))]).toEqual([queue, new Set(needed)]);
+        expect(entries).toHaveLength(needed.length);
+        expect(entries.every(({ needsOperator }) => needsOperator)).toBe(true);
+        expect(hasMore).toBe(false);
       }
     });
 

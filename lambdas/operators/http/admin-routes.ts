@@ -8,6 +8,7 @@ import type { ListPaymentsTools } from '../../views/use/list-payments.ts';
 import type { DecisionTools } from '../use/decide-payment.ts';
 import type { TimelineTools } from '../use/read-timeline.ts';
 import { APPROVAL_ROUTES } from './approval-routes.ts';
+import { type GetAttentionTools, getAttention } from './get-attention.ts';
 import { getTimeline } from './get-timeline.ts';
 import { KEY_RECORD_ROUTES } from './key-record-routes.ts';
 import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
@@ -22,8 +23,16 @@ import { postDecision } from './post-decision.ts';
 import { postRedrive } from './post-redrive.ts';
 import { NO_TENANT } from './recorded-answer.ts';
 
-export interface AdminTools extends DecisionTools, KeyTools, LimitTools, MismatchTools, OperatorListTools {
+export interface AdminTools
+  extends GetAttentionTools,
+    DecisionTools,
+    KeyTools,
+    LimitTools,
+    MismatchTools,
+    OperatorListTools {
   readonly clock: DecisionTools['clock'];
+  readonly effects: DecisionTools['effects'];
+  readonly views: GetAttentionTools['views'];
   readonly search: Omit<ListPaymentsTools, 'books'>;
   readonly activity: readonly ActivityLog[];
   readonly timeline: TimelineTools;
@@ -43,6 +52,7 @@ export const ADMIN_ROUTES: readonly OperatorEndpoint<AdminTools>[] = [
   ...KEY_ROUTES,
   ...LIMIT_ROUTES,
   ...KEY_RECORD_ROUTES,
+  getAttention,
   searchPayments,
   ...LIST_ROUTES,
   postRedrive,

@@ -5,34 +5,69 @@ import { ROLE_NEEDED } from '../../http/for-tenant.ts';
 import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
-import { wholeNumber } from '../../http/validate.ts';
+import { freeText, wholeNumber } from '../../http/validate.ts';
 import { includesRole } from '../../kernel/contract/api.ts';
 import { CURRENCIES } from '../../kernel/currency.ts';
 import { defined } from '../../kernel/defined.ts';
-import { tenantId } from '../../kernel/ids.ts';
+import { type TenantId, tenantId } from '../../kernel/ids.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
 import { PAYMENT_ID } from '../../payments/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
-import { LAGS, paymentList } from '../../views/http/list-answers.ts';
+import { LAGS } from '../../views/http/list-answers.ts';
 import { paymentFilters } from '../../views/http/payment-lists.ts';
-import { type ListPaymentsTools, listPayments } from '../../views/use/list-payments.ts';
+import type { ListOutcome } from '../../views/use/list-page.ts';
+import { listPayments } from '../../views/use/list-payments.ts';
+import { listReviewedPayments, withTenant } from '../../views/use/list-reviews.ts';
+import { type FindPaymentsTools, findPayments, isEmail, isPrefixedId } from '../use/find-payments.ts';
+import { foundPaymentList } from './attention-answers.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
-interface SearchTools {
-  /** Excludes `books`: this API does not call processors, so it cannot look up a charge. */
-  readonly search: Omit<ListPaymentsTools, 'books'>;
-}
-
+const TENANT_MESSAGE = 'must be the id of a tenant';
 const NEEDS_RANGE = 'It needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 const { created_from: from, created_to: to, ...page } = pageOf('payments', PAYMENT_ID);
 
+/** Filters that `q` excludes. */
+const FILTERS = [
+  'status',
+  'reference',
+  'amount_from',
+  'amount_to',
+  'currency',
+  'email',
+  'created_from',
+  'created_to',
+] as const;
+
+/** Returns whether a search needs no tenant: for payments in review without other filters, or for an id. */
+function isOfAllTenants({
+  q,
+  status,
+  ...asked
+}: Partial<Record<(typeof FILTERS)[number] | 'q', string | number | undefined>>): boolean {
+  if (q !== undefined) return isPrefixedId(String(q));
+  return status === 'needs_review' && FILTERS.every((field) => field === 'status' || asked[field] === undefined);
+}
+
 const searchQuery = z
   .strictObject({
-    tenant: z
-      .string('must be the id of a tenant')
-      .regex(TENANT_ID, 'must be the id of a tenant')
-      .meta({ description: 'Whose payments.', example: 'ten_desk' }),
-    mode: z.enum(['test', 'live'], 'must be test or live').optional().meta({ description: 'Default: `live`.' }),
+    tenant: z.string(TENANT_MESSAGE).regex(TENANT_ID, TENANT_MESSAGE).optional().meta({
+      description:
+        'Whose payments. Without it, the payments in review of all tenants (`status=needs_review`), or the payment of an id in `q`.',
+      example: 'ten_desk',
+    }),
+    mode: z
+      .enum(['test', 'live'], 'must be test or live')
+      .optional()
+      .meta({ description: 'Default: `live` with a tenant, except for an id in `q`; otherwise both modes.' }),
+    q: freeText(255, 1)
+      .optional()
+      .meta({
+        description:
+          'The id of a payment, refund, capture, cancellation, dispute, order or charge; an idempotency key; a `reference` or a part of it; or ' +
+          'the `receipt_email`, not for viewers. The first of these that a payment has. Only together with `tenant`, `mode` and the page. ' +
+          'A part of a reference is searched among 1,000 payments for each page. A charge is read from the processor.',
+        example: 'order-4711',
+      }),
     ...paymentFilters,
     amount_from: wholeNumber(1, LARGEST_AMOUNT, `At least this amount, in minor units. ${NEEDS_RANGE}`),
     amount_to: wholeNumber(
@@ -56,6 +91,9 @@ const searchQuery = z
     for (const field of ['amount_from', 'amount_to', 'currency'] as const) {
       if (asked[field] !== undefined && !hasShortRange(asked)) refuse(field, RANGE_MESSAGE);
     }
+    const [other] = asked.q === undefined ? [] : FILTERS.filter((field) => asked[field] !== undefined);
+    if (other !== undefined) refuse(other, 'must not be given together with q');
+    if (asked.tenant === undefined && !isOfAllTenants(asked)) refuse('tenant', TENANT_MESSAGE);
     if (least > most) refuse('amount_to', 'must be at least amount_from');
     if (begin !== undefined && end !== undefined && begin > end)
       refuse('created_to', 'must not be before created_from');
@@ -70,30 +108,51 @@ export const searchPayments = reading({
   docs: {
     operationId: 'searchPayments',
     tag: 'Operators',
-    summary: 'Search the payments of a tenant',
+    summary: 'Search payments',
     description: `Newest first. A page examines at most 1,000 payments; it can then be short, and \`next_cursor\` continues. Viewers get \`description\` and \`metadata\` empty. ${LAGS}`,
-    answers: { 200: { description: 'A page of payments.', schema: paymentList } },
+    answers: { 200: { description: 'A page of payments.', schema: foundPaymentList } },
   },
 });
 
-async function search(call: ReadingCall<SearchTools, typeof searchQuery, Operator>): Promise<Handled> {
-  const { tools, request, caller } = call;
-  const { tenant, mode = 'live', status, reference, email, currency, ...asked } = call.query;
-  const { amount_from: amountFromMinor, amount_to: amountToMinor, ...range } = asked;
+async function search(call: ReadingCall<FindPaymentsTools, typeof searchQuery, Operator>): Promise<Handled> {
+  const { request, caller, query } = call;
   const isTrusted = includesRole(caller.role, 'operator');
+  const { email = query.q } = query;
   // Even an empty list would reveal whether a person has paid.
-  if (email !== undefined && !isTrusted) return refusal(problem('insufficient_role', ROLE_NEEDED), request);
-  const owner = { tenantId: tenantId(tenant), mode };
-  const outcome = await listPayments({ ...tools.search, books: [] }, owner, {
-    // This function has no access to the status index, because its policy has no space left for it. The rows contain
-    // the status, too, so filter the rows after they are read.
-    byIndex: false,
-    ...defined({ status, reference, email, currency, amountFromMinor, amountToMinor }),
-    ...pageRequest(range),
-  });
+  if (email !== undefined && isEmail(email) && !isTrusted)
+    return refusal(problem('insufficient_role', ROLE_NEEDED), request);
+  const outcome = await found(call);
   if (isTrusted || outcome.kind !== 'found') return listHandled(outcome, 'payments', request);
   const rows = outcome.rows.map(({ body }) => ({ body: withoutNotes(body) }));
   return listHandled({ ...outcome, rows }, 'payments', request);
+}
+
+async function found({ tools, query }: ReadingCall<FindPaymentsTools, typeof searchQuery, Operator>) {
+  const { tenant, mode, q: text, status, reference, email, currency, ...asked } = query;
+  const { amount_from: amountFromMinor, amount_to: amountToMinor, ...range } = asked;
+  const id = tenant === undefined ? undefined : tenantId(tenant);
+  const of = defined({ tenantId: id, mode });
+  const asPage = pageRequest(range);
+  if (text !== undefined) return ofTenant(await findPayments(tools, { text, ...of, ...asPage }), id);
+  if (id === undefined) return listReviewedPayments(tools.search, of, asPage);
+  const outcome = await listPayments(
+    { ...tools.search, books: [] },
+    { tenantId: id, mode: mode ?? 'live' },
+    {
+      // This function has no access to the status index. The rows contain the status, too, so filter the rows after
+      // they are read.
+      byIndex: false,
+      ...defined({ status, reference, email, currency, amountFromMinor, amountToMinor }),
+      ...asPage,
+    },
+  );
+  return ofTenant(outcome, id);
+}
+
+/** Adds the tenant to each payment. */
+function ofTenant(outcome: ListOutcome, id: TenantId | undefined): ListOutcome {
+  if (outcome.kind !== 'found' || id === undefined) return outcome;
+  return { ...outcome, rows: outcome.rows.map((row) => ({ ...row, body: withTenant(row.body, id) })) };
 }
 
 /** Removes the merchant's texts, which can name persons. */

@@ -58,7 +58,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
     return item === undefined ? undefined : this.#withReason(item);
   }
 
-  async listApprovals({ after, limit }: { readonly after?: string; readonly limit: number }) {
+  async listApprovals({ after, limit, withReasons }: Parameters<ApprovingStore['listApprovals']>[0]) {
     const before = after === undefined ? undefined : approvalPlace(after);
     const { partition, sort } = KeyAttribute;
     const { Items = [] } = await readWithRetries(this.#pacing, () =>
@@ -86,6 +86,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
   #withReason(item: Item): Promise<Approval> {
     const tools = { client: this.#client, registry: this.#tables.registry, pacing: this.#pacing };
     return withReason(tools, parseApproval(item));
+    if (withReasons === false) return Items.map(parseApproval);
   }
 
   protected override itemsOf(effect: Effect & ApprovalChange): TransactItem[] {

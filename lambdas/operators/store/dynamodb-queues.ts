@@ -1,6 +1,6 @@
-import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { RegistryRow } from '../../kernel/contract/rows.ts';
-import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type DynamoDBDocumentClient, QueryCommand, type QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import { QueueRow, RegistryRow } from '../../kernel/contract/rows.ts';
+import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
@@ -19,6 +19,8 @@ import {
 } from '../../payments/store/queue-items.ts';
 import {
   CLAIM_SORT,
+  type OperatorQueue,
+  type QueueEntry,
   type QueueLists,
   type QueueName,
   type QueuePosition,
@@ -71,6 +73,10 @@ const MAX_COUNTED = 125;
 /** Minimum number of claims to read at once. Claims with an active owner are read, too, but are not listed. */
 const CLAIMS_AT_ONCE = 250;
 
+/** Conditions on open claims. */
+const IS_WITHOUT_OWNER = 'leaseExpiresAtMs <= :now';
+const IS_UNDECIDABLE = 'undecidable = :true';
+
 type Found = Awaited<ReturnType<QueueLists['page']>>[number];
 
 export class DynamoDbQueues implements QueueLists {
@@ -94,6 +100,51 @@ export class DynamoDbQueues implements QueueLists {
       hasMore: found.some((entries) => entries.length > MAX_COUNTED),
       ...(times.length === 0 ? {} : { oldestMs: Math.min(...times) }),
     };
+  }
+
+  async needingOperator(queue: OperatorQueue) {
+    const found = await Promise.all(eachShard(shardsOf(queue)).map((shard) => this.#needing(queue, shard)));
+    // A shard is read up to a limit. Those of its entries that need an operator are rarely many.
+    return {
+      entries: found.flatMap(({ entries }) => entries),
+      hasMore: found.some(({ entries, isWhole }) => !isWhole && entries.length > 0),
+    };
+  }
+
+  async #needing(
+    queue: OperatorQueue,
+    shard: number,
+  ): Promise<{ readonly entries: readonly QueueEntry[]; readonly isWhole: boolean }> {
+    if (queue === 'claims') {
+      const { Items = [], LastEvaluatedKey } = await this.#openClaims(shard, IS_UNDECIDABLE, CLAIMS_AT_ONCE);
+      const entries = Items.map((item) => readableEntry(() => ENTRY_OF.claims(parseRecord(item))));
+      return { entries, isWhole: LastEvaluatedKey === undefined };
+    }
+    if (queue === 'inquiries') {
+      const { Items = [], LastEvaluatedKey } = await this.#undecidable(shard);
+      const entries = Items.map((item) => readableEntry(() => ENTRY_OF.inquiries(parseInquiry(item))));
+      return { entries, isWhole: LastEvaluatedKey === undefined };
+    }
+    const found = await this.#shard(queue, shard, MAX_COUNTED + 1);
+    const entries = found.slice(0, MAX_COUNTED).flatMap(({ entry }) => (entry.needsOperator ? [entry] : []));
+    return { entries, isWhole: found.length <= MAX_COUNTED };
+  }
+
+  /** Reads inquiries that no job can end. A separate partition of the index has them. */
+  #undecidable(shard: number) {
+    const { name: IndexName, partitionKey } = RegistryTable.queuesIndex;
+    return readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#tables.registry,
+          IndexName,
+          KeyConditionExpression: '#part = :part',
+          ExpressionAttributeNames: { '#part': partitionKey },
+          ExpressionAttributeValues: { ':part': `${QueueRow.undecidable}${shard}` },
+          Limit: MAX_COUNTED,
+        }),
+      ),
+    );
   }
 
   async page(queue: QueueName, { after, limit }: { readonly after?: QueuePosition; readonly limit: number }) {
@@ -120,23 +171,13 @@ export class DynamoDbQueues implements QueueLists {
   /** Lists claims without an active owner, longest overdue first. The index is eventually consistent. */
   async #claims(shard: number, limit: number, after?: string): Promise<readonly Found[]> {
     const { openClaimsIndex, partitionKey: key } = IdempotencyTable;
-    const { name, partitionKey, sortKey } = openClaimsIndex;
+    const { partitionKey, sortKey } = openClaimsIndex;
     const [, dueAtMs, record] = CLAIM_SORT.exec(after ?? '') ?? [];
     const found: Item[] = [];
     let from: Item | undefined =
       record === undefined ? undefined : { [key]: record, [partitionKey]: shard, [sortKey]: Number(dueAtMs) };
     do {
-      const input = {
-        TableName: this.#tables.idempotency,
-        IndexName: name,
-        KeyConditionExpression: '#shard = :shard',
-        FilterExpression: 'leaseExpiresAtMs <= :now',
-        ExpressionAttributeNames: { '#shard': partitionKey },
-        ExpressionAttributeValues: { ':shard': shard, ':now': this.#pacing.clock.nowMs() },
-        Limit: Math.max(limit, CLAIMS_AT_ONCE),
-        ...defined({ ExclusiveStartKey: from }),
-      };
-      const output = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
+      const output = await this.#openClaims(shard, IS_WITHOUT_OWNER, Math.max(limit, CLAIMS_AT_ONCE), from);
       found.push(...(output.Items ?? []));
       from = output.LastEvaluatedKey;
     } while (from !== undefined && found.length < limit);
@@ -144,6 +185,28 @@ export class DynamoDbQueues implements QueueLists {
       place: { shard, sort: `${Number(item[sortKey])} ${String(item[key])}` },
       entry: readableEntry(() => ENTRY_OF.claims(parseRecord(item))),
     }));
+  }
+
+  /** Reads a page of a shard of open claims. @param filter a condition on their attributes */
+  #openClaims(
+    shard: number,
+    filter: typeof IS_WITHOUT_OWNER | typeof IS_UNDECIDABLE,
+    limit: number,
+    from?: Item,
+  ): Promise<QueryCommandOutput> {
+    const { name: IndexName, partitionKey } = IdempotencyTable.openClaimsIndex;
+    const values = filter === IS_WITHOUT_OWNER ? { ':now': this.#pacing.clock.nowMs() } : { ':true': true };
+    const input = {
+      TableName: this.#tables.idempotency,
+      IndexName,
+      KeyConditionExpression: '#shard = :shard',
+      FilterExpression: filter,
+      ExpressionAttributeNames: { '#shard': partitionKey },
+      ExpressionAttributeValues: { ':shard': shard, ...values },
+      Limit: limit,
+      ...defined({ ExclusiveStartKey: from }),
+    };
+    return readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
   }
 }
 

@@ -13,6 +13,7 @@ import type { Row } from '../../postgres/database.ts';
 import { timestamp, valuesOf } from '../../postgres/values.ts';
 import {
   CLAIM_SORT,
+  type OperatorQueue,
   type QueueLists,
   type QueueName,
   type QueuePosition,
@@ -59,6 +60,15 @@ const ROWS: Readonly<Record<QueueName, Rows>> = {
   },
 };
 
+/** Conditions for the entries that need an operator, after the conditions of their queue. */
+const NEEDS_OPERATOR: Readonly<Record<OperatorQueue, string>> = {
+  claims: ' AND undecidable',
+  inquiries: " AND queue = 'undecidable'",
+  returns: ' AND undecidable',
+  holds: ' AND undecidable',
+  unmatched_callbacks: '',
+};
+
 /** Maximum number of entries to count in a queue. Each is read. */
 const MAX_COUNTED = 1_000;
 
@@ -84,6 +94,17 @@ export class PostgresQueues implements QueueLists {
     const { found, oldest: oldestMs } = valuesOf(row ?? {});
     const oldest = oldestMs === undefined ? {} : { oldestMs: Number(oldestMs) };
     return { waiting: Math.min(Number(found), MAX_COUNTED), hasMore: Number(found) > MAX_COUNTED, ...oldest };
+  }
+
+  async needingOperator(queue: OperatorQueue) {
+    const { select, sort, entryOf } = ROWS[queue];
+    const rows = await readRows(this.#tools, {
+      name: `queue-operator-${queue}`,
+      text: `${select('$2')}${NEEDS_OPERATOR[queue]} ORDER BY ${sort.join(', ')} LIMIT $1`,
+      values: [MAX_COUNTED + 1, ...this.#now(queue)],
+    });
+    const entries = rows.slice(0, MAX_COUNTED).map((row) => readableEntry(() => entryOf(row)));
+    return { entries, hasMore: rows.length > MAX_COUNTED };
   }
 
   async page(queue: QueueName, { after, limit }: { readonly after?: QueuePosition; readonly limit: number }) {

@@ -22,7 +22,12 @@ export interface ApprovingStore extends EffectStore {
   readApproval(id: string): Promise<Approval | undefined>;
   /**
    * Lists approvals, newest first.
-   * @param after the id of the last approval of the previous page
+   * @param page `after` is the id of the last approval of the previous page. Without reasons, the store may leave them
+   * out, which saves a read for each approval.
    */
-  listApprovals(page: { readonly after?: string; readonly limit: number }): Promise<readonly Approval[]>;
+  listApprovals(page: {
+    readonly after?: string;
+    readonly limit: number;
+    readonly withReasons?: false;
+  }): Promise<readonly Approval[]>;
 }

@@ -46,8 +46,20 @@ export interface QueueSummary {
   readonly oldestMs?: number;
 }
 
+/** The queues whose entries can need an operator. */
+export const OPERATOR_QUEUES = ['claims', 'inquiries', 'returns', 'holds', 'unmatched_callbacks'] as const;
+
+export type OperatorQueue = (typeof OPERATOR_QUEUES)[number];
+
 /** Reads the queues of unfinished work across all tenants. */
 export interface QueueLists {
+  /**
+   * Reads entries that need an operator, with one query for each shard.
+   * @returns the entries in no particular order; `hasMore` if there may be more
+   */
+  needingOperator(
+    queue: OperatorQueue,
+  ): Promise<{ readonly entries: readonly QueueEntry[]; readonly hasMore: boolean }>;
   summary(queue: QueueName): Promise<QueueSummary>;
   /**
    * Reads a page of entries.

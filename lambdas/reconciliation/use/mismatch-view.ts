@@ -70,7 +70,7 @@ export async function recordComparison(
  * @param after the `place` of the last mismatch of the previous page
  */
 export async function someMismatches(
-  { views }: Pick<MismatchViewTools, 'views'>,
+  { views }: { readonly views: Pick<ViewStore, 'range'> },
   after: string | undefined,
   limit: number,
 ): Promise<readonly { readonly place: string; readonly open: OpenMismatch }[]> {

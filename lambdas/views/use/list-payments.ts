@@ -42,6 +42,8 @@ export interface ListPayments extends ListPage {
   /** The `receipt_email`. Case-insensitive. */
   readonly email?: string;
   readonly reference?: string;
+  /** A part of the reference. Case-insensitive. */
+  readonly referencePart?: string;
   /** The id of a charge. Must not be combined with `reference`. */
   readonly chargeId?: string;
 }
@@ -65,19 +67,23 @@ export async function listPayments(
     amountMinor,
     amountFromMinor = amountMinor,
     amountToMinor = amountMinor,
+    referencePart,
     ...page
   } = asked;
   const placed = async (id: string): Promise<string | undefined> => {
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
-  /** Returns whether a head matches. Heads that older code wrote do not contain their currency. */
+  /** Returns whether a head matches. Heads that older code wrote contain neither their currency nor their reference. */
   const isMatch = (head: ViewRow): boolean | undefined => {
     const body = JSON.parse(head.body) as HeadBody;
     const { amountMinor: amount } = body;
     const isInRange = amount >= (amountFromMinor ?? amount) && amount <= (amountToMinor ?? amount);
     if (!isInRange || (status ?? body.status) !== body.status) return false;
-    return currency === undefined || (body.currency === undefined ? undefined : body.currency === currency);
+    const isReferenced = referencePart === undefined || hasPart(body.reference, referencePart);
+    const isOfCurrency =
+      currency === undefined || (body.currency === undefined ? undefined : body.currency === currency);
+    return isReferenced === false || isOfCurrency === false ? false : isReferenced && isOfCurrency;
   };
   const headOf = async ({ chainId, sort }: ViewRow): Promise<ViewRow | undefined> =>
     chainId === undefined || isOrderId(chainId)
@@ -86,10 +92,12 @@ export async function listPayments(
   const isLookUp = reference !== undefined || chargeId !== undefined || email !== undefined;
   const show = async (row: ViewRow): Promise<ViewRow | undefined> => {
     const head = isLookUp ? await headOf(row) : row;
-    const found = head === undefined || isMatch(head) === false ? undefined : await shown(transitions, head);
+    const found = head === undefined || isMatch(head) === false ? undefined : await shownPayment(transitions, head);
     // Details may be erased, and payments with one reference may have different addresses.
     if (found === undefined || (email !== undefined && !hasEmail(found, email))) return undefined;
-    return currency === undefined || currencyOf(found) === currency ? found : undefined;
+    const { reference: of, currency: in_ } = JSON.parse(found.body) as ShownFields;
+    if (referencePart !== undefined && hasPart(of, referencePart) === false) return undefined;
+    return currency === undefined || in_ === currency ? found : undefined;
   };
   const listed = async (): Promise<{ readonly from: Pick<ViewStore, 'range'>; readonly list: ViewList }> => {
     if (chargeId !== undefined) return { from: only(await rowOfCharge(tools, caller, chargeId)), list: CHARGE };
@@ -105,6 +113,7 @@ export async function listPayments(
       amountFromMinor !== undefined ||
       amountToMinor !== undefined ||
       currency !== undefined ||
+      referencePart !== undefined ||
       (email !== undefined && (reference ?? chargeId) !== undefined);
     // The rows of a look-up do not contain the fields of a head.
     const matches = isLookUp ? () => undefined : isMatch;
@@ -160,19 +169,22 @@ function hasEmail({ body }: ViewRow, email: string): boolean {
   return metadata[MetadataName.receiptEmail]?.toLowerCase() === email.toLowerCase();
 }
 
-/**
- * Returns the currency of a payment.
- * @param row a row with the payment as shown by the API
- */
-function currencyOf({ body }: ViewRow): string {
-  return (JSON.parse(body) as { readonly currency: string }).currency;
+/** Fields of a payment as shown by the API. */
+interface ShownFields {
+  readonly currency: string;
+  readonly reference: string | null;
+}
+
+/** Returns whether a reference contains a text; undefined if the reference is not known. */
+function hasPart(reference: string | null | undefined, part: string): boolean | undefined {
+  return reference === undefined ? undefined : (reference ?? '').toLowerCase().includes(part.toLowerCase());
 }
 
 /**
  * Loads the payment for a row.
  * @returns undefined when the Ledger has no such transition; a rebuild then removes the row
  */
-async function shown(transitions: TransitionReader, row: ViewRow): Promise<ViewRow | undefined> {
+export async function shownPayment(transitions: TransitionReader, row: ViewRow): Promise<ViewRow | undefined> {
   const { chainId, sequence } = row;
   if (chainId === undefined || isOrderId(chainId)) return undefined;
   const found = await readDetailed(transitions, { paymentId: chainId, sequence });

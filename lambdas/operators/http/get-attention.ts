@@ -1,0 +1,184 @@
+import * as z from 'zod';
+import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
+import { type ReadingCall, reading } from '../../http/endpoint.ts';
+import { pageLimit } from '../../http/lists.ts';
+import { problem } from '../../http/problems.ts';
+import { shownAmount } from '../../kernel/currency.ts';
+import { defined } from '../../kernel/defined.ts';
+import { storedOperationId } from '../../kernel/ids.ts';
+import { changeOf } from '../../payments/domain/change.ts';
+import { parsePaymentId } from '../../payments/ids.ts';
+import { chainOf } from '../../payments/use/payment-chain.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import type { Operator } from '../../tenants/operators.ts';
+import {
+  ATTENTION_KINDS,
+  type AttentionCount,
+  type AttentionEntry,
+  type AttentionKind,
+  type AttentionPlace,
+  type AttentionTools,
+  gatherAttention,
+  inOrder,
+  type Reason,
+} from '../use/attention.ts';
+import { attentionList } from './attention-answers.ts';
+
+export interface GetAttentionTools extends AttentionTools {
+  readonly store: Pick<PaymentStore, 'readEnds'>;
+}
+
+/** Default page size. Each change and charge of a page costs up to three calls. */
+const PAGE = 20;
+const ENTRY_ID = /^att_[A-Za-z0-9_-]{1,800}$/;
+
+const attentionQuery = z.strictObject({
+  kind: z
+    .enum(ATTENTION_KINDS, `must be one of ${ATTENTION_KINDS.join(', ')}`)
+    .optional()
+    .meta({ description: 'Only entries of this kind. The counts are of all kinds.' }),
+  limit: pageLimit('entries', PAGE),
+  starting_after: z
+    .string()
+    .regex(ENTRY_ID, 'must be the id of an entry of this list')
+    .optional()
+    .meta({ description: 'The `id` of the last entry of the previous page.' }),
+});
+
+/** Lists what only a person can end, across all tenants. */
+export const getAttention = reading({
+  path: '/v1/admin/attention',
+  role: 'viewer',
+  query: attentionQuery,
+  handle: listAttention,
+  docs: {
+    operationId: 'listAttention',
+    tag: 'Operators',
+    summary: 'List what needs a person',
+    description:
+      'What no job can end, across all tenants: by kind, then oldest first. `act` is the action that ends an entry. A queue of messages is ' +
+      'one entry with its number of messages. A page reads a bounded part of each kind; `more` says where there may be more. ' +
+      'Reviews and differences lag by about a second.',
+    answers: {
+      200: { description: 'A page of entries, and the number of entries of each kind.', schema: attentionList },
+    },
+  },
+});
+
+async function listAttention(call: ReadingCall<GetAttentionTools, typeof attentionQuery, Operator>): Promise<Handled> {
+  const { tools, request, query } = call;
+  const { kind, limit = PAGE, starting_after: cursor } = query;
+  const after = cursor === undefined ? undefined : placeOf(cursor);
+  if (cursor !== undefined && after === undefined) {
+    const detail = 'starting_after must be the id of an entry from an earlier page of this list.';
+    return refusal(problem('invalid_request', detail, 'starting_after'), request);
+  }
+  const nowMs = tools.clock.nowMs();
+  const { entries, counts } = await gatherAttention(tools);
+  const rest = entries.filter(
+    (entry) => (kind === undefined || entry.kind === kind) && (after === undefined || inOrder(entry, after) > 0),
+  );
+  const shown = await Promise.all(rest.slice(0, limit).map((entry) => withPayment(tools.store, entry)));
+  return found({
+    object: 'list',
+    data: shown.map((entry) => entryObject(entry, nowMs)),
+    has_more: rest.length > limit,
+    counts: counts.map((count) => countObject(count, nowMs)),
+  });
+}
+
+/** Adds tenant, mode and amount to an entry whose row contains only the id of its payment. */
+async function withPayment(store: GetAttentionTools['store'], entry: AttentionEntry): Promise<AttentionEntry> {
+  const paymentId = parsePaymentId(entry.about ?? '');
+  if (paymentId === undefined || entry.tenantId !== undefined) return entry;
+  const operationId = storedOperationId(entry.part ?? paymentId);
+  const ends = await store.readEnds(paymentId, operationId);
+  if (ends === undefined) return entry;
+  const { tenantId, mode, amountMinor, currency } = ends.newest.payment;
+  const change = ends.transitions === undefined ? undefined : changeOf(chainOf(ends.transitions).state, operationId);
+  const isOfPart = entry.part !== undefined && entry.part !== entry.about;
+  const amount = change?.amountMinor ?? (isOfPart ? undefined : amountMinor);
+  return { ...entry, tenantId, mode, currency, ...defined({ amountMinor: amount }) };
+}
+
+function entryObject(entry: AttentionEntry, nowMs: number): Record<string, unknown> {
+  const { kind, about, part, queue, messages = 1, tenantId, mode, amountMinor, currency, sinceMs, act } = entry;
+  return {
+    object: 'attention_entry',
+    id: idOf(entry),
+    kind,
+    about: about ?? null,
+    part: part ?? null,
+    queue: queue ?? null,
+    count: messages,
+    tenant: tenantId ?? null,
+    mode: mode ?? null,
+    amount: amountMinor ?? null,
+    currency: currency ?? null,
+    reason: sentenceOf(entry.reason),
+    since: sinceMs === undefined ? null : seconds(sinceMs),
+    age: ageOf(sinceMs, nowMs),
+    act,
+  };
+}
+
+function countObject({ kind, count, more, oldestMs }: AttentionCount, nowMs: number): Record<string, unknown> {
+  return { kind, count, more, oldest_age: ageOf(oldestMs, nowMs) };
+}
+
+function ageOf(sinceMs: number | undefined, nowMs: number): number | null {
+  return sinceMs === undefined ? null : Math.max(0, seconds(nowMs - sinceMs));
+}
+
+function seconds(timeMs: number): number {
+  return Math.floor(timeMs / 1000);
+}
+
+const SENTENCES: Readonly<Record<Exclude<Reason['kind'], 'payment' | 'change' | 'mismatch' | 'approval'>, string>> = {
+  inquiry: 'Its outcome cannot be looked up at the processor.',
+  order: 'The order can neither be completed nor undone without a person.',
+  return: 'The payment must not keep this charge, and Payonce cannot return it.',
+  hold: 'The time of the authorization is over, and Payonce cannot void it.',
+  claim: 'The request was not completed, and neither a retry nor a job can complete it.',
+  callback: 'The processor called about a charge of no known payment.',
+  messages: 'The messages could not be handled.',
+};
+
+function sentenceOf(reason: Reason): string {
+  switch (reason.kind) {
+    case 'payment':
+      return reason.failureCode === 'wrong_amount'
+        ? 'The processor captured another amount or currency than was requested.'
+        : 'Neither a charge nor its absence can be proven.';
+    case 'change':
+      return `The outcome of the ${reason.of} cannot be determined.`;
+    case 'mismatch': {
+      const [shown, booked] = [reason.processorMinor, reason.ledgerMinor].map((minor) =>
+        shownAmount(minor, reason.currency),
+      );
+      return `The processor shows ${shown}, the Ledger ${booked}.`;
+    }
+    case 'approval':
+      return `A ${reason.of} that ${reason.askedBy} requested waits for a second person.`;
+    case 'inquiry':
+    case 'order':
+    case 'return':
+    case 'hold':
+    case 'claim':
+    case 'callback':
+    case 'messages':
+      return SENTENCES[reason.kind];
+  }
+}
+
+/** Returns the id of an entry. The id contains the entry's place, so it also serves as the cursor. */
+function idOf({ kind, sinceMs = 0, name }: AttentionPlace): string {
+  return `att_${Buffer.from(`${kind} ${sinceMs} ${name}`).toString('base64url')}`;
+}
+
+function placeOf(id: string): AttentionPlace | undefined {
+  const text = Buffer.from(id.slice('att_'.length), 'base64url').toString('utf8');
+  const [, kind, since, name] = /^(\w+) (\d{1,15}) (.*)$/s.exec(text) ?? [];
+  const known = ATTENTION_KINDS.find((each): each is AttentionKind => each === kind);
+  return known === undefined || name === undefined ? undefined : { kind: known, sinceMs: Number(since), name };
+}

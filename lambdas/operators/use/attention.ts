@@ -1,0 +1,297 @@
+import { OperationPrefix } from '../../kernel/contract/rows.ts';
+import { defined } from '../../kernel/defined.ts';
+import type { Mode, TenantId } from '../../kernel/ids.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { someMismatches } from '../../reconciliation/use/mismatch-view.ts';
+import type { ListPaymentsTools } from '../../views/use/list-payments.ts';
+import { someReviews } from '../../views/use/list-reviews.ts';
+import { DEAD_LETTERS_END } from '../contract.ts';
+import { isOpen } from '../domain/approval.ts';
+import type { ApprovingStore } from './approving-store.ts';
+import {
+  type MessageQueues,
+  OPERATOR_QUEUES,
+  type OperatorQueue,
+  type QueueEntry,
+  type QueueLists,
+} from './queue-lists.ts';
+
+/** The kinds of work that only a person can end, in the order of the list. */
+export const ATTENTION_KINDS = [
+  'payment_in_review',
+  'change_in_review',
+  'order_in_review',
+  'charge_to_return',
+  'hold_to_void',
+  'stuck_request',
+  'mismatch',
+  'approval',
+  'unmatched_callback',
+  'dead_letters',
+  'parked_records',
+] as const;
+
+export type AttentionKind = (typeof ATTENTION_KINDS)[number];
+
+/** The actions that end an entry. `look` means that no action of the API ends it: the reason says what to look at. */
+export const ATTENTION_ACTS = [
+  'decide_payment',
+  'decide_change',
+  'cancel',
+  'redrive',
+  'compare',
+  'approve',
+  'look',
+] as const;
+
+/** Something that only a person can end. */
+export interface AttentionEntry {
+  readonly kind: AttentionKind;
+  /** Unique within the kind. */
+  readonly name: string;
+  /** The payment or the order. */
+  readonly about?: string;
+  /** The change, charge, approval or mismatch. */
+  readonly part?: string;
+  readonly queue?: string;
+  /** Number of messages, if the entry is a queue of messages. */
+  readonly messages?: number;
+  readonly tenantId?: TenantId;
+  readonly mode?: Mode;
+  /** Minor units. */
+  readonly amountMinor?: number;
+  readonly currency?: string;
+  readonly reason: Reason;
+  /** Unix milliseconds. */
+  readonly sinceMs?: number;
+  readonly act: (typeof ATTENTION_ACTS)[number];
+}
+
+/** The reason of an entry, which the API renders as a sentence. */
+export type Reason =
+  | { readonly kind: 'payment'; readonly failureCode?: string }
+  | { readonly kind: 'inquiry' | 'order' | 'return' | 'hold' | 'claim' | 'callback' | 'messages' }
+  | { readonly kind: 'change'; readonly of: string }
+  | {
+      readonly kind: 'mismatch';
+      readonly processorMinor: number;
+      readonly ledgerMinor: number;
+      readonly currency: string;
+    }
+  | { readonly kind: 'approval'; readonly of: string; readonly askedBy: string };
+
+/** The number of entries of a kind. */
+export interface AttentionCount {
+  readonly kind: AttentionKind;
+  readonly count: number;
+  /** Whether there may be more than were counted. */
+  readonly more: boolean;
+  readonly oldestMs?: number;
+}
+
+export interface AttentionTools {
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly queues: QueueLists;
+  readonly messages: MessageQueues;
+  readonly effects: Pick<ApprovingStore, 'listApprovals'>;
+  readonly views: ListPaymentsTools['views'];
+}
+
+/** Entries of some kinds, and whether there may be more of them. */
+interface Gathered {
+  readonly kinds: readonly AttentionKind[];
+  readonly entries: readonly AttentionEntry[];
+  readonly more: boolean;
+}
+
+/** Maximum number of reviews, mismatches and approvals to read, each in one query. */
+const MAX_READ = 500;
+
+/**
+ * Gathers all entries that wait for a person, and counts them. The number of reads is bounded: if there are more entries
+ * of a kind than it reads, the others appear when the first ones have ended.
+ */
+export async function gatherAttention(
+  tools: AttentionTools,
+): Promise<{ readonly entries: readonly AttentionEntry[]; readonly counts: readonly AttentionCount[] }> {
+  const gathered = await Promise.all([
+    reviews(tools),
+    mismatches(tools),
+    approvals(tools),
+    messageQueues(tools),
+    ...OPERATOR_QUEUES.map((queue) => queueEntries(tools, queue)),
+  ]);
+  const entries = gathered.flatMap((each) => each.entries).toSorted(inOrder);
+  return { entries, counts: ATTENTION_KINDS.map((kind) => countOf(kind, entries, gathered)) };
+}
+
+function countOf(kind: AttentionKind, all: readonly AttentionEntry[], gathered: readonly Gathered[]): AttentionCount {
+  const entries = all.filter((each) => each.kind === kind);
+  const times = entries.flatMap(({ sinceMs }) => sinceMs ?? []);
+  return {
+    kind,
+    count: entries.reduce((sum, { messages = 1 }) => sum + messages, 0),
+    more: entries.length > 0 && gathered.some(({ kinds, more }) => more && kinds.includes(kind)),
+    ...(times.length === 0 ? {} : { oldestMs: Math.min(...times) }),
+  };
+}
+
+/** The place of an entry in the list: its kind, time and name. */
+export type AttentionPlace = Pick<AttentionEntry, 'kind' | 'name' | 'sinceMs'>;
+
+/** Orders entries by kind, then oldest first, then by name. */
+export function inOrder(left: AttentionPlace, right: AttentionPlace): number {
+  return (
+    ATTENTION_KINDS.indexOf(left.kind) - ATTENTION_KINDS.indexOf(right.kind) ||
+    (left.sinceMs ?? 0) - (right.sinceMs ?? 0) ||
+    (left.name < right.name ? -1 : Number(left.name > right.name))
+  );
+}
+
+async function reviews({ views }: AttentionTools): Promise<Gathered> {
+  const found = await someReviews(views, MAX_READ);
+  const entries = found.map(({ chainId, tenantId, mode, sinceMs, failureCode, ...money }): AttentionEntry => {
+    const isPayment = money.currency !== undefined;
+    return {
+      kind: isPayment ? 'payment_in_review' : 'order_in_review',
+      name: chainId,
+      about: chainId,
+      tenantId,
+      mode,
+      ...money,
+      sinceMs,
+      reason: isPayment ? { kind: 'payment', ...defined({ failureCode }) } : { kind: 'order' },
+      act: isPayment ? 'decide_payment' : 'look',
+    };
+  });
+  return { kinds: ['payment_in_review', 'order_in_review'], entries, more: found.length === MAX_READ };
+}
+
+/** Only a confirmed mismatch needs a person. A suspected one usually ends by itself. */
+async function mismatches({ views }: AttentionTools): Promise<Gathered> {
+  const found = await someMismatches({ views }, undefined, MAX_READ);
+  const confirmed = found.flatMap(({ open }) => (open.status === 'confirmed' ? [open] : []));
+  const entries = confirmed.map(({ id, owner, subject, firstSeenAtMs: sinceMs, mismatch }): AttentionEntry => {
+    const { paymentId: about, processorMinor, ledgerMinor, currency } = mismatch;
+    return {
+      kind: 'mismatch',
+      name: id,
+      ...defined({ about }),
+      part: about === undefined ? subject : id,
+      ...owner,
+      amountMinor: Math.abs(processorMinor - ledgerMinor),
+      currency,
+      sinceMs,
+      reason: { kind: 'mismatch', processorMinor, ledgerMinor, currency },
+      act: 'compare',
+    };
+  });
+  return { kinds: ['mismatch'], entries, more: found.length === MAX_READ };
+}
+
+async function approvals({ effects, clock }: AttentionTools): Promise<Gathered> {
+  const nowMs = clock.nowMs();
+  const found = await effects.listApprovals({ limit: MAX_READ, withReasons: false });
+  const entries = found
+    .filter((approval) => isOpen(approval, nowMs))
+    .map(
+      ({
+        id,
+        paymentId: about,
+        tenantId,
+        mode,
+        amountMinor,
+        currency,
+        createdAtMs,
+        asked,
+        askedBy,
+      }): AttentionEntry => ({
+        kind: 'approval',
+        name: id,
+        about,
+        part: id,
+        tenantId,
+        mode,
+        amountMinor,
+        currency,
+        sinceMs: createdAtMs,
+        reason: { kind: 'approval', of: asked.kind, askedBy: askedBy.name },
+        act: 'approve',
+      }),
+    );
+  return { kinds: ['approval'], entries, more: found.length === MAX_READ };
+}
+
+async function messageQueues({ messages }: AttentionTools): Promise<Gathered> {
+  const kept = Object.entries(messages.deployed).filter(([, { isKept }]) => isKept);
+  const counted = await Promise.all(
+    kept.map(async ([queue, deployed]) => ({ queue, deployed, messages: await messages.count(queue) })),
+  );
+  const entries = counted
+    .filter((each) => each.messages > 0)
+    .map(
+      ({ queue, deployed: { redriveTo }, messages: count }): AttentionEntry => ({
+        kind: queue.endsWith(DEAD_LETTERS_END) ? 'dead_letters' : 'parked_records',
+        name: queue,
+        queue,
+        messages: count,
+        reason: { kind: 'messages' },
+        act: redriveTo === undefined ? 'look' : 'redrive',
+      }),
+    );
+  return { kinds: ['dead_letters', 'parked_records'], entries, more: false };
+}
+
+/** The changes of a payment, by the prefixes of their ids. */
+const CHANGES: readonly (readonly [prefix: string, noun: string])[] = [
+  [OperationPrefix.capture, 'capture'],
+  [OperationPrefix.cancel, 'cancellation'],
+  [OperationPrefix.refund, 'refund'],
+];
+
+async function queueEntries({ queues }: AttentionTools, queue: OperatorQueue): Promise<Gathered> {
+  const { entries, hasMore: more } = await queues.needingOperator(queue);
+  const shown = entries.map((entry): AttentionEntry => {
+    const { about, part, sinceMs } = entry;
+    return {
+      ...kindOf(queue, entry),
+      name: `${queue} ${about ?? ''} ${part ?? ''}`,
+      queue,
+      ...defined({ about, part, sinceMs }),
+    };
+  });
+  return { kinds: KINDS_OF[queue], entries: shown, more };
+}
+
+const KINDS_OF: Readonly<Record<OperatorQueue, readonly AttentionKind[]>> = {
+  inquiries: ['payment_in_review', 'change_in_review'],
+  returns: ['charge_to_return'],
+  holds: ['hold_to_void'],
+  claims: ['stuck_request'],
+  unmatched_callbacks: ['unmatched_callback'],
+};
+
+function kindOf(
+  queue: OperatorQueue,
+  { about, part = '' }: QueueEntry,
+): Pick<AttentionEntry, 'kind' | 'reason' | 'act'> {
+  switch (queue) {
+    case 'inquiries': {
+      const [, of] = CHANGES.find(([prefix]) => part.startsWith(prefix)) ?? [];
+      if (of !== undefined) return { kind: 'change_in_review', reason: { kind: 'change', of }, act: 'decide_change' };
+      return {
+        kind: part === about ? 'payment_in_review' : 'change_in_review',
+        reason: { kind: 'inquiry' },
+        act: 'look',
+      };
+    }
+    case 'returns':
+      return { kind: 'charge_to_return', reason: { kind: 'return' }, act: 'look' };
+    case 'holds':
+      return { kind: 'hold_to_void', reason: { kind: 'hold' }, act: 'cancel' };
+    case 'claims':
+      return { kind: 'stuck_request', reason: { kind: 'claim' }, act: 'look' };
+    case 'unmatched_callbacks':
+      return { kind: 'unmatched_callback', reason: { kind: 'callback' }, act: 'look' };
+  }
+}

@@ -1,0 +1,132 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { isFault } from '../../kernel/faults.ts';
+import { parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
+import { type Mode, type PaymentId, type TenantId } from '../../kernel/ids.ts';
+import { deriveOrderId, parseOrderId, paymentOfOrder } from '../../orders/ids.ts';
+import { paymentObject } from '../../payments/domain/payment.ts';
+import { detailsOf } from '../../payments/domain/transition.ts';
+import { derivePaymentId, parsePaymentId, paymentOfPart } from '../../payments/ids.ts';
+import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
+import type { Owner } from '../../tenants/owners.ts';
+import type { ListOutcome, ListPage } from '../../views/use/list-page.ts';
+import { type ListPaymentsTools, listPayments } from '../../views/use/list-payments.ts';
+
+export interface FindPaymentsTools {
+  readonly search: Omit<ListPaymentsTools, 'books'>;
+  /** The books of all processors, in which charges are looked up. */
+  readonly books: readonly ProcessorBooks[];
+  readonly digest: Digest;
+}
+
+/** An operator's search for payments by a text. */
+interface SearchedPayments extends Pick<ListPage, 'after' | 'before' | 'limit'> {
+  readonly text: string;
+  /** @default any tenant, if the text is an id */
+  readonly tenantId?: TenantId;
+  readonly mode?: Mode;
+}
+
+/** A payment as the API shows it, with its tenant. */
+type FoundPayments = Extract<ListOutcome, { readonly kind: 'found' }>;
+
+/** The mode of payments that are not found by an id. */
+const DEFAULT_MODE: Mode = 'live';
+
+/** The id of an object of a processor. It becomes a path segment of a request, so it has no slash. */
+const CHARGE_ID = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/;
+/** An id with a prefix. No tenant is needed to look for it. */
+const PREFIXED_ID = /^[a-z]{2,5}_[A-Za-z0-9_.-]+$/;
+
+/** Returns whether a text is searched as an e-mail address. */
+export function isEmail(text: string): boolean {
+  return text.includes('@');
+}
+
+export function isPrefixedId(text: string): boolean {
+  return PREFIXED_ID.test(text);
+}
+
+/**
+ * Finds payments by a text: the id of a payment, of a part of a payment, of an order or of a charge; an idempotency key;
+ * a reference or a part of one; an e-mail address. The first kind with a result is listed.
+ *
+ * @throws RetryableError when a page cannot be read now
+ */
+export async function findPayments(tools: FindPaymentsTools, asked: SearchedPayments): Promise<ListOutcome> {
+  const { text, tenantId, mode = DEFAULT_MODE, ...page } = asked;
+  const named = parsePaymentId(text) ?? paymentOfPart(text) ?? paymentOfOrderId(tools.digest, text);
+  if (named !== undefined) return only(tools, named, asked);
+  if (tenantId === undefined) return byCharge(tools, asked);
+  const owner = { tenantId, mode };
+  const listed = async (filter: Parameters<typeof listPayments>[2]): Promise<ListOutcome> =>
+    listPayments({ ...tools.search, books: [] }, owner, { byIndex: false, ...filter });
+  if (isEmail(text)) return listed({ ...page, email: text });
+  const isFirstPage = page.after === undefined && page.before === undefined;
+  const keyed = isFirstPage ? await byKey(tools, owner, asked) : NONE;
+  if (!isEmpty(keyed)) return keyed;
+  const exact = await listed({ ...page, reference: text });
+  if (!isEmpty(exact)) return exact;
+  const partly = await listed({ ...page, referencePart: text });
+  return isEmpty(partly) && isFirstPage ? byCharge(tools, asked) : partly;
+}
+
+const NONE: FoundPayments = { kind: 'found', rows: [], hasMore: false };
+
+/** Returns whether there is nothing to show, not even on a later page. */
+function isEmpty(outcome: ListOutcome): boolean {
+  return outcome.kind === 'found' && outcome.rows.length === 0 && !outcome.hasMore;
+}
+
+function paymentOfOrderId(digest: Digest, text: string): PaymentId | undefined {
+  const orderId = parseOrderId(text);
+  return orderId === undefined ? undefined : paymentOfOrder(digest, orderId);
+}
+
+/** Lists one payment, unless it is of another tenant or mode than the operator asked for. */
+async function only(
+  { search }: Pick<FindPaymentsTools, 'search'>,
+  paymentId: PaymentId,
+  { tenantId, mode }: Pick<SearchedPayments, 'tenantId' | 'mode'>,
+): Promise<FoundPayments> {
+  const history = await search.store.readPayment(paymentId);
+  if (history === undefined) return NONE;
+  const { payment } = history.newest;
+  if ((tenantId ?? payment.tenantId) !== payment.tenantId || (mode ?? payment.mode) !== payment.mode) return NONE;
+  const body = JSON.stringify({ ...paymentObject(payment, detailsOf(history.first)), tenant: payment.tenantId });
+  return { ...NONE, rows: [{ partition: '', sort: '', sequence: 0, body }] };
+}
+
+/** Finds the payment or the order that a tenant created with this idempotency key. */
+async function byKey(tools: FindPaymentsTools, owner: Owner, asked: SearchedPayments): Promise<FoundPayments> {
+  const parsed = parseIdempotencyKey([asked.text]);
+  if (parsed.kind !== 'key') return NONE;
+  const scope = { ...owner, method: 'POST', key: parsed.key };
+  const created = await only(tools, derivePaymentId(tools.digest, { ...scope, path: '/v1/payments' }), owner);
+  if (!isEmpty(created)) return created;
+  const orderId = deriveOrderId(tools.digest, { ...scope, path: '/v1/orders' });
+  return only(tools, paymentOfOrder(tools.digest, orderId), owner);
+}
+
+/** Finds the payment of a charge in the books of the processors. A processor that cannot be asked shows no charge. */
+async function byCharge(
+  tools: FindPaymentsTools,
+  asked: Pick<SearchedPayments, 'text' | 'tenantId' | 'mode'>,
+): Promise<FoundPayments> {
+  const { text, mode } = asked;
+  if (!CHARGE_ID.test(text)) return NONE;
+  for (const books of tools.books.filter((each) => mode === undefined || each.mode === mode)) {
+    const paymentId = await paymentOfCharge(books, text);
+    const found = paymentId === undefined ? NONE : await only(tools, paymentId, asked);
+    if (!isEmpty(found)) return found;
+  }
+  return NONE;
+}
+
+async function paymentOfCharge(books: ProcessorBooks, chargeId: string): Promise<PaymentId | undefined> {
+  try {
+    return (await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS }))?.paymentId;
+  } catch (error) {
+    if (isFault(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,159 @@
+import { expect, test } from '@jest/globals';
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { changeIdOf } from '../../lambdas/payments/ids.ts';
+import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
+import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { paymentInReview } from '../payments/provoked-changes.ts';
+import { comparedPayment } from '../reconciliation/mismatch-fixtures.ts';
+import { type Api, dataOf } from '../world/api.ts';
+import { MemoryMessages } from './memory-messages.ts';
+
+const HOUR_MS = 3_600_000;
+const PATH = '/v1/admin/attention';
+const RULES = { aboveMinor: { EUR: 100 }, lifetimeMs: 72 * HOUR_MS };
+const VIEWER = { headers: { Authorization: 'Bearer ok_viewerviewerviewerviewer' } };
+
+let effects = 0;
+
+async function record({ store, clock }: Api, effect: Omit<Effect, 'record' | 'transitions'>): Promise<void> {
+  effects += 1;
+  await store.recordEffect({
+    record: {
+      operationId: callbackOperation(systemDigest, 'memory', `evt-${effects}`),
+      owner: ownerToken('owner-a'),
+      recordedAtMs: clock.nowMs(),
+    },
+    transitions: [],
+    ...effect,
+  });
+}
+
+/** A deployment in which something of each kind needs a person, and something of each queue waits for a job. */
+async function troubled() {
+  const reviewed = await paymentInReview();
+  const { ledger: behind } = reviewed;
+  const messages = new MemoryMessages(behind.clock);
+  const api = behind.with({ messages, approvals: RULES });
+  api.registerOperator('ok_viewerviewerviewerviewer', { role: 'viewer', operator: 'Vera' });
+  const paid = await api.paid('paid');
+  const refundId = changeIdOf(systemDigest, 'refund', paid, ['r']);
+  const claimedAtMs = api.clock.nowMs();
+  const marked = { undecidable: true };
+  const inquiry = { paymentId: paid, claimedAtMs };
+  await record(api, { inquiries: [{ ...inquiry, operationId: refundId, ...marked }] });
+  await record(api, { inquiries: [{ ...inquiry, operationId: storedOperationId('ch_bank'), waitsFor: 'bank' }] });
+  await record(api, {
+    toReturn: [{ paymentId: paid, chargeId: 'ch_stray', by: 'refund', foundAtMs: claimedAtMs, ...marked }],
+  });
+  await record(api, { toReturn: [{ paymentId: paid, chargeId: 'ch_soon', by: 'refund', foundAtMs: claimedAtMs }] });
+  await record(api, { hold: { paymentId: paid, authorizedAtMs: claimedAtMs, ...marked } });
+  await record(api, { hold: { paymentId: paid, authorizedAtMs: claimedAtMs + 1 } });
+  const orphan = {
+    operationId: callbackOperation(systemDigest, 'memory', 'orphan'),
+    event: { processorName: 'memory', mode: 'test', eventId: 'e', type: 'charge.succeeded', chargeId: 'ch_kept' },
+    reason: 'charge_unknown',
+    receivedAtMs: claimedAtMs,
+  } as const;
+  await record(api, { orphan });
+  await api.store.giveUp(orphan);
+  const mismatch = {
+    paymentId: paid,
+    paymentStatus: 'succeeded',
+    currency: 'EUR',
+    processorMinor: 1250,
+    ledgerMinor: 1000,
+    chargeIds: ['ch_1'],
+    kind: 'amount_differs',
+  } as unknown as Parameters<typeof recordComparison>[2];
+  for (const hours of [0, 1]) {
+    const subject = comparedPayment('k', { subject: paid });
+    await recordComparison(
+      { views: api.views, digest: systemDigest },
+      subject,
+      mismatch,
+      claimedAtMs + hours * HOUR_MS,
+    );
+  }
+  const suspected = comparedPayment('k', { subject: reviewed.id });
+  await recordComparison({ views: api.views, digest: systemDigest }, suspected, mismatch, claimedAtMs);
+  for (const id of ['a', 'b']) messages.arrive('Webhooks-Tasks-DeadLetters', { id });
+  messages.arrive('Archive-Parked', { id: 'c' });
+  messages.arrive('Webhooks-Tasks-Queue', { id: 'd' });
+  const asked = await reviewed.ledger
+    .with({ approvals: RULES })
+    .write(`/v1/admin/payments/${reviewed.id}/resolve`, 'd', { outcome: 'failed', reason: 'Nothing was charged' });
+  expect(asked.status).toBe(202);
+  api.clock.advance(60_000);
+  return { api, reviewed: reviewed.id, paid, refundId, approval: String(asked.body['id']) };
+}
+
+test('the list has what no job can end, each with the action that ends it, and nothing that a job ends', async () => {
+  const { api, reviewed, paid, refundId, approval } = await troubled();
+  const list = await api.get(PATH, VIEWER);
+  const shown = dataOf(list).map(({ kind, about, part, queue, count, tenant, amount, act }) =>
+    JSON.stringify([kind, about, part, queue, count, tenant, amount, act].map((each) => each ?? '-'))
+      .replaceAll(/[["\]]/g, '')
+      .replaceAll(',', ' '),
+  );
+  const mismatch = dataOf(list).find(({ kind }) => kind === 'mismatch')?.['part'];
+  expect(shown).toEqual([
+    `payment_in_review ${reviewed} - - 1 ten_desk 1000 decide_payment`,
+    `change_in_review ${paid} ${refundId} inquiries 1 ten_desk - decide_change`,
+    `charge_to_return ${paid} ch_stray returns 1 ten_desk - look`,
+    `hold_to_void ${paid} - holds 1 ten_desk 1000 cancel`,
+    `mismatch ${paid} ${String(mismatch)} - 1 ten_desk 250 compare`,
+    `approval ${reviewed} ${approval} - 1 ten_desk 1000 approve`,
+    'unmatched_callback - ch_kept unmatched_callbacks 1 - - look',
+    'dead_letters - - Webhooks-Tasks-DeadLetters 2 - - redrive',
+    'parked_records - - Archive-Parked 1 - - look',
+  ]);
+  const counts = list.body['counts'] as readonly Readonly<Record<string, unknown>>[];
+  expect(counts.map(({ kind, count, more }) => `${String(kind)} ${String(count)} ${String(more)}`)).toEqual([
+    'payment_in_review 1 false',
+    'change_in_review 1 false',
+    'order_in_review 0 false',
+    'charge_to_return 1 false',
+    'hold_to_void 1 false',
+    'stuck_request 0 false',
+    'mismatch 1 false',
+    'approval 1 false',
+    'unmatched_callback 1 false',
+    'dead_letters 2 false',
+    'parked_records 1 false',
+  ]);
+  expect(counts[1]).toMatchObject({ oldest_age: 60 });
+});
+
+test('the list is read in pages of any size, and by kind', async () => {
+  const { api } = await troubled();
+  const all = dataOf(await api.get(PATH)).map(({ id }) => id);
+  expect(new Set(all).size).toBe(9);
+  const paged: unknown[] = [];
+  let after = '';
+  for (let page = 0; page < 9; page += 1) {
+    const read = await api.get(`${PATH}?limit=2${after}`);
+    paged.push(...dataOf(read).map(({ id }) => id));
+    after = `&starting_after=${String(paged.at(-1))}`;
+    if (read.body['has_more'] !== true) break;
+  }
+  expect(paged).toEqual(all);
+  expect(dataOf(await api.get(`${PATH}?kind=approval`))).toMatchObject([{ kind: 'approval' }]);
+  const unknown = await api.get(`${PATH}?starting_after=att_${Buffer.from('no 1 x').toString('base64url')}`);
+  expect([unknown.status, unknown.body['param']]).toEqual([400, 'starting_after']);
+});
+
+test('a payment leaves the list with its decision', async () => {
+  const { api, reviewed } = await troubled();
+  const inReview = async () => dataOf(await api.get(`${PATH}?kind=payment_in_review`)).map(({ about }) => about);
+  expect(await inReview()).toEqual([reviewed]);
+  const decided = await api.with({ approvals: undefined }).write(`/v1/admin/payments/${reviewed}/resolve`, 'e', {
+    outcome: 'succeeded',
+    amount: 600,
+    reason: 'Seen on the bank statement',
+  });
+  expect(decided.status).toBe(200);
+  expect(await inReview()).toEqual([]);
+  expect(dataOf(await api.get('/v1/admin/payments?status=needs_review'))).toEqual([]);
+});
