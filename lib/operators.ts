@@ -53,10 +53,14 @@ export class Operators extends Construct {
       memoryMb,
       data,
       appends: ['payment', 'activity'],
+      changes: true,
     });
-    // An operator's decision is compared with the processor's books.
-    props.processors.grantReadBooks(this.api);
+    // An operator's decision is compared with the processor's books, and an operator's change is sent to the processor.
+    props.processors.grantChange(this.api);
+    data.idempotency.grantClaim(this.api, ['capture', 'cancel', 'refund']);
     data.idempotency.grantCommit(this.api, [
+      'inquiry',
+      'changeRequest',
       'correction',
       'decision',
       'annotation',
@@ -76,7 +80,7 @@ export class Operators extends Construct {
     // Through the API, an operator's key can be revoked, but not created or replaced.
     data.registry.grantUpdateOf(this.api, 'RevokeOperatorKeys', operatorKey, ['revokedAtMs']);
     const keys = [apiKey, apiKeys, owners];
-    const looks = [inquiry, giveBack, openOrder, details];
+    const looks = [inquiry, giveBack, openOrder, details, hold];
     const made = [...keys, ...looks, approvals];
     data.registry.grantRows(this.api, 'MakeKeysApprovalsAndLooks', ['dynamodb:PutItem'], made);
     const checked = [tenants, operatorKey, details];
@@ -85,11 +89,11 @@ export class Operators extends Construct {
     const listed = [apiKeys, operatorKeys, tenants, ...queues];
     const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals, limit];
     data.registry.grantRows(this.api, 'List', ['dynamodb:GetItem', 'dynamodb:Query'], [...listed, ...read]);
+    data.registry.grantRowsOfIndex(this.api, 'Undecidable', RegistryTable.queuesIndex.name, [QueueRow.undecidable]);
     data.idempotency.grantFindOpenClaims(this.api);
     data.idempotency.grantReadClaims(this.api);
     const { approvalAbove: aboveMinor, approvalHours } = props.settings;
     const rules = { aboveMinor, lifetimeMs: Duration.hours(approvalHours).toMilliseconds() };
-    data.registry.grantRowsOfIndex(this.api, 'Undecidable', RegistryTable.queuesIndex.name, [QueueRow.undecidable]);
     if (aboveMinor !== undefined) this.api.setEnvironment({ [Environment.approvals]: JSON.stringify(rules) });
     const lists = ['/v1/corrections', '/v1/decisions', '/v1/annotations'].flatMap((path) => [path, `${path}/{proxy+}`]);
     http.route(['/v1/admin/{proxy+}', ...lists], this.api.function);

@@ -130,15 +130,19 @@ export class Processors extends Construct {
    * Sets the processor variables that `readPaymentsConfig` reads, and allows `grantee` to read the clients' secrets.
    */
   grantCall(grantee: PayonceFunction): void {
-    const { routes, claimsLost = false } = this.#props;
+    this.grantChange(grantee);
+    grantee.setEnvironment({ [Environment.processorRoutes]: JSON.stringify(this.#props.routes) });
+  }
+
+  /** Sets the same variables and permissions as `grantCall`, for a function that changes payments but starts none. */
+  grantChange(grantee: PayonceFunction): void {
     this.grantReadBooks(grantee);
-    grantee.setEnvironment({ [Environment.processorRoutes]: JSON.stringify(routes) });
-    if (claimsLost) grantee.setEnvironment({ [Environment.claimsLost]: 'true' });
+    if (this.#props.claimsLost === true) grantee.setEnvironment({ [Environment.claimsLost]: 'true' });
   }
 
   /**
-   * Sets the same variables and permissions as `grantCall`, except the routing of new payments. Use it for a function
-   * that starts no payments.
+   * Sets the same variables and permissions as `grantCall`, except those for sending. Use it for a function that starts
+   * and changes no payments.
    */
   grantReadBooks(grantee: PayonceFunction): void {
     const { called, secrets, ...stacks } = this.#props;

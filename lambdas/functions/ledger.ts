@@ -18,6 +18,7 @@ import {
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { jsonOf, readVariables, tableName } from '../kernel/platform/variables.ts';
 import { idempotently } from '../once/idempotently.ts';
+import { ProcessReplayCache } from '../once/process-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { MESSAGE_QUEUES } from '../operators/contract.ts';
 import { ADMIN_ROUTES } from '../operators/http/admin-routes.ts';
@@ -100,6 +101,8 @@ export async function wire(
     // Decisions are compared with the books of these processors.
     ...(await configuredProcessors(payments, platform)),
     effects,
+    replays: postgres?.replays ?? new ProcessReplayCache(),
+    copies: postgres?.copies,
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
     runner,

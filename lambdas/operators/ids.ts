@@ -1,7 +1,8 @@
 import { OperationPrefix } from '../kernel/contract/rows.ts';
 import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import { type OperatorKeyScope, operatorParts } from '../kernel/idempotency-key.ts';
-import type { OperationId } from '../kernel/ids.ts';
+import type { OperationId, PaymentId } from '../kernel/ids.ts';
+import { type ChangeKind, changeIdOf } from '../payments/ids.ts';
 
 /**
  * Returns a function that derives an id with this prefix from an operator's request. The same request always has the
@@ -17,6 +18,19 @@ export const deriveCorrectionId = fromRequest(OperationPrefix.correction);
 export const deriveDecisionId = fromRequest(OperationPrefix.decision);
 
 export const deriveAnnotationId = fromRequest(OperationPrefix.annotation);
+
+/** Derives the id of the record of a request for a change that waits for a second person. */
+export const deriveChangeRequestId = fromRequest(OperationPrefix.changeRequest);
+
+/** Derives the id of the capture, cancellation or refund that an operator's request begins. */
+export function deriveOperatorChangeId(
+  digest: Digest,
+  kind: ChangeKind,
+  paymentId: PaymentId,
+  scope: OperatorKeyScope,
+): OperationId {
+  return changeIdOf(digest, kind, paymentId, operatorParts(scope));
+}
 
 export const deriveKeyRequestId = fromRequest(OperationPrefix.keyRequest);
 

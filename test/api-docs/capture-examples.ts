@@ -15,6 +15,7 @@ import {
   captureLedger,
   captureLimits,
   captureMismatches,
+  captureOperatorChanges,
   captureOperatorLists,
 } from './capture-ledger.ts';
 import { captureOrders } from './capture-orders.ts';
@@ -36,12 +37,13 @@ const CAPTURES = [
   captureAnnotations,
   captureDecisions,
   captureApprovals,
+  captureOperatorChanges,
   captureKeys,
   captureLimits,
   captureOperatorLists,
+  captureAttention,
   captureMismatches,
   captureInspections,
-  captureAttention,
   captureAudit,
   captureJobs,
   captureWebhooks,

@@ -170,6 +170,22 @@ export async function captureApprovals(examples: CapturedExamples): Promise<void
   examples.answer('rejectRequest', 'rejected', 'Nothing was posted', await other.api.reject(other.waiting, other.ben));
 }
 
+export async function captureOperatorChanges(examples: CapturedExamples): Promise<void> {
+  for (const [operation, step, name, body, done] of [
+    ['refundForTenant', 'refunds', 'part', {}, 'The amount was refunded'],
+    ['captureForTenant', 'capture', 'part', { capture: 'manual' }, 'The amount was captured'],
+    ['cancelForTenant', 'cancel', 'all', { capture: 'manual' }, 'The payment was canceled'],
+  ] as const) {
+    const api = new Api();
+    const sent = examples.declared(operation, name);
+    const change = async (by: Api) =>
+      by.write(`/v1/admin/payments/${await api.paid(`k-${by === api}`, body)}/${step}`, 'c', sent);
+    examples.answer(operation, name, done, await change(api));
+    const limited = api.with({ approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 72 * 3_600_000 } });
+    examples.answer(operation, 'waits', 'A second person must approve it', await change(limited));
+  }
+}
+
 export async function captureKeys(examples: CapturedExamples): Promise<void> {
   const { api, made, id } = await keyOfTenant(examples.declared('createKey', 'key'));
   // Tenant ids are random, so the example shows a fixed id.
@@ -226,6 +242,17 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   examples.answer('redriveQueue', 'webhooks', 'A message about a webhook is put back', redriven);
 }
 
+export async function captureAttention(examples: CapturedExamples): Promise<void> {
+  const { ledger } = await paymentInReview();
+  const messages = new MemoryMessages(ledger.clock);
+  messages.arrive('Webhooks-Tasks-DeadLetters', { id: 'letter' });
+  ledger.clock.advance(60_000);
+  const waiting = await ledger.with({ messages }).get('/v1/admin/attention');
+  examples.answer('listAttention', 'waiting', 'A payment in review, and a message that was not handled', waiting);
+  const reviews = await ledger.get('/v1/admin/payments?status=needs_review');
+  examples.answer('searchPayments', 'in_review', 'The payments in review of all tenants', reviews);
+}
+
 export async function captureAudit(examples: CapturedExamples): Promise<void> {
   const finding = { kind: 'row_missing', chain: 'PAY#pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp', sort: 'T#000002' };
   const archive = await auditedArchive(finding);
@@ -242,17 +269,6 @@ export async function captureInspections(examples: CapturedExamples): Promise<vo
   examples.answer('findIdempotencyRecord', 'completed', 'The key of a completed payment', record);
   const shown = await api.get(`/v1/admin/idempotency_keys/${payment}`);
   const range = 'created_from=1772366400&created_to=1772452800&currency=EUR&amount_from=500';
-export async function captureAttention(examples: CapturedExamples): Promise<void> {
-  const { ledger } = await paymentInReview();
-  const messages = new MemoryMessages(ledger.clock);
-  messages.arrive('Webhooks-Tasks-DeadLetters', { id: 'letter' });
-  ledger.clock.advance(60_000);
-  const waiting = await ledger.with({ messages }).get('/v1/admin/attention');
-  examples.answer('listAttention', 'waiting', 'A payment in review, and a message that was not handled', waiting);
-  const reviews = await ledger.get('/v1/admin/payments?status=needs_review');
-  examples.answer('searchPayments', 'in_review', 'The payments in review of all tenants', reviews);
-}
-
   const found = await api.get(`/v1/admin/payments?tenant=ten_desk&mode=test&${range}`);
   examples.answer('searchPayments', 'filtered', 'Payments of a day from 5.00 EUR', found);
   examples.answer('getIdempotencyRecord', 'completed', 'The charge of a completed payment', shown);

@@ -51,6 +51,7 @@ describe('a callback without a payment', () => {
       listTransitions: harness.store.listTransitions.bind(harness.store),
       readApproval: harness.store.readApproval.bind(harness.store),
       listApprovals: harness.store.listApprovals.bind(harness.store),
+      claimChange: harness.store.claimChange.bind(harness.store),
       recordEffect: (effect: Effect) => {
         parts += 1;
         return parts > 1 ? Promise.reject(new Error('the process crashed')) : harness.store.recordEffect(effect);

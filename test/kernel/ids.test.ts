@@ -125,6 +125,8 @@ const RECORDED = {
   clockedRunOperation: made.clockedRunOperation(DIGEST, 'resolve:1'),
   deriveRunOperation: made.deriveRunOperation(DIGEST, operator),
   runCallOperation: made.runCallOperation(DIGEST, 'resolve:1'),
+  deriveChangeRequestId: made.deriveChangeRequestId(DIGEST, operator),
+  deriveOperatorChangeId: made.deriveOperatorChangeId(DIGEST, 'refund', idOf(), operator),
   deriveDecisionId: made.deriveDecisionId(DIGEST, operator),
   deriveKeyRequestId: made.deriveKeyRequestId(DIGEST, operator),
   deriveLimitRequestId: made.deriveLimitRequestId(DIGEST, operator),

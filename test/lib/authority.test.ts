@@ -33,6 +33,7 @@ const ADDED = [
   '+ service AWS::CloudWatch::Dashboard.Properties.DashboardBody.Fn::Join[]',
   '+ service AWS::DynamoDB::Table',
   '+ service AWS::IAM::ManagedPolicy',
+  '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[AttachToVpc]',
   '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[CheckPredecessors]',
   '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[CopyDetails]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[AttachToVpc]',

@@ -145,22 +145,23 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'OperatorsApi',
     [
-      readsRows('PAY#*', 'ACT#*'),
-      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cor_*', 'OP#dec_*', 'OP#ann_*', 'OP#apr_*', 'OP#mkr_*', 'OP#lim_*', 'OP#rdq_*')}`,
+      readsTogether('PAY#*', 'ACT#*'),
+      `dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem ${onlyRows('Idempotency', 'OP#cap_*', 'OP#can_*', 'OP#ref_*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#inq_*', 'OP#chr_*', 'OP#cor_*', 'OP#dec_*', 'OP#ann_*', 'OP#apr_*', 'OP#mkr_*', 'OP#lim_*', 'OP#rdq_*')}`,
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
       // Allows the API to list, create, roll and revoke keys, and to decide on approvals.
       `dynamodb:UpdateItem ${rows('KEY#*', 'APPROVALS')}`,
-      `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*', 'APPROVALS')}`,
+      `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*', 'HOLD#*', 'APPROVALS')}`,
       // Allows the API to read operators' keys, and to revoke one if another owner remains.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
       `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*', 'DETAILS#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*', 'APPROVALS', 'LIMIT#*')}`,
-      // Lists claims: the index, and their records.
       // Lists changes whose outcome only a person can decide.
       `dynamodb:Query ${rows(`${QueueRow.undecidable}*`)}`,
+      // Lists claims: the index, and their records.
       'dynamodb:Query on Idempotency',
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,
       'sqs:GetQueueAttributes, sqs:SendMessage on Queue, Views',

@@ -4,6 +4,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { sealOf } from '../../lambdas/kernel/sealed-details.ts';
 import { type Approval, type ApprovalEnd, approvalId } from '../../lambdas/operators/domain/approval.ts';
 import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 
@@ -168,6 +169,65 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.listTransitions(paymentId, PAGE)).toHaveLength(1);
       const reject = { record: recordOf('reject'), transitions: [], ended: { approval, end: end('rejected') } };
       expect(await effects.recordEffect(reject)).toEqual({ kind: 'recorded' });
+    });
+
+    describe('claims a change', () => {
+      const claimOf = (approval: Approval, owner = 'owner-a') => ({
+        record: openRecord(paymentId, { owner: ownerToken(owner) }),
+        pending: pendingTransition(paymentId),
+        activity: {
+          chain: { tenantId: tenantId('ten_fixture'), mode: 'test' },
+          action: 'refund.requested',
+          actor: { by: 'operator', operator: 'Ben', identity: 'ok_ben', requestId: 'req' },
+          about: [paymentId],
+          occurredAtMs: T0,
+        } as const,
+        ended: { approval, end: end('approved') },
+      });
+      const begun = async () => [
+        await subject.payments.readRecord(chargeOperation(paymentId)),
+        await effects.listTransitions(paymentId, PAGE),
+      ];
+
+      test('together with the end of its approval, once', async () => {
+        const approval = approvalOf('a');
+        await ask(approval, 'a');
+        const claim = claimOf(approval);
+        expect(await effects.claimChange(claim)).toEqual({ kind: 'claimed' });
+        expect(await begun()).toEqual([claim.record, [claim.pending]]);
+        expect((await effects.readApproval(approval.id))?.end).toEqual(end('approved'));
+        expect(await effects.claimChange(claimOf(approval, 'rival'))).toEqual({
+          kind: 'record_exists',
+          record: claim.record,
+        });
+        // The response to the first claim was lost.
+        expect(await effects.claimChange(claim)).toEqual({ kind: 'claimed' });
+      });
+
+      test('without an approval', async () => {
+        const { ended: _ended, ...claim } = claimOf(approvalOf('a'));
+        expect(await effects.claimChange(claim)).toEqual({ kind: 'claimed' });
+        expect(await begun()).toEqual([claim.record, [claim.pending]]);
+      });
+
+      test.each(['a rival has ended the approval', 'the reason was erased', 'the place in the chain is taken'])(
+        'not at all if %s',
+        async (what) => {
+          const approval = approvalOf('a');
+          await ask(approval, 'a');
+          if (what.includes('rival')) {
+            const ended = { approval, end: end('rejected') };
+            await effects.recordEffect({ record: recordOf('reject'), transitions: [], ended });
+          } else if (what.includes('erased')) {
+            await subject.erase(paymentId);
+          } else {
+            await effects.recordEffect({ record: recordOf('other'), transitions: [pendingTransition(paymentId)] });
+          }
+          expect(await effects.claimChange(claimOf(approval))).toEqual({ kind: 'transition_exists' });
+          expect((await begun())[0]).toBeUndefined();
+          expect((await effects.readApproval(approval.id))?.end?.verdict).not.toBe('approved');
+        },
+      );
     });
 
     test('returns the approval without its reason after the payment was erased', async () => {

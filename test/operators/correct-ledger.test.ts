@@ -63,6 +63,7 @@ function storeWithRival(act: () => Promise<unknown>, times = 1): ApprovingStore 
     listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
     readApproval: (id) => store.readApproval(id),
     listApprovals: (page) => store.listApprovals(page),
+    claimChange: (claim) => store.claimChange(claim),
     recordEffect: async (effect) => {
       if (acted < times) {
         acted += 1;

@@ -138,6 +138,10 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.#effects.readApproval(id);
   }
 
+  claimChange(claim: Parameters<ApprovingStore['claimChange']>[0]): ReturnType<ApprovingStore['claimChange']> {
+    return this.#effects.claimChange(claim);
+  }
+
   listApprovals(page: Parameters<ApprovingStore['listApprovals']>[0]): ReturnType<ApprovingStore['listApprovals']> {
     return this.#effects.listApprovals(page);
   }

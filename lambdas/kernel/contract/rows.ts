@@ -26,6 +26,8 @@ export const OperationPrefix = {
   annotation: 'ann_',
   /** A second person's verdict on an operator's request. */
   approval: 'apr_',
+  /** An operator's request for a capture, cancellation or refund that waits for a second person. */
+  changeRequest: 'chr_',
   /** A request that creates or rotates an API key. */
   keyRequest: 'mkr_',
   /** A request that changes a tenant's limit. */
@@ -143,9 +145,9 @@ export const ViewsRow = {
   mismatch: 'MISMATCH#',
   /** The mismatches of all owners, in a single partition. */
   allMismatches: 'MISMATCHES',
-} as const;
-
   /** The payments and orders in review of all owners, in a single partition. */
   reviews: 'REVIEWS',
+} as const;
+
 /** Prefixes of sort keys. */
 export const SortKey = { transition: 'T#', activity: 'A#', run: 'RUN#', exportId: 'ID#' } as const;

@@ -9,6 +9,7 @@ import type { GivenReason, PaymentStatus, TransitionDraft, TransitionType } from
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { type Posting, postingObject } from '../../payments/domain/posting.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
+import type { ChangeKind } from '../../payments/ids.ts';
 import type { CorrectionRequest } from './correction.ts';
 import type { DecisionRequest } from './operator-decision.ts';
 
@@ -31,8 +32,16 @@ export interface Person {
   readonly identity: string;
 }
 
+/** A request for a change of a payment. The amount is explicit, so that an approval has the effect that it shows. */
+export interface AskedChange {
+  readonly kind: ChangeKind;
+  /** Minor units. */
+  readonly amountMinor: number;
+}
+
 /** An operator's request, without its reason. */
 export type Asked =
+  | AskedChange
   | ({ readonly kind: 'correction' } & Pick<CorrectionRequest, 'change'>)
   | ({ readonly kind: 'decision' } & Pick<
       DecisionRequest,
@@ -116,7 +125,7 @@ export type ApprovalAmount = Pick<Approval, 'amountMinor' | 'currency'>;
 
 /**
  * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, so that
- * a correction above the limit cannot be split into smaller ones. Postings of a stray charge can have a different
+ * a correction above the limit cannot be split into smaller ones, and so are the refunds. Postings of a stray charge can have a different
  * currency than the payment. For a decision, the amount that is compared is at least the amount that the decision is
  * about, even if the decision posts nothing.
  */
@@ -126,9 +135,38 @@ export function amountAboveLimit(
   draft: TransitionDraft,
   chain: { readonly state: PaymentState; readonly transitions: readonly Transition[] },
 ): ApprovalAmount | undefined {
-  const stakes =
-    asked.kind === 'correction' ? stakesOfCorrection(draft, chain) : [stakeOfDecision(asked, draft, chain)];
-  return stakes.find((stake) => isAbove(rules, stake));
+  return stakesOf(asked, draft, chain).find((stake) => isAbove(rules, stake));
+}
+
+type Chain = Parameters<typeof amountAboveLimit>[3];
+
+function stakesOf(asked: Asked, draft: TransitionDraft, chain: Chain): readonly ApprovalAmount[] {
+  switch (asked.kind) {
+    case 'correction':
+      return stakesOfCorrection(draft, chain);
+    case 'decision':
+      return [stakeOfDecision(asked, draft, chain)];
+    case 'refund':
+    case 'capture':
+    case 'cancel':
+      return [stakeOfChange(asked, draft, chain)];
+  }
+}
+
+/** Adds up the refunds of operators, so that a refund above the limit cannot be split into smaller ones. */
+function stakeOfChange(
+  { kind, amountMinor }: AskedChange,
+  { payment: { currency } }: TransitionDraft,
+  { state, transitions }: Chain,
+): ApprovalAmount {
+  if (kind !== 'refund') return { currency, amountMinor };
+  const begun = new Set<string>();
+  for (const { cause, subject } of transitions)
+    if (cause.by === 'operator' && subject?.kind === 'refund') begun.add(subject.refundId);
+  const earlier = [...state.refunds.values()].filter(
+    ({ refundId, status }) => begun.has(refundId) && status !== 'failed',
+  );
+  return { currency, amountMinor: earlier.reduce((sum, refund) => sum + refund.amountMinor, amountMinor) };
 }
 
 function stakesOfCorrection(
@@ -237,6 +275,7 @@ function askedObject(asked: Asked): Record<string, unknown> {
   if (asked.kind === 'correction') {
     return { type: 'correction', reverses: asked.change.kind === 'reverse' ? asked.change.sequence : null };
   }
+  if (asked.kind !== 'decision') return { type: asked.kind, amount: asked.amountMinor };
   const { outcome, change, chargeId, takenMinor, override = false } = asked;
   return {
     type: 'decision',

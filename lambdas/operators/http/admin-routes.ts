@@ -5,7 +5,7 @@ import { tenantId } from '../../kernel/ids.ts';
 import { MISMATCH_ROUTES, type MismatchTools } from '../../reconciliation/http/mismatch-routes.ts';
 import type { IsTenant } from '../../tenants/owners.ts';
 import type { ListPaymentsTools } from '../../views/use/list-payments.ts';
-import type { DecisionTools } from '../use/decide-payment.ts';
+import type { ApprovalTools } from '../use/approve.ts';
 import type { TimelineTools } from '../use/read-timeline.ts';
 import { APPROVAL_ROUTES } from './approval-routes.ts';
 import { type GetAttentionTools, getAttention } from './get-attention.ts';
@@ -18,6 +18,7 @@ import { getActivity, getActivityEntry } from './list-activity.ts';
 import { LIST_ROUTES, type OperatorListTools } from './operator-lists.ts';
 import { searchPayments } from './payment-search.ts';
 import { postAnnotation } from './post-annotation.ts';
+import { CHANGE_ROUTES } from './post-changes.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 import { postRedrive } from './post-redrive.ts';
@@ -25,13 +26,16 @@ import { NO_TENANT } from './recorded-answer.ts';
 
 export interface AdminTools
   extends GetAttentionTools,
-    DecisionTools,
+    ApprovalTools,
     KeyTools,
     LimitTools,
     MismatchTools,
     OperatorListTools {
-  readonly clock: DecisionTools['clock'];
-  readonly effects: DecisionTools['effects'];
+  readonly clock: ApprovalTools['clock'];
+  readonly effects: ApprovalTools['effects'];
+  readonly store: ApprovalTools['store'];
+  readonly digest: ApprovalTools['digest'];
+  readonly books: ApprovalTools['books'];
   readonly views: GetAttentionTools['views'];
   readonly search: Omit<ListPaymentsTools, 'books'>;
   readonly activity: readonly ActivityLog[];
@@ -44,6 +48,7 @@ export const ADMIN_ROUTES: readonly OperatorEndpoint<AdminTools>[] = [
   postAnnotation,
   postCorrection,
   postDecision,
+  ...CHANGE_ROUTES,
   ...APPROVAL_ROUTES,
   ...MISMATCH_ROUTES,
   getTimeline,

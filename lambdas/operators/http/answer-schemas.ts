@@ -31,7 +31,7 @@ export const operatorSelf = z
 
 /** Description of the response to a request above the limit. */
 export const NEEDS_APPROVAL =
-  'The amount is above the limit of the deployment, so nothing was posted: a second person must approve it.';
+  'The amount is above the limit of the deployment, so nothing has happened: a second person must approve it.';
 
 /** Problems of a decision that its processor’s books do not confirm. */
 export const NOT_AS_SHOWN = [
@@ -60,6 +60,9 @@ export const approval = z
           amount: z.int().nullable(),
           override: z.boolean(),
         }),
+        ...(['refund', 'capture', 'cancel'] as const).map((type) =>
+          z.looseObject({ type: z.literal(type), amount: shownAmount('The amount of the change') }),
+        ),
       ])
       .meta({ id: 'ApprovalRequest', description: 'The request of an operator, with its fields.' }),
     amount: shownAmount('The amount that was compared with the limit'),
@@ -68,7 +71,7 @@ export const approval = z
     details_erased: z.literal(true).optional().meta({ description: 'Present after the reason was erased.' }),
     effect: z
       .looseObject({
-        id: z.string().meta({ description: 'The id that the correction or the decision will have.' }),
+        id: z.string().meta({ description: 'The id that the correction, decision or change will have.' }),
         type: z.enum(TRANSITION_TYPES),
         payment_status: z.enum(PAYMENT_STATUSES).meta({ description: 'The status of the payment after it.' }),
         postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),

@@ -7,10 +7,17 @@ import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import type { Problem } from '../../kernel/answer.ts';
 import { defined } from '../../kernel/defined.ts';
+import { changeOutcomeAnswer } from '../../payments/http/change-outcome-answer.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { APPROVAL_ID, approvalObject } from '../domain/approval.ts';
-import { type ApprovalOutcome, type ApprovalRefusal, approve, reject, type Verdict } from '../use/approve.ts';
-import type { DecisionTools } from '../use/decide-payment.ts';
+import {
+  type ApprovalOutcome,
+  type ApprovalRefusal,
+  type ApprovalTools,
+  approve,
+  reject,
+  type Verdict,
+} from '../use/approve.ts';
 import { approval, approvalList, approvalPath, NOT_AS_SHOWN } from './answer-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';
 
@@ -25,7 +32,7 @@ const approvalsQuery = z.strictObject({
 
 const verdictBody = z.strictObject({}).meta({ id: 'Verdict' });
 
-type VerdictCall = SettingCall<DecisionTools, typeof verdictBody, Operator>;
+type VerdictCall = SettingCall<ApprovalTools, typeof verdictBody, Operator>;
 
 const getApprovals = reading({
   path: '/v1/admin/approvals',
@@ -37,12 +44,12 @@ const getApprovals = reading({
     tag: 'Operators',
     summary: 'List approvals',
     description:
-      'The corrections and decisions above the limit of the deployment (`approvalAbove`), of all tenants, that wait or waited for a second person.',
+      'The requests above the limit of the deployment (`approvalAbove`), of all tenants, that wait or waited for a second person: corrections, decisions, refunds, captures and cancellations.',
     answers: { 200: { description: 'A page of approvals.', schema: approvalList } },
   },
 });
 
-async function listApprovals(call: ReadingCall<DecisionTools, typeof approvalsQuery, Operator>): Promise<Handled> {
+async function listApprovals(call: ReadingCall<ApprovalTools, typeof approvalsQuery, Operator>): Promise<Handled> {
   const { tools, query } = call;
   const { limit = SMALL_PAGE, starting_after: after } = query;
   const approvals = await tools.effects.listApprovals({ limit: limit + 1, ...defined({ after }) });
@@ -65,7 +72,7 @@ const getApproval = reading({
   },
 });
 
-async function showApproval({ tools, request, id }: CallBy<DecisionTools, Operator>): Promise<Handled> {
+async function showApproval({ tools, request, id }: CallBy<ApprovalTools, Operator>): Promise<Handled> {
   const shown = await tools.effects.readApproval(id);
   if (shown === undefined) return refusal(NOT_FOUND, request);
   return found(approvalObject(shown, tools.clock.nowMs()));
@@ -96,6 +103,12 @@ const postApproval = setting({
       'payment_not_in_review',
       'change_not_undecided',
       ...NOT_AS_SHOWN,
+      'payment_not_refundable',
+      'payment_not_capturable',
+      'payment_not_cancelable',
+      'change_in_progress',
+      'too_many_refunds',
+      'amount_exceeds_left',
     ],
   },
 });
@@ -145,17 +158,26 @@ const REFUSALS: Readonly<Record<ApprovalRefusal['kind'], Problem>> = {
  */
 async function give(
   call: VerdictCall,
-  verdict: (tools: DecisionTools, verdict: Verdict) => Promise<ApprovalOutcome>,
+  verdict: (tools: ApprovalTools, verdict: Verdict) => Promise<ApprovalOutcome>,
 ): Promise<Handled> {
-  const { tools, request, id, caller } = call;
+  const { request, id, caller, logFields } = call;
+  const tools = { ...call.tools, alarm: logFields.alarm };
   const outcome = await verdict(tools, { id, by: caller, cause: causedByOperator(call) });
   if (isRefusal(outcome)) return refusal(REFUSALS[outcome.kind], request);
+  if (outcome.kind === 'change_refused') {
+    const answer = changeOutcomeAnswer(
+      outcome.change,
+      { kind: 'refused', refusal: outcome.refusal },
+      request.requestId,
+    );
+    return { answer, outcome: outcome.refusal.kind, counts: [] };
+  }
   const answer = outcome.kind === 'replay' ? outcome.answer : operatorAnswer(outcome, request.requestId);
   return { answer, outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
 
 /** Routes of the operator requests that wait, or waited, for a second person. */
-export const APPROVAL_ROUTES: readonly OperatorEndpoint<DecisionTools>[] = [
+export const APPROVAL_ROUTES: readonly OperatorEndpoint<ApprovalTools>[] = [
   getApprovals,
   getApproval,
   postApproval,

@@ -5,6 +5,7 @@ import { freeText } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { MAX_SEQUENCE } from '../../payments/http/list-transitions.ts';
+import { captureBody, refundBody } from '../../payments/http/payment-schemas.ts';
 
 const MAX_LEGS = 10;
 const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
@@ -170,3 +171,19 @@ export const decisionBody = z
       ],
     },
   });
+
+const requestReason = reason.meta({ description: 'The reason. Stored until it is erased.', example: 'Asked by phone' });
+
+/** The bodies of operators' requests that change a payment. */
+export const operatorRefundBody = z
+  .strictObject({
+    amount: refundBody.shape.amount,
+    reason: requestReason.meta({ description: 'The reason, which the refund shows. Stored until it is erased.' }),
+  })
+  .meta({ id: 'OperatorRefund' });
+
+export const operatorCaptureBody = z
+  .strictObject({ amount: captureBody.shape.amount, reason: requestReason })
+  .meta({ id: 'OperatorCapture' });
+
+export const operatorCancelBody = z.strictObject({ reason: requestReason }).meta({ id: 'OperatorCancel' });

@@ -7,12 +7,21 @@ import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { checkDetails, detailsItem } from '../../once/store/details-rows.ts';
-import { ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
+import { parseRecord } from '../../once/store/record-items.ts';
+import { claimItem } from '../../once/store/record-writes.ts';
+import {
+  itemOf,
+  ROW_IS_NEW,
+  type StoreTables,
+  type TransactItem,
+  transactOnce,
+} from '../../once/store/transact-items.ts';
 import { DynamoDbEffects } from '../../payments/store/dynamodb-effects.ts';
+import { appendItem, detailsPuts } from '../../payments/store/items.ts';
 import type { Effect } from '../../payments/use/effect-store.ts';
-import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import type { ClaimOutcome, PaymentStore } from '../../payments/use/payment-store.ts';
 import { type Approval, approvalPlace } from '../domain/approval.ts';
-import type { ApprovalChange, ApprovingStore } from '../use/approving-store.ts';
+import type { ApprovalChange, ApprovingStore, OperatorClaim } from '../use/approving-store.ts';
 import { parseApproval, storedApproval, withReason } from './approval-items.ts';
 
 function approvalKey(id: string): Item | undefined {
@@ -77,6 +86,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
         }),
       ),
     );
+    if (withReasons === false) return Items.map(parseApproval);
     const found: Approval[] = [];
     // Read the reasons one after the other: a page is short, and is rarely requested.
     for (const item of Items) found.push(await this.#withReason(item));
@@ -86,12 +96,37 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
   #withReason(item: Item): Promise<Approval> {
     const tools = { client: this.#client, registry: this.#tables.registry, pacing: this.#pacing };
     return withReason(tools, parseApproval(item));
-    if (withReasons === false) return Items.map(parseApproval);
+  }
+
+  /**
+   * Implements `ApprovingStore.claimChange`. Of two concurrent verdicts, only one ends the approval:
+   *
+   *   Ben  ── read ── approve: claim ✓ T3 ✓ end ✓
+   *   Carl ──── read ── approve: claim ✗ record of Ben
+   */
+  async claimChange({ record, pending, activity, ended }: OperatorClaim): Promise<ClaimOutcome> {
+    const items = [
+      claimItem(this.#tables, record),
+      appendItem(this.#tables, pending),
+      ...detailsPuts(this.#tables, pending),
+      ...this.#approvalItems({ ...defined({ ended }) }),
+      ...(await this.activityItems(activity)),
+    ];
+    const written = await transactOnce(this.#client, this.#pacing, items);
+    const existing = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
+    if (written.kind === 'applied') return { kind: 'claimed' };
+    if (existing === undefined) return { kind: 'transition_exists' };
+    const found = parseRecord(existing);
+    // If the record is this call's own, its first attempt was applied and the response was lost.
+    return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
   }
 
   protected override itemsOf(effect: Effect & ApprovalChange): TransactItem[] {
-    const { approval, ended } = effect;
-    const items = super.itemsOf(effect);
+    return [...super.itemsOf(effect), ...this.#approvalItems(effect)];
+  }
+
+  #approvalItems({ approval, ended }: ApprovalChange): TransactItem[] {
+    const items: TransactItem[] = [];
     const { registry: TableName } = this.#tables;
     if (approval !== undefined) {
       const { row, salt, details, part } = storedApproval(approval);

@@ -1,15 +1,16 @@
 import { invariant } from '../../kernel/invariant.ts';
+import { parseRecordRow, rowOfOpen, selectRecord } from '../../once/store/postgres-record-rows.ts';
 import { detailsRowsOf } from '../../payments/store/postgres-chains.ts';
 import { PostgresEffects } from '../../payments/store/postgres-effects.ts';
 import { bodyItem, bodyText, rowOfDetails } from '../../payments/store/postgres-rows.ts';
 import { type EffectRows, effectStatement, IF_RECORDED } from '../../payments/store/postgres-statements.ts';
 import type { Effect } from '../../payments/use/effect-store.ts';
-import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import type { ClaimOutcome, PaymentStore } from '../../payments/use/payment-store.ts';
 import { type PostgresTools, readRows } from '../../postgres/attempts.ts';
 import type { Row, Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
 import { type Approval, approvalTime } from '../domain/approval.ts';
-import type { ApprovalChange, ApprovingStore } from '../use/approving-store.ts';
+import type { ApprovalChange, ApprovingStore, OperatorClaim } from '../use/approving-store.ts';
 import { parseApproval, storedApproval, withReason } from './approval-items.ts';
 
 /** Position of the reason of an approval, which no transition holds. */
@@ -80,7 +81,26 @@ export class PostgresApprovals extends PostgresEffects implements ApprovingStore
     return Promise.all(rows.map(parseApprovalRow));
   }
 
-  protected override statementOf(record: object, rows: EffectRows, effect: Effect & ApprovalChange): Statement {
+  /** Implements `ApprovingStore.claimChange`. The claim is an effect whose record is open. */
+  async claimChange({ record, pending, activity, ...change }: OperatorClaim): Promise<ClaimOutcome> {
+    const { operationId, owner } = record;
+    const nowMs = this.#tools.pacing.clock.nowMs();
+    const effect = { transitions: [pending], activity, ...change };
+    const kind = await this.write(rowOfOpen(record), effect, nowMs);
+    if (kind === 'applied') await this.#tools.committed?.(pending.payment.id, nowMs);
+    if (kind === 'applied') return { kind: 'claimed' };
+    const [row] = kind === 'taken' ? [] : await readRows(this.#tools, selectRecord(operationId));
+    if (row === undefined) return { kind: 'transition_exists' };
+    const found = parseRecordRow(row);
+    // If the record is this call's own, its first attempt was applied and the response was lost.
+    return found.owner === owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
+  }
+
+  protected override statementOf(
+    record: object,
+    rows: EffectRows,
+    effect: Omit<Effect, 'record'> & ApprovalChange,
+  ): Statement {
     const { approval, ended } = effect;
     if (approval === undefined && ended === undefined) return super.statementOf(record, rows, effect);
     const asked = approval === undefined ? undefined : askedRows(approval);

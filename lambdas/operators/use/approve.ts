@@ -4,12 +4,16 @@ import type { Digest } from '../../kernel/digest.ts';
 import { type Fingerprint, fingerprintOf } from '../../kernel/fingerprint.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
+import type { ChangeRefusal } from '../../payments/domain/change.ts';
 import { reasonFields, withoutPersonalFields } from '../../payments/domain/given-reason.ts';
+import type { TransitionDraft } from '../../payments/domain/payment.ts';
+import type { ChangeKind } from '../../payments/ids.ts';
 import { isReplay, withPersonalFields } from '../../payments/use/create-payment.ts';
 import type { PaymentChain } from '../../payments/use/payment-chain.ts';
 import {
   type Approval,
   type ApprovalEnd,
+  type AskedChange,
   approvalObject,
   isOpen,
   isSamePerson,
@@ -17,6 +21,7 @@ import {
   type Person,
   personOf,
 } from '../domain/approval.ts';
+import { beginChange, type OperatorChangeTools } from './change-by-operator.ts';
 import { type CorrectionRefusal, correctionEffect } from './correct-ledger.ts';
 import { type DecisionRefusal, type DecisionTools, decisionEffect } from './decide-payment.ts';
 import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
@@ -30,6 +35,11 @@ export interface Verdict {
   readonly id: string;
   readonly by: Person;
   readonly cause: OperatorCause;
+}
+
+export interface ApprovalTools extends DecisionTools, OperatorChangeTools {
+  readonly effects: OperatorChangeTools['effects'];
+  readonly clock: OperatorChangeTools['clock'];
 }
 
 export type ApprovalRefusal =
@@ -47,6 +57,8 @@ export type ApprovalRefusal =
 /** The possible outcomes, in order of precedence. */
 export type ApprovalOutcome =
   | ApprovalRefusal
+  /** The change cannot begin. The approval remains open. */
+  | { readonly kind: 'change_refused'; readonly change: ChangeKind; readonly refusal: ChangeRefusal }
   | Exclude<
       KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal>,
       { readonly kind: 'payload_mismatch' | 'key_expired' }
@@ -62,10 +74,11 @@ export type ApprovalOutcome =
  *
  * @throws as `takeEffect`
  */
-export async function approve(tools: DecisionTools, verdict: Verdict): Promise<ApprovalOutcome> {
+export async function approve(tools: ApprovalTools, verdict: Verdict): Promise<ApprovalOutcome> {
   const approval = await judgeVerdict(tools, verdict);
   if ('kind' in approval) return approval;
   const { asked, askedBy: by, operationId, reason = '' } = approval;
+  if (asked.kind !== 'correction' && asked.kind !== 'decision') return approveChange(tools, approval, asked, verdict);
   const effect: EffectOfRequest<CorrectionRefusal | DecisionRefusal> =
     asked.kind === 'correction'
       ? correctionEffect({ asked, reason, by }, operationId)
@@ -93,6 +106,48 @@ export async function approve(tools: DecisionTools, verdict: Verdict): Promise<A
   });
   // Either the opposite verdict was recorded, or the effect exists and the record of its verdict has expired.
   return taken.kind === 'payload_mismatch' || taken.kind === 'key_expired' ? { kind: 'approval_ended' } : taken;
+}
+
+/**
+ * Begins the change of another operator, in the transaction that ends the approval. A repeated approval of the same
+ * change continues it, as a retry of its request would.
+ */
+async function approveChange(
+  tools: OperatorChangeTools,
+  approval: Approval,
+  { kind, amountMinor }: AskedChange,
+  { by, cause }: Verdict,
+): Promise<ApprovalOutcome> {
+  const { effects, digest, clock } = tools;
+  const { id, operationId, paymentId, tenantId, mode, askedBy } = approval;
+  if (approval.end?.verdict === 'rejected') return { kind: 'approval_ended' };
+  if (approval.end === undefined && !isOpen(approval, clock.nowMs())) return { kind: 'approval_expired' };
+  let refused: ApprovalRefusal | undefined;
+  const admits = async (draft: TransitionDraft): Promise<boolean> => {
+    const current = await effects.readApproval(id);
+    refused = refusalOf(current, draft, clock.nowMs());
+    return refused === undefined;
+  };
+  const fingerprint = verdictPrint(digest, 'approved');
+  const change = { kind, operationId, paymentId, tenantId, mode, fingerprint, amountMinor, by: askedBy, cause };
+  const ended = { approval, end: endBy(by, 'approved')(clock.nowMs()) };
+  const begun = { ...change, reason: approval.reason ?? '' };
+  const outcome = await beginChange(tools, begun, { admits, approved: ended });
+  if (outcome.kind === 'not_admitted') return refused ?? { kind: 'approval_ended' };
+  if (outcome.kind === 'refused') return { kind: 'change_refused', change: kind, refusal: outcome.refusal };
+  if (outcome.kind === 'not_found') return outcome;
+  // The change has begun, whatever its outcome is. The approval says who approved it.
+  const current = await effects.readApproval(id);
+  if (current?.end?.verdict !== 'approved') return { kind: 'approval_ended' };
+  const isFirst = outcome.kind === 'first' && approval.end === undefined;
+  return { kind: isFirst ? 'first' : 'replay', answer: answerOf(current, clock.nowMs()) };
+}
+
+function refusalOf(current: Approval | undefined, draft: TransitionDraft, nowMs: number): ApprovalRefusal | undefined {
+  if (current === undefined || current.end !== undefined) return { kind: 'approval_ended' };
+  if (!isOpen(current, nowMs)) return { kind: 'approval_expired' };
+  if (current.reason === undefined) return { kind: 'reason_erased' };
+  return matchesApprovedEffect(current, draft) ? undefined : { kind: 'approval_outdated' };
 }
 
 async function decideAgain<Refusal extends { readonly kind: string }>(
@@ -129,6 +184,9 @@ export async function reject(tools: KeyedEffectTools, verdict: Verdict): Promise
     write: async () => {
       const atMs = clock.nowMs();
       if (!isOpen(approval, atMs)) return { kind: 'done', outcome: { kind: 'approval_expired' } };
+      // The approval of a change leaves no record of the verdict.
+      const current = await effects.readApproval(operationId);
+      if (current?.end?.verdict === 'approved') return { kind: 'done', outcome: { kind: 'approval_ended' } };
       const end = endBy(verdict.by, 'rejected')(atMs);
       const answer = answerOf({ ...approval, end }, atMs);
       const request = { fingerprint, answer: withoutPersonalFields(answer, reasonFields(approval)) };

@@ -1,4 +1,8 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
+import type { OpenRecord } from '../../once/domain/idempotency.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore } from '../../payments/use/effect-store.ts';
+import type { ClaimOutcome } from '../../payments/use/payment-store.ts';
 import type { Approval, ApprovalEnd } from '../domain/approval.ts';
 
 /** A change to an approval, written in the same transaction as the effect. */
@@ -12,9 +16,21 @@ export interface ApprovalChange {
   readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
 }
 
+/** The claim of a change that an operator requested. */
+export interface OperatorClaim extends Pick<ApprovalChange, 'ended'> {
+  readonly record: OpenRecord;
+  readonly pending: Transition;
+  readonly activity: ActivityDraft;
+}
+
 /** Stores effects that may need a second person's approval. */
 export interface ApprovingStore extends EffectStore {
   recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
+  /**
+   * Claims a change, writes the entry of the activity log, and ends the approval, in one transaction. If a rival has
+   * taken the position in the chain or in the log, or has ended the approval, the outcome is `transition_exists`.
+   */
+  claimChange(claim: OperatorClaim): Promise<ClaimOutcome>;
   /**
    * Reads an approval with strong consistency.
    * @param id the unvalidated id from the request

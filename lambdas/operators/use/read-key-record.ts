@@ -23,7 +23,7 @@ import { deriveOrderId, orderOperation } from '../../orders/ids.ts';
 import { deriveChangeId, derivePaymentId, parsePaymentId } from '../../payments/ids.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
-import { deriveAnnotationId, deriveCorrectionId, deriveDecisionId } from '../ids.ts';
+import { deriveAnnotationId, deriveCorrectionId, deriveDecisionId, deriveOperatorChangeId } from '../ids.ts';
 
 export interface KeyRecordTools {
   readonly chains: Pick<PaymentStore, 'readPayment'>;
@@ -61,8 +61,8 @@ export type KeyOwner =
 
 /** Matches the request paths whose idempotency keys operators can inspect. */
 export const KEYED_PATH =
-  /^\/v1\/(?:payments(?:\/pay_[a-z2-7]{32}\/(?:capture|cancel|refunds))?|orders|admin\/(?:corrections|payments\/pay_[a-z2-7]{32}\/(?:resolve|annotations)))$/;
-const CHANGE_PATH = /^\/v1\/payments\/(pay_[a-z2-7]{32})\/(capture|cancel|refunds)$/;
+  /^\/v1\/(?:payments(?:\/pay_[a-z2-7]{32}\/(?:capture|cancel|refunds))?|orders|admin\/(?:corrections|payments\/pay_[a-z2-7]{32}\/(?:resolve|annotations|capture|cancel|refunds)))$/;
+const CHANGE_PATH = /^\/v1\/(?:admin\/)?payments\/(pay_[a-z2-7]{32})\/(capture|cancel|refunds)$/;
 const CHANGES = { capture: 'capture', cancel: 'cancel', refunds: 'refund' } as const;
 /** Returns the kind of callers, tenants or operators, that send requests to a path. */
 export function ownerKindOf(path: string): KeyOwner['kind'] {
@@ -79,18 +79,20 @@ export function operationOfKey(
   { path, key }: { readonly path: string; readonly key: IdempotencyKey },
 ): OperationId {
   const of = { method: 'POST', path, key };
+  const [, payment = '', step = ''] = CHANGE_PATH.exec(path) ?? [];
+  const paymentId = parsePaymentId(payment);
+  const change = CHANGES[step as keyof typeof CHANGES];
   if (owner.kind === 'operator') {
     const scope = { person: owner.person, ...of };
+    if (paymentId !== undefined) return deriveOperatorChangeId(digest, change, paymentId, scope);
     if (path.endsWith('/resolve')) return deriveDecisionId(digest, scope);
     return path.endsWith('/annotations') ? deriveAnnotationId(digest, scope) : deriveCorrectionId(digest, scope);
   }
   const { tenantId, mode } = owner;
   const scope = { tenantId, mode, ...of };
   if (path === '/v1/orders') return orderOperation(deriveOrderId(digest, scope));
-  const [, payment = '', step = ''] = CHANGE_PATH.exec(path) ?? [];
-  const paymentId = parsePaymentId(payment);
   if (paymentId === undefined) return storedOperationId(derivePaymentId(digest, scope));
-  return deriveChangeId(digest, CHANGES[step as keyof typeof CHANGES], paymentId, scope);
+  return deriveChangeId(digest, change, paymentId, scope);
 }
 
 /**

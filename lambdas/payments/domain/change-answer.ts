@@ -4,7 +4,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import { partId } from '../ids.ts';
 import { changeOf, isUnderWay } from './change.ts';
 import { reasonFields, shownReason } from './given-reason.ts';
-import type { Failure, HoldChange, Payment, Refund } from './payment.ts';
+import type { Failure, HoldChange, OperatorRequest, Payment, Refund } from './payment.ts';
 import { NOT_ATTEMPTED, paymentObject } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { type FirstDetails, personalFields } from './transition.ts';
@@ -50,10 +50,15 @@ export function holdChangeObject(
     currency: payment.currency,
     status: holdChangeStatus(change, state),
     reason: change.reason ?? null,
+    ...(change.request === undefined ? {} : { request: requestObject(change.request) }),
     failure: change.failure ?? null,
     created: Math.floor(createdAtMs / 1000),
     livemode: payment.mode === 'live',
   };
+}
+
+function requestObject(request: OperatorRequest): Record<string, unknown> {
+  return { operator: request.operator, ...shownReason(request) };
 }
 
 export const HOLD_CHANGE_STATUSES = ['pending', 'succeeded', 'failed'] as const;

@@ -1,13 +1,22 @@
 import { type Answer, jsonFields, leaveOut } from '../../kernel/answer.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { sealOf } from '../../kernel/sealed-details.ts';
-import type { Annotation, Correction, GivenReason, OperatorDecision, Refund, Subject } from './payment.ts';
+import type {
+  Annotation,
+  Correction,
+  GivenReason,
+  HoldChange,
+  OperatorDecision,
+  OperatorRequest,
+  Refund,
+  Subject,
+} from './payment.ts';
 
-type Reasoned = Refund | Correction | OperatorDecision | Annotation;
+type Reasoned = Refund | Correction | OperatorDecision | OperatorRequest | Annotation;
 
 /**
- * Lists the parts of a subject that can have a reason, each with the part's id: the subject itself, and the decision in
- * a change.
+ * Lists the parts of a subject that can have a reason, each with the part's id: the subject itself, and the request and
+ * the decision in a change.
  */
 export function reasonsOf(subject: Subject | undefined): readonly { readonly id: string; readonly given: Reasoned }[] {
   switch (subject?.kind) {
@@ -15,7 +24,7 @@ export function reasonsOf(subject: Subject | undefined): readonly { readonly id:
       return [{ id: subject.refundId, given: subject }, ...reasonsOf(subject.decision)];
     case 'capture':
     case 'void':
-      return reasonsOf(subject.decision);
+      return [...requestOf(subject), ...reasonsOf(subject.decision)];
     case 'correction':
       return [{ id: subject.correctionId, given: subject }];
     case 'decision':
@@ -29,6 +38,10 @@ export function reasonsOf(subject: Subject | undefined): readonly { readonly id:
   }
 }
 
+function requestOf({ operationId: id, request: given }: HoldChange): ReturnType<typeof reasonsOf> {
+  return given === undefined ? [] : [{ id, given }];
+}
+
 /** Replaces each part of the subject that can have a reason. */
 export function mapReasons(subject: Subject, map: <Part extends Reasoned>(given: Part) => Part): Subject {
   switch (subject.kind) {
@@ -36,7 +49,11 @@ export function mapReasons(subject: Subject, map: <Part extends Reasoned>(given:
       return { ...map(subject), ...decided(subject, map) };
     case 'capture':
     case 'void':
-      return { ...subject, ...decided(subject, map) };
+      return {
+        ...subject,
+        ...(subject.request === undefined ? {} : { request: map(subject.request) }),
+        ...decided(subject, map),
+      };
     case 'correction':
     case 'decision':
     case 'annotation':

@@ -304,6 +304,8 @@ export interface HoldChange {
   readonly wholeAmount?: true;
   /** True if the request was answered with 202 and that response is stored. */
   readonly answered?: true;
+  /** Present when an operator requested the change. */
+  readonly request?: OperatorRequest;
   /** Present when an operator decided the outcome. */
   readonly decision?: OperatorDecision;
 }
@@ -346,6 +348,13 @@ export interface Correction extends GivenReason {
   readonly operator: string;
   /** The sequence number of the transition whose postings the correction reverses. */
   readonly reverses?: number;
+}
+
+/** An operator's request for a capture or a cancellation. The reason of a refund belongs to the refund itself. */
+export interface OperatorRequest extends GivenReason {
+  readonly kind: 'request';
+  /** The name of the operator who is responsible. */
+  readonly operator: string;
 }
 
 /** An operator's decision about a payment or a change whose outcome could not be determined. */

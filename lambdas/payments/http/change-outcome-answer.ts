@@ -3,7 +3,7 @@ import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { type ChangeRefusal, MAX_REFUNDS } from '../domain/change.ts';
 import type { ChangeKind } from '../ids.ts';
-import type { ChangePaymentOutcome } from '../use/change-payment.ts';
+import type { ChangeOutcome } from '../use/change-payment.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 
 /** `Retry-After` while a change is in progress, in seconds. Most changes complete within this time. */
@@ -13,7 +13,7 @@ const IN_PROGRESS_RETRY_SECONDS = 1;
  * Renders the response to a capture, cancellation or refund request. First executions and replays return the stored
  * response unchanged.
  */
-export function changeOutcomeAnswer(kind: ChangeKind, outcome: ChangePaymentOutcome, requestId: string): Answer {
+export function changeOutcomeAnswer(kind: ChangeKind, outcome: ChangeOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'not_found':
       return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);

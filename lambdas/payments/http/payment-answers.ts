@@ -109,6 +109,14 @@ const holdChange = (what: 'capture' | 'cancellation', prefix: string) =>
     currency: z.string(),
     status: z.enum(HOLD_CHANGE_STATUSES).meta({ description: '`pending` means that the outcome is not known yet.' }),
     reason: z.string().nullable().meta({ description: '`expired` when Payonce voided an old authorization.' }),
+    request: z
+      .looseObject({
+        operator: z.string(),
+        reason: z.string().nullable(),
+        details_erased: z.literal(true).exactOptional().meta({ description: 'The reason was erased.' }),
+      })
+      .exactOptional()
+      .meta({ description: 'The operator who requested it, with the reason. Omitted for a request of the tenant.' }),
     failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
     created: unixSeconds,
     livemode: z.boolean(),

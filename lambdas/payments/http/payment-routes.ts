@@ -6,6 +6,7 @@ import { problem } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangeCommand } from '../domain/change.ts';
@@ -142,6 +143,7 @@ async function change(kind: ChangeKind, call: ChangeCall, command: ChangeCommand
   const notes: RunNotes = { takenOver: false, fenced: false };
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   const outcome = await awaitFirst(tools, asked.operationId, wait, () => changePayment(tools, asked, notes));
+  invariant(outcome.kind !== 'not_admitted', 'a request of a tenant was not admitted');
   return {
     answer: wait.applied(changeOutcomeAnswer(kind, outcome, request.requestId)),
     outcome: outcome.kind === 'refused' ? outcome.refusal.kind : outcome.kind,

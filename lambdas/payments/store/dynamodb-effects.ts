@@ -80,7 +80,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
    */
   async recordEffect(effect: Effect): Promise<EffectOutcome> {
     const { record, activity } = effect;
-    const items = [...this.itemsOf(effect), ...(await this.#activity.itemsFor(activity))];
+    const items = [...this.itemsOf(effect), ...(await this.activityItems(activity))];
     const written = await transactOnce(this.#client, this.#pacing, items, async () => {
       const found = await this.readEffect(record.operationId);
       return found === undefined || found.owner === record.owner ? undefined : found;
@@ -140,6 +140,11 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
       { Put: { TableName: registry, Item: { ...keptOrphanKey(orphan), ...orphan } } },
       { Delete: { TableName: registry, Key: waitingOrphanKey(orphan), ...IS_WAITING } },
     ]);
+  }
+
+  /** Returns the entry of the activity log as an item of a transaction. */
+  protected activityItems(activity: Effect['activity']): Promise<TransactItem[]> {
+    return this.#activity.itemsFor(activity);
   }
 
   protected itemsOf({

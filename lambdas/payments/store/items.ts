@@ -26,6 +26,7 @@ import type {
   Failure,
   HoldChange,
   OperatorDecision,
+  OperatorRequest,
   Payment,
   PaymentNotes,
   Refund,
@@ -109,6 +110,9 @@ const decisionItem = () =>
     override: z.literal(true).exactOptional(),
   });
 
+const operatorRequestItem = () =>
+  itemSchema<Omit<OperatorRequest, 'salt'>>()({ kind: z.literal('request'), ...reasonFields(), operator: z.string() });
+
 const requestFields = () => ({
   wholeAmount: z.literal(true).exactOptional(),
   answered: z.literal(true).exactOptional(),
@@ -139,6 +143,7 @@ const subjectItem = () =>
         reason: z.literal('expired').exactOptional(),
         failure: failureItem().exactOptional(),
         ...requestFields(),
+        request: operatorRequestItem().exactOptional(),
         decision: decisionItem().exactOptional(),
       }),
     ),

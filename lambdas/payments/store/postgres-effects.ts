@@ -54,13 +54,10 @@ export class PostgresEffects implements EffectStore, OrphanStore {
   }
 
   async #record(effect: Effect, nowMs: number): Promise<EffectOutcome> {
-    const { record, activity, transitions, ...others } = effect;
-    const rows = rowsOfTransitions(transitions);
-    const entry = activity === undefined ? undefined : await activityRowFor(this.#tools, activity);
-    const effectRows = { ...others, rows, nowMs, ...defined({ activity: entry }) };
-    const written = await writeIf(this.#tools, this.statementOf(rowOfEffect(record), effectRows, effect));
-    if (written.kind === 'applied') return { kind: 'recorded' };
-    if (written.kind === 'taken') return { kind: 'transition_exists' };
+    const { record, ...others } = effect;
+    const written = await this.write(rowOfEffect(record), others, nowMs);
+    if (written === 'applied') return { kind: 'recorded' };
+    if (written === 'taken') return { kind: 'transition_exists' };
     const found = await this.readEffect(record.operationId);
     // A condition does not hold, or the record was deleted between the two statements.
     if (found === undefined) return { kind: 'transition_exists' };
@@ -68,8 +65,17 @@ export class PostgresEffects implements EffectStore, OrphanStore {
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
+  /** Writes an effect and its record. @param record the row of the record */
+  protected async write(record: object, effect: Omit<Effect, 'record'>, nowMs: number) {
+    const { activity, transitions, ...others } = effect;
+    const rows = rowsOfTransitions(transitions);
+    const entry = activity === undefined ? undefined : await activityRowFor(this.#tools, activity);
+    const effectRows = { ...others, rows, nowMs, ...defined({ activity: entry }) };
+    return (await writeIf(this.#tools, this.statementOf(record, effectRows, effect))).kind;
+  }
+
   /** Builds the statement of an effect. */
-  protected statementOf(record: object, rows: EffectRows, _effect: Effect): Statement {
+  protected statementOf(record: object, rows: EffectRows, _effect: Omit<Effect, 'record'>): Statement {
     return effectStatement(record, rows);
   }
 

@@ -32,7 +32,7 @@ import {
 import { changeAnswer, changeAnswerFields } from '../domain/change-answer.ts';
 import type { Decision } from '../domain/decide.ts';
 import { withoutPersonalFields, withSealedReasons } from '../domain/given-reason.ts';
-import type { HoldChange, Refund, TransitionDraft } from '../domain/payment.ts';
+import type { HoldChange, OperatorRequest, Refund, TransitionDraft } from '../domain/payment.ts';
 import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
 import { detailsOf, nextTransition } from '../domain/transition.ts';
@@ -40,7 +40,7 @@ import { type CreatePaymentTools, fromCopies, withPersonalFields } from './creat
 import type { EffectStore } from './effect-store.ts';
 import { decideNotAttempted, findOutChange } from './find-out-change.ts';
 import { hasBegun, readOwnChain } from './payment-chain.ts';
-import type { Commit } from './payment-store.ts';
+import type { Claim, ClaimOutcome, Commit } from './payment-store.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import { inquiryForCharge } from './queued-with.ts';
 import type { AlarmTools } from './raise-alarms.ts';
@@ -67,15 +67,31 @@ export interface ChangePayment {
    */
   readonly receivedAtMs?: number;
   readonly command: ChangeCommand;
+  /** @default the tenant or a job requested the change */
+  readonly byOperator?: ByOperator;
+}
+
+/** An operator's request for a change. */
+interface ByOperator {
+  readonly request: OperatorRequest;
+  /** Returns whether the change may begin with this draft. Called before each attempt to claim. */
+  readonly admits: (draft: TransitionDraft) => Promise<boolean>;
+  /** Claims, and writes the entry of the activity log in the same transaction. */
+  readonly claim: (claim: Required<Pick<Claim, 'record' | 'pending'>>) => Promise<ClaimOutcome>;
 }
 
 type Refusal =
   | { readonly kind: 'not_found' }
   /** The change cannot begin. Nothing is stored, so the same idempotency key may succeed later. */
   | { readonly kind: 'refused'; readonly refusal: ChangeRefusal }
+  /** The operator's request was not admitted. Nothing is stored. */
+  | { readonly kind: 'not_admitted' }
   | { readonly kind: 'key_expired'; readonly paymentId: PaymentId };
 
 export type ChangePaymentOutcome = Executed<Refusal>;
+
+/** The outcomes of a tenant's request. Only an operator's request may not be admitted. */
+export type ChangeOutcome = Exclude<ChangePaymentOutcome, { readonly kind: 'not_admitted' }>;
 
 /**
  * Captures, cancels or refunds a payment, exactly once in effect. Refunds cannot exceed the captured amount, because
@@ -139,10 +155,13 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) throw elsewhere();
     await processor.ready();
-    const draft = withSealedReasons(digest, decision.draft, entropy.salt());
+    const { byOperator } = this.#request;
+    if (byOperator !== undefined && !(await byOperator.admits(decision.draft)))
+      return { kind: 'refused', outcome: { kind: 'not_admitted' } };
+    const draft = withSealedReasons(digest, requestedBy(byOperator, decision.draft), entropy.salt());
     const pending = nextTransition(digest, chain, draft, { occurredAtMs: nowMs, cause });
     const record = open(nowMs, nowMs);
-    const outcome = await store.claim({ record, pending });
+    const outcome = await (byOperator ?? store).claim({ record, pending });
     if (outcome.kind === 'claimed') {
       return { kind: 'claimed', record, subject: appendedTo(chain, pending) };
     }
@@ -252,6 +271,15 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     invariant(change !== undefined, 'the claimed change is not in the chain');
     return change;
   }
+}
+
+/** Adds an operator's request to the draft of a capture or a cancellation. */
+function requestedBy(byOperator: ByOperator | undefined, draft: TransitionDraft): TransitionDraft {
+  const { subject } = draft;
+  const isOfHold = subject?.kind === 'capture' || subject?.kind === 'void';
+  return byOperator === undefined || !isOfHold
+    ? draft
+    : { ...draft, subject: { ...subject, request: byOperator.request } };
 }
 
 function elsewhere(): RetryableError {

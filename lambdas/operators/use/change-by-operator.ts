@@ -1,0 +1,254 @@
+import type { Action, ActivityDraft } from '../../activity/domain/activity.ts';
+import { JSON_TYPE } from '../../kernel/answer.ts';
+import type { OperatorCause } from '../../kernel/cause.ts';
+import { defined } from '../../kernel/defined.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import { sealOf } from '../../kernel/sealed-details.ts';
+import { type EffectRecord, expirySeconds } from '../../once/domain/idempotency.ts';
+import type { RunNotes } from '../../once/use/execute-once.ts';
+import { judgeEffect } from '../../once/use/judge-record.ts';
+import { rounds } from '../../once/use/rounds.ts';
+import type { ChangeCommand } from '../../payments/domain/change.ts';
+import { reasonFields, withoutPersonalFields } from '../../payments/domain/given-reason.ts';
+import type { TransitionDraft } from '../../payments/domain/payment.ts';
+import type { ChangeKind } from '../../payments/ids.ts';
+import { type ChangeOutcome, type ChangePaymentTools, changePayment } from '../../payments/use/change-payment.ts';
+import { withPersonalFields } from '../../payments/use/create-payment.ts';
+import { readChain } from '../../payments/use/payment-chain.ts';
+import {
+  type Approval,
+  type ApprovalAmount,
+  type AskedChange,
+  amountAboveLimit,
+  approvalId,
+  approvalObject,
+  type Person,
+  personOf,
+  shownEffect,
+} from '../domain/approval.ts';
+import type { ApprovalChange, ApprovingStore } from './approving-store.ts';
+import type { KeyedEffectTools } from './keyed-effect.ts';
+
+export interface OperatorChangeTools extends KeyedEffectTools, Omit<ChangePaymentTools, 'effects'> {
+  readonly effects: ApprovingStore;
+}
+
+/** An operator's request for a capture, cancellation or refund. */
+interface OperatorChange {
+  readonly kind: ChangeKind;
+  /** Derived from the operator, the path and the idempotency key. The id of the change. */
+  readonly operationId: OperationId;
+  /** Derived from the same. The id of the record of a request that waits for a second person. */
+  readonly requestId: OperationId;
+  readonly paymentId: PaymentId;
+  readonly fingerprint: Fingerprint;
+  /** Minor units. @default the whole or the remaining amount */
+  readonly amountMinor?: number;
+  readonly reason: string;
+  readonly by: Person;
+  readonly cause: OperatorCause;
+  /** Unix milliseconds. */
+  readonly receivedAtMs: number;
+}
+
+/**
+ * Captures, cancels or refunds a payment for an operator, once. An amount above the limit waits for a second person: the
+ * request is then recorded under an id of its own, so that its approval can claim the change.
+ *
+ *   below the limit   claim: record, pending transition, activity ── call ── commit
+ *   above the limit   record, approval, activity ───────────────── approve: claim, end of the approval ── call ── commit
+ *
+ * @throws as `changePayment`
+ */
+export async function changeByOperator(
+  tools: OperatorChangeTools,
+  asked: OperatorChange,
+  notes?: RunNotes,
+): Promise<ChangeOutcome> {
+  const { effects, approvals } = tools;
+  const history = await tools.store.readPayment(asked.paymentId);
+  if (history === undefined) return { kind: 'not_found' };
+  const { tenantId, mode } = history.newest.payment;
+  const owner = { tenantId, mode };
+  return rounds<ChangeOutcome>('this request', async () => {
+    const before = await effects.readEffect(asked.requestId);
+    if (before !== undefined) return replayOf(effects, before, asked);
+    let above: Above | undefined;
+    const admits = async (draft: TransitionDraft): Promise<boolean> => {
+      if (approvals === undefined) return true;
+      const chain = await readChain(effects, asked.paymentId);
+      invariant(chain !== undefined, 'the chain of a payment that was read is empty');
+      const change = askedChange(asked.kind, draft);
+      const amount = amountAboveLimit(approvals, change, draft, chain);
+      above = amount && { change, draft, amount, expiresAtMs: tools.clock.nowMs() + approvals.lifetimeMs };
+      return above === undefined;
+    };
+    const outcome = await beginChange(tools, { ...asked, ...owner }, { admits }, notes);
+    if (outcome.kind !== 'not_admitted') return outcome;
+    invariant(above !== undefined, 'a change below the limit was not admitted');
+    return (await waitForApproval(tools, asked, owner, above)) ?? 'again';
+  });
+}
+
+interface Owner {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+}
+
+/** A change above the limit. */
+interface Above {
+  readonly change: AskedChange;
+  readonly draft: TransitionDraft;
+  readonly amount: ApprovalAmount;
+  readonly expiresAtMs: number;
+}
+
+/** A change that an operator begins: the operator's own, or an approved one. */
+type BegunChange = Owner &
+  Pick<
+    OperatorChange,
+    'kind' | 'operationId' | 'paymentId' | 'fingerprint' | 'amountMinor' | 'reason' | 'by' | 'cause'
+  > &
+  Partial<Pick<OperatorChange, 'receivedAtMs'>>;
+
+/** Begins a change, with its entry in the activity log. @param approved the approval that ends with it */
+export function beginChange(
+  tools: OperatorChangeTools,
+  change: BegunChange,
+  {
+    admits,
+    approved,
+  }: {
+    readonly admits: (draft: TransitionDraft) => Promise<boolean>;
+    readonly approved?: Required<ApprovalChange>['ended'];
+  },
+  notes?: RunNotes,
+): ReturnType<typeof changePayment> {
+  const { kind, reason, by, cause, amountMinor, ...request } = change;
+  return changePayment(
+    tools,
+    {
+      ...request,
+      cause,
+      requestId: cause.requestId,
+      command: commandOf(kind, amountMinor, reason),
+      byOperator: {
+        request: { kind: 'request', operator: by.name, reason },
+        admits,
+        claim: ({ record, pending }) => {
+          const { amountMinor: minor } = askedChange(kind, pending);
+          const details = {
+            amount: `${minor} ${pending.payment.currency}`,
+            sequence: String(pending.sequence),
+            ...(approved === undefined
+              ? {}
+              : { approval: approved.approval.id, asked_by: approved.approval.askedBy.name }),
+          };
+          const activity = activityOf(change, ACTIONS[kind], [record.operationId, change.paymentId], {
+            details,
+            occurredAtMs: pending.occurredAtMs,
+          });
+          return tools.effects.claimChange({ record, pending, activity, ...defined({ ended: approved }) });
+        },
+      },
+    },
+    notes,
+  );
+}
+
+const ACTIONS = {
+  refund: 'refund.requested',
+  capture: 'capture.requested',
+  cancel: 'cancellation.requested',
+} as const satisfies Record<ChangeKind, Action>;
+
+function commandOf(kind: ChangeKind, amountMinor: number | undefined, reason: string): ChangeCommand {
+  switch (kind) {
+    case 'refund':
+      return { kind, reason, ...defined({ amountMinor }) };
+    case 'capture':
+      return { kind, ...defined({ amountMinor }) };
+    case 'cancel':
+      return { kind };
+  }
+}
+
+/** Returns the change that a pending transition begins, with its amount. */
+function askedChange(kind: ChangeKind, { subject }: Pick<TransitionDraft, 'subject'>): AskedChange {
+  invariant(subject !== undefined && 'amountMinor' in subject, 'a pending change has no amount');
+  return { kind, amountMinor: subject.amountMinor };
+}
+
+function activityOf(
+  { cause: actor, tenantId, mode }: Pick<OperatorChange, 'cause'> & Owner,
+  action: Action,
+  about: readonly string[],
+  what: Pick<ActivityDraft, 'details' | 'occurredAtMs'>,
+): ActivityDraft {
+  return { chain: { tenantId, mode }, action, actor, about, ...what };
+}
+
+/** Records a request above the limit. @returns undefined when a rival wrote first */
+async function waitForApproval(
+  tools: OperatorChangeTools,
+  asked: OperatorChange,
+  owner: Owner,
+  { change, draft, amount, expiresAtMs }: Above,
+): Promise<ChangeOutcome | undefined> {
+  const { effects, digest, clock, entropy } = tools;
+  const { operationId, requestId, paymentId, fingerprint, reason, by } = asked;
+  const createdAtMs = clock.nowMs();
+  const approval: Approval = {
+    id: approvalId(digest, operationId, createdAtMs),
+    operationId,
+    paymentId,
+    ...owner,
+    asked: change,
+    ...amount,
+    createdAtMs,
+    expiresAtMs,
+    effect: shownEffect(draft),
+    askedBy: personOf(by),
+    reason,
+    ...sealOf(digest, { reason }, entropy.salt()),
+  };
+  const body = JSON.stringify(approvalObject(approval, createdAtMs));
+  const answer = { status: 202, headers: { 'content-type': JSON_TYPE }, body };
+  const stored = withoutPersonalFields(answer, reasonFields(approval));
+  const written = await effects.recordEffect({
+    record: {
+      operationId: requestId,
+      paymentId,
+      owner: entropy.ownerToken(),
+      recordedAtMs: createdAtMs,
+      request: { fingerprint, answer: stored },
+      // The fingerprint covers the reason, so the record is not permanent. The change has an id of its own.
+      expiresAtSeconds: expirySeconds(tools, 'events', createdAtMs),
+    },
+    transitions: [],
+    approval,
+    activity: activityOf({ ...asked, ...owner }, 'approval.requested', [approval.id, operationId, paymentId], {
+      details: { amount: `${amount.amountMinor} ${amount.currency}` },
+      occurredAtMs: createdAtMs,
+    }),
+  });
+  if (written.kind === 'recorded') return { kind: 'first', answer, unknown: false };
+  return written.kind === 'recorded_before' ? replayOf(effects, written.record, asked) : undefined;
+}
+
+/** Replays the response to a request that waits, with the reason, which is stored separately. */
+async function replayOf(
+  effects: ApprovingStore,
+  record: EffectRecord,
+  { fingerprint }: Pick<OperatorChange, 'fingerprint'>,
+): Promise<ChangeOutcome> {
+  const judged = judgeEffect(record, fingerprint);
+  if (judged.kind !== 'replay') return judged;
+  const { id } = JSON.parse(judged.answer.body) as { readonly id: string };
+  return withPersonalFields({ ...judged, source: 'store' as const }, async () => {
+    const approval = await effects.readApproval(id);
+    return approval === undefined ? undefined : reasonFields(approval);
+  });
+}
