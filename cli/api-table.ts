@@ -2,11 +2,12 @@ import { InvalidArgumentError } from 'commander';
 import { type ApiCommand, duration, type Lines, linesOf, listing, money, type Row, time } from './api-command.ts';
 import { createExport, exportLines, getExport, MAX_EXPORT_MINUTES } from './exports.ts';
 import { MAX_RUN_MINUTES, showRuns, startRun } from './jobs.ts';
-import { decide, paymentLines, showTimeline } from './payments.ts';
+import { change, decide, paymentLines, showTimeline } from './payments.ts';
 import { readCountOf, readSeconds } from './session.ts';
 
 const PAYMENT = 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp';
 const STATUS = ['--status <status>', 'only those in this status, for example needs_review'] as const;
+const REASON = ['--reason <text>', 'the reason'] as const;
 const most = (value: number) => ['--most <n>', 'how many, 1 to 100', readCountOf(100), value] as const;
 
 const orderLines = listing('No orders.', { ORDER: 'id', STATUS: 'status', AMOUNT: money, CREATED: time('created') });
@@ -54,7 +55,7 @@ const FOLLOWING = [
 
 /** Descriptions of the command groups. */
 export const GROUPS = {
-  payments: 'lists and shows the payments of a tenant, and decides one whose outcome cannot be determined',
+  payments: 'lists and shows the payments of a tenant, decides one whose outcome is unknown, and changes one',
   orders: 'lists and shows the orders of a tenant',
   exports: 'creates CSV files of the rows of a tenant, with its key or the key of an operator',
   parked: 'lists unfinished work and parked messages, with an operator’s key',
@@ -104,6 +105,29 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
         ['--dry-run', 'show the status, the postings and whether an approval is needed, and write nothing'],
       ],
       run: decide,
+    },
+    'refund <id>': {
+      does: 'refunds a payment or a part of it, with the operator’s key',
+      example: `${PAYMENT} --amount 6.00 --reason 'Asked by phone'`,
+      calls: 'POST /v1/admin/payments/{id}/refunds',
+      required: [['--reason <text>', 'the reason, which the refund shows']],
+      options: [['--amount <amount>', 'for example 6.00; the default is the remaining amount']],
+      run: change,
+    },
+    'capture <id>': {
+      does: 'captures an authorized payment or a part of it, with the operator’s key',
+      example: `${PAYMENT} --reason 'Asked by phone'`,
+      calls: 'POST /v1/admin/payments/{id}/capture',
+      required: [REASON],
+      options: [['--amount <amount>', 'for example 6.00; the default is the authorized amount']],
+      run: change,
+    },
+    'cancel <id>': {
+      does: 'releases an authorization, or ends a payment that waits for its payer, with the operator’s key',
+      example: `${PAYMENT} --reason 'Asked by phone'`,
+      calls: 'POST /v1/admin/payments/{id}/cancel',
+      required: [REASON],
+      run: change,
     },
   },
   orders: {

@@ -66,8 +66,20 @@ export async function decide(call: ApiCall): Promise<void> {
   const amount = text === undefined ? undefined : minorUnits('--amount', text, await currencyOf(call));
   const document = await call.send(defined({ amount }));
   if (dryRun) return call.session.show(document, previewLines(readAnswer(preview, document)));
+  call.session.show(document, [outcomeLine(document)]);
+}
+
+/** Refunds, captures or cancels a payment. The option `--amount` is in the payment's currency. */
+export async function change(call: ApiCall): Promise<void> {
+  const { amount: text } = call.command.opts<{ readonly amount?: string }>();
+  const amount = text === undefined ? undefined : minorUnits('--amount', text, await currencyOf(call));
+  const document = await call.send(defined({ amount }));
+  call.session.show(document, [outcomeLine(document)]);
+}
+
+function outcomeLine(document: unknown): string {
   const { object, id, status = object } = readAnswer(decided, document);
-  call.session.show(document, [object === 'approval' ? `${id} waits for a second person.` : `${id} is ${status}.`]);
+  return object === 'approval' ? `${id} waits for a second person.` : `${id} is ${status}.`;
 }
 
 /** Formats what a decision would change: the payment's status, whether it needs an approval, and the postings. */
