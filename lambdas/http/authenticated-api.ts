@@ -2,6 +2,7 @@ import type { Answer, Problem } from '../kernel/answer.ts';
 import type { OperatorCause, RequestCause } from '../kernel/cause.ts';
 import type { Role, Scope } from '../kernel/contract/api.ts';
 import { ALARM_RUN, type AlarmMetric } from '../kernel/contract/metrics.ts';
+import { defined } from '../kernel/defined.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { OperationId, TenantId } from '../kernel/ids.ts';
 import type { RequestCount, Telemetry } from '../kernel/platform/telemetry.ts';
@@ -10,7 +11,7 @@ import type { ApiKeyRecord, ApiKeyRegistry } from '../tenants/api-key-registry.t
 import { authenticate, type Caller, FoundKeys } from '../tenants/authenticate.ts';
 import { type Admitted, type LimitKind, limitKindOf, type TenantLimits } from '../tenants/limits.ts';
 import type { Owner } from '../tenants/owners.ts';
-import { forTenant, type OperatorsForTenants, TENANT_HEADER } from './for-tenant.ts';
+import { forTenant, keyNeeded, type OperatorsForTenants, TENANT_HEADER } from './for-tenant.ts';
 import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from './gateway-request.ts';
 import { apiResult, faultAnswer, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
 import { problem } from './problems.ts';
@@ -148,11 +149,13 @@ function byApiKey({
   operators,
 }: TenantApiTools): Admit<Caller, Pick<Route<never>, 'scope' | 'role'>> {
   const tools = { keys, found: new FoundKeys<ApiKeyRecord>(), clock, digest };
-  return (authorization, { scope, role }, request) => {
+  return async (authorization, { scope, role }, request) => {
     const tenant = request.header(TENANT_HEADER);
-    return tenant.length === 0
-      ? authenticate(tools, authorization, scope)
-      : forTenant({ operators, role, tenant }, authorization);
+    if (tenant.length > 0) return forTenant({ operators, role, tenant }, authorization);
+    const admission = await authenticate(tools, authorization, scope);
+    return admission.kind === 'unauthorized'
+      ? { ...admission, ...defined({ detail: keyNeeded(authorization, role) }) }
+      : admission;
   };
 }
 
@@ -186,7 +189,7 @@ export function answering(
     const logFields: LogFields = { route, alarm: alarmOnce(telemetry) };
     const { answer, counts, outcome } = await handle(request, receivedAtMs, logFields).catch((error: unknown) => {
       telemetry.fault(requestId, error);
-      return failed(error, requestId);
+      return failed(error, request);
     });
     const { alarm: _alarm, ...logged } = logFields;
     const durationMs = clock.nowMs() - receivedAtMs;
@@ -204,10 +207,10 @@ function alarmOnce(telemetry: Telemetry): LogFields['alarm'] {
   };
 }
 
-function failed(error: unknown, requestId: string): Handled {
+function failed(error: unknown, { requestId, method }: Pick<GatewayRequest, 'requestId' | 'method'>): Handled {
   const passing = isPassing(error);
   return {
-    answer: faultAnswer(error, requestId),
+    answer: faultAnswer(error, requestId, method),
     outcome: passing ? error.code : 'internal_error',
     counts: [passing ? 'unavailable' : 'failure'],
   };

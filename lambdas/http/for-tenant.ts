@@ -1,6 +1,6 @@
 import { includesRole, type Role } from '../kernel/contract/api.ts';
 import { type Mode, tenantId } from '../kernel/ids.ts';
-import type { Caller } from '../tenants/authenticate.ts';
+import { bearerToken, type Caller } from '../tenants/authenticate.ts';
 import type { IdentifyOperator } from '../tenants/operators.ts';
 import type { IsTenant } from '../tenants/owners.ts';
 
@@ -13,12 +13,31 @@ export const TENANT_HEADER = 'payonce-tenant';
 /** Matches a tenant and a mode. */
 export const OWNER = /^(?<tenant>ten_\w{1,100})\/(?<mode>test|live)$/;
 
-export const OPERATOR_NEEDED =
+const OPERATOR_NEEDED =
   'Send a valid operator key, or a token of the identity provider, as "Authorization: Bearer <key>".';
+const TENANTS_KEY =
+  'This is the API key of a tenant. This route takes an operator key (ok_…), or a token of the identity provider.';
+const OPERATORS_KEY =
+  'This is the key of an operator. This route takes the API key of a tenant (sk_test_… or sk_live_…)';
 export const ROLE_NEEDED = 'Your role does not include the one that this route needs.';
 const KEY_NEEDED = 'This route takes API keys of tenants only, without the header Payonce-Tenant.';
 const NO_TENANT = 'There is no such tenant.';
 const MALFORMED = 'Payonce-Tenant must be the id of a tenant and a mode, for example ten_desk/live.';
+
+/**
+ * Returns why no operator was identified. It names a key of the wrong kind by its form, which is the same for valid and
+ * invalid keys.
+ */
+export function operatorNeeded(authorization: readonly string[]): string {
+  return bearerToken(authorization).startsWith('sk_') ? TENANTS_KEY : OPERATOR_NEEDED;
+}
+
+/** Returns why no tenant was identified, like {@link operatorNeeded}. @param role as in {@link forTenant} */
+export function keyNeeded(authorization: readonly string[], role: Role | undefined): string | undefined {
+  if (!bearerToken(authorization).startsWith('ok_')) return undefined;
+  const alternative = role === undefined ? '' : ', or an operator key together with Payonce-Tenant: <tenant>/<mode>';
+  return `${OPERATORS_KEY}${alternative}.`;
+}
 
 type Admitted =
   | { readonly kind: 'unauthorized' | 'invalid_request' | 'not_found'; readonly detail: string }
@@ -52,7 +71,7 @@ export async function forTenant(
 ): Promise<Admitted> {
   if (operators === undefined || role === undefined) return { kind: 'unauthorized', detail: KEY_NEEDED };
   const operator = await operators.identify(authorization);
-  if (operator === undefined) return { kind: 'unauthorized', detail: OPERATOR_NEEDED };
+  if (operator === undefined) return { kind: 'unauthorized', detail: operatorNeeded(authorization) };
   const [value = '', ...others] = tenant;
   const { tenant: id, mode } = (others.length > 0 ? undefined : OWNER.exec(value)?.groups) ?? {};
   if (id === undefined || mode === undefined) return { kind: 'invalid_request', detail: MALFORMED };

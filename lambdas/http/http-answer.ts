@@ -29,20 +29,20 @@ export function isPassing(error: unknown): error is RetryableError | AmbiguousEr
 }
 
 /**
- * Returns the response for a fault or a bug. The response requests a retry with the same key, and contains no
+ * Returns the response for a fault or a bug. The response requests a retry, of a write with the same key, and contains no
  * internals.
  */
-export function faultAnswer(error: unknown, requestId: string): Answer {
-  if (!isPassing(error)) {
-    const detail = 'The service failed. Retry with the same Idempotency-Key: the request takes effect at most once.';
-    return problemAnswer(problem('internal_error', detail), requestId);
-  }
+export function faultAnswer(error: unknown, requestId: string, method = 'POST'): Answer {
+  const again = /^(?:GET|HEAD)$/.test(method)
+    ? 'Retry.'
+    : 'Retry with the same Idempotency-Key: the request takes effect at most once.';
+  if (!isPassing(error)) return problemAnswer(problem('internal_error', `The service failed. ${again}`), requestId);
   const code = error.code.startsWith('processor_') ? 'processor_unavailable' : 'temporarily_unavailable';
   const reason =
     error.code === AUTHORITY_CHANGED
       ? 'The deployment was switched to a database without its earlier payments, so its operator must switch it back.'
       : 'The request could not be served now.';
-  const detail = `${reason} Retry with the same Idempotency-Key: it takes effect at most once.`;
+  const detail = `${reason} ${again}`;
   const seconds = Math.max(1, Math.ceil(error.retryAfterSeconds ?? 1));
   return problemAnswer(problem(code, detail), requestId, { headers: { 'retry-after': String(seconds) } });
 }

@@ -86,7 +86,9 @@ function validate<Value>(
   const stranger = issues.find((issue) => issue.code === 'unrecognized_keys');
   if (stranger !== undefined) {
     const param = nameOf([...stranger.path, ...stranger.keys.slice(0, 1)]);
-    return refused(unknown, 'It is unknown; /v1/openapi.json describes the known ones.', param);
+    const noun = unknown === 'unknown_field' ? 'field' : 'parameter';
+    const named = param === undefined ? `A ${noun}` : `The ${noun} ${param}`;
+    return refused(unknown, `${named} is unknown; /v1/openapi.json describes the known ones.`, param);
   }
   const [issue] = issues;
   const path = issue?.path ?? [];

@@ -25,7 +25,7 @@ const RATE_LIMITED: GatewayProblem = {
   status: 429,
   code: 'rate_limited',
   title: 'Too many requests',
-  detail: 'The request had no effect. Retry shortly with the same key.',
+  detail: 'Too many requests reach this API at once. This one had no effect: send it again shortly.',
   retryAfterSeconds: 1,
 };
 
@@ -33,7 +33,8 @@ const INTERNAL_ERROR: GatewayProblem = {
   status: 500,
   code: 'internal_error',
   title: 'Internal error',
-  detail: 'The service failed. Retry with the same key: the request takes effect at most once.',
+  detail:
+    'The service did not answer: it failed or is overloaded. Send the same request again: it takes effect at most once.',
 };
 
 /**
@@ -43,7 +44,12 @@ const INTERNAL_ERROR: GatewayProblem = {
 const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   [
     ResponseType.DEFAULT_4XX,
-    { status: 400, code: 'invalid_request', title: 'Invalid request', detail: 'The request could not be understood.' },
+    {
+      status: 400,
+      code: 'invalid_request',
+      title: 'Invalid request',
+      detail: 'The gateway could not read the request: its path, headers or size are not valid.',
+    },
   ],
   [ResponseType.DEFAULT_5XX, INTERNAL_ERROR],
   // The gateway uses this name for an unknown method or path.
@@ -51,11 +57,22 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   [ResponseType.RESOURCE_NOT_FOUND, NOT_FOUND],
   [
     ResponseType.WAF_FILTERED,
-    { status: 403, code: 'forbidden', title: 'Forbidden', detail: 'The request was refused by the firewall.' },
+    {
+      status: 403,
+      code: 'forbidden',
+      title: 'Forbidden',
+      detail:
+        'The firewall of this deployment refused the request. Its operators can allow the address or the content.',
+    },
   ],
   [
     ResponseType.REQUEST_TOO_LARGE,
-    { status: 413, code: 'body_too_large', title: 'Content too large', detail: 'The request is too large.' },
+    {
+      status: 413,
+      code: 'body_too_large',
+      title: 'Content too large',
+      detail: 'The request is larger than the gateway accepts.',
+    },
   ],
   [
     ResponseType.UNSUPPORTED_MEDIA_TYPE,
@@ -76,7 +93,7 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
       status: 504,
       code: 'timeout',
       title: 'Gateway timeout',
-      detail: 'The gateway got no answer in time. Retry with the same key: the request takes effect at most once.',
+      detail: 'The service did not answer in time. Send the same request again: it takes effect at most once.',
     },
   ],
 ];

@@ -197,7 +197,7 @@ describe('payonce api', () => {
     const annotate = (data: string) => ending('api', 'POST', `/v1/admin/payments/${id}/annotations`, '--data', data);
     expect((await annotate('{}')).sentence).toMatch(/^invalid_request: reason is missing: it .+/);
     expect((await annotate('{"reason":"Test","colour":"red"}')).sentence).toMatch(
-      /^unknown_field: colour: It is unknown/,
+      /^unknown_field: The field colour is unknown/,
     );
   });
 

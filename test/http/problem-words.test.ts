@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { gatewayProblemBodies } from '../../lib/constructs/gateway-problems.ts';
+import { API_KEY, Api, as, OPERATOR_KEY } from '../world/api.ts';
+
+const OF_TENANT = 'This is the API key of a tenant.';
+const OF_OPERATOR = 'This is the key of an operator.';
+
+describe('a key of the wrong kind', () => {
+  test.each([API_KEY, 'sk_live_unknownunknownunknown'])(
+    'of a tenant is named at a route of operators: %s',
+    async (key) => {
+      const api = new Api();
+      for (const path of ['/v1/admin/me', '/v1/admin/jobs']) {
+        const { status, body } = await api.get(path, as(key));
+        expect([path, status, String(body['detail']).startsWith(OF_TENANT)]).toEqual([path, 401, true]);
+      }
+      const headers = { ...as(key).headers, 'Payonce-Tenant': 'ten_desk/test' };
+      expect((await api.get('/v1/payments', { headers })).body['detail']).toContain(OF_TENANT);
+    },
+  );
+
+  test.each([OPERATOR_KEY, 'ok_unknownunknownunknownun'])(
+    'of an operator is named at a route of tenants: %s',
+    async (key) => {
+      const api = new Api();
+      expect((await api.get('/v1/payments', as(key))).body['detail']).toBe(
+        `${OF_OPERATOR} This route takes the API key of a tenant (sk_test_… or sk_live_…), or an operator key together with Payonce-Tenant: <tenant>/<mode>.`,
+      );
+      expect((await api.pay('k', {}, as(key))).body['detail']).toBe(
+        `${OF_OPERATOR} This route takes the API key of a tenant (sk_test_… or sk_live_…).`,
+      );
+    },
+  );
+
+  test('is not named by anything but its form', async () => {
+    const { body } = await new Api().get('/v1/payments', as('sk_test_unknownunknownunknown'));
+    expect(body['detail']).toBe('Send a valid API key as "Authorization: Bearer <key>".');
+  });
+});
+
+test.each([
+  ['can be repeated', new RetryableError('store_throttled', 'slow'), 503],
+  ['is a bug', new Error('a bug'), 500],
+])('a read whose failure %s speaks of no idempotency key, unlike a write', async (_what, error, status) => {
+  const api = new Api({ isTenant: () => Promise.reject(error) });
+  const read = await api.get('/v1/admin/keys?tenant=ten_a');
+  expect([read.status, read.body['detail']]).toEqual([status, expect.not.stringMatching(/key/i)]);
+  const broken = api.with({ identify: () => Promise.reject(error) });
+  expect((await broken.annotate('pay_a', 'k')).body['detail']).toContain('Idempotency-Key');
+});
+
+test('an unknown field or parameter is named in the detail', async () => {
+  const api = new Api();
+  expect((await api.pay('k', { amout: 5 })).body).toMatchObject({
+    code: 'unknown_field',
+    param: 'amout',
+    detail: expect.stringMatching(/^The field amout is unknown/),
+  });
+  expect((await api.get('/v1/payments?colour=red')).body).toMatchObject({
+    code: 'unknown_parameter',
+    detail: expect.stringMatching(/^The parameter colour is unknown/),
+  });
+});
+
+test('a gateway error speaks of no key, because the gateway does not know whether the request is a read', () => {
+  for (const { detail } of gatewayProblemBodies('')) expect(detail).not.toMatch(/\bkey\b/i);
+});
