@@ -70,15 +70,14 @@ of at most one kilobyte, 4 units (three items and 6 units with a reference).
 ## One tenant at 1,000 payments a second
 
 Each payment has a reference, and the tenant has one webhook endpoint. Write units from the rows that the real stores write to DynamoDB in memory, indexes included.
-\`test/bench/hot-partitions.test.ts\` counts "now" and holds the limits. A partition takes 1,000 write units a second. "Before" describes
-an earlier version: counted where the cell says so, otherwise estimated from its rows. A \`receipt_email\`
+\`test/bench/hot-partitions.test.ts\` counts them and holds the limits. A partition takes 1,000 write units a second. A \`receipt_email\`
 adds one unit to the row of a payment's notes, for its index.
 
 ${capacity}
 
 A page of a list takes four queries, its goal, and two reads by key for each object. A page of deliveries takes eight queries.
 
-The deliveries of one endpoint took 83 a second before; the goal is 1,000. Its busiest partition has room for 2,398. Twenty senders with ten calls each make 1,000 a second if the receiver answers within 0.2 seconds, and 667 at 0.3.
+The goal for the deliveries of one endpoint is 1,000 a second. Its busiest partition has room for 2,398. Twenty senders with ten calls each make 1,000 a second if the receiver answers within 0.2 seconds, and 667 at 0.3.
 
 ## Higher rates
 
@@ -105,7 +104,7 @@ ${eventCpuTable(eventCpu)}
 
 The relay and the projector with the settings of the stacks, at these CPU times on the CPU share that comes with the memory, and with 5 milliseconds of waiting for DynamoDB and 40 for the bus.
 \`test/bench/event-rate.test.ts\` counts the calls, reads the settings and computes the rates. Executions are written as "concurrent × batch". The relay's are lanes of one shard of the Stream, and a busy table has several. The goal is 2,000.
-Before, when a consumer was down for an hour, events were published three more times, into queues that were already behind. Now each event is published and projected once, after an hour without the projector and after three without the bus, and none is dead-lettered
+Each event is published and projected once, after an hour without the projector and after three without the bus, and none is dead-lettered
 for waiting; after an hour without the relay, the job and the relay may both publish an event, and it is projected once (\`test/world/simulator/outage.test.ts\`).
 
 ${events}
@@ -134,7 +133,7 @@ ${regionRows().join('\n')}
 ## Comparing ten million payments a month
 
 One live account at Stripe, payments at an even rate, each with an outcome. \`test/bench/reconcile.test.ts\` counts the pages of work and the calls on lists as Stripe answers them; the
-table is computed from these counts. A page of work takes 1.4 seconds, mostly for up to four concurrent lists, and 10 milliseconds for the chain of each payment, eight at once. Before, each payment took a search and a read at Stripe, half a second, four at once.
+table is computed from these counts. A page of work takes 1.4 seconds, mostly for up to four concurrent lists, and 10 milliseconds for the chain of each payment, eight at once.
 The limit is half of the interval. An hour without payments costs eleven reads and one list.
 
 ${reconciling}

@@ -28,6 +28,9 @@ export interface EventUnits {
 
 const MAX_OF_ORDER = 6;
 const MAX_OF_DISPUTE = 9;
+/** An event that begins or ends a review also writes the list of reviews. */
+const MAX_OF_REVIEW = 9;
+const OF_REVIEW: ReadonlySet<string> = new Set(['order.review_required', 'order.reopened']);
 
 /**
  * Projects the histories with the Views store over an in-memory DynamoDB, and counts the write units of the last event
@@ -54,9 +57,13 @@ async function counted(events: readonly PayonceEvent[]): Promise<EventUnits> {
     await projectEvent({ runner: idempotentRunner, views }, event);
   }
   const { type, data } = last.event;
-  const isOrder = 'order' in last;
+  const limitOfOrder = OF_REVIEW.has(type) ? MAX_OF_REVIEW : MAX_OF_ORDER;
   const how = type === 'dispute.closed' ? ` (${String(data.object['status'])})` : '';
-  return { event: `${type}${how}`, units: meter.of(TABLES.views), limit: isOrder ? MAX_OF_ORDER : MAX_OF_DISPUTE };
+  return {
+    event: `${type}${how}`,
+    units: meter.of(TABLES.views),
+    limit: 'order' in last ? limitOfOrder : MAX_OF_DISPUTE,
+  };
 }
 
 const ORDERS: readonly (readonly OrderOutcomeType[])[] = [

@@ -102,32 +102,25 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
 }
 
 /**
- * Cost per payment in the earlier version. A search and a read at Stripe took half a second, and four payments were
- * compared at a time.
- */
-const BEFORE = { callsEach: 2, secondsEach: 0.5 / 4 };
-/**
- * Cost in the current version. Each page reads its lists concurrently in about a second. It then reads its chains,
+ * Each page reads its lists concurrently in about a second. It then reads its chains,
  * eight at a time and in ten milliseconds each, and writes the run.
  */
-const NOW = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
+const COST = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 
 const RECONCILED_PER_MONTH = 10_000_000;
 /** The hourly window includes the 15 minutes by which the reconciliation mark lags. */
 const RUNS = [
-  { run: '`reconcile-recent`', hours: 1.25, everyHours: 1, hoursBefore: 25, halfMinutes: 30 },
-  { run: '`reconcile-days`', hours: 7 * 24, everyHours: 24, hoursBefore: 7 * 24, halfMinutes: 12 * 60 },
+  { run: '`reconcile-recent`', hours: 1.25, everyHours: 1, halfMinutes: 30 },
+  { run: '`reconcile-days`', hours: 7 * 24, everyHours: 24, halfMinutes: 12 * 60 },
 ];
 
 /** Returns how long the scheduled comparisons take at RECONCILED_PER_MONTH payments a month. */
 export async function reconcileDurations() {
   return Promise.all(
-    RUNS.map(async ({ run, hours, everyHours, hoursBefore, halfMinutes }) => {
+    RUNS.map(async ({ run, hours, everyHours, halfMinutes }) => {
       const cost = await listCost(RECONCILED_PER_MONTH, hours);
-      const paymentsBefore = Math.round((RECONCILED_PER_MONTH / MONTH_HOURS) * hoursBefore);
-      const minutes = (cost.pages * NOW.secondsOfPage + cost.payments * NOW.secondsEach) / 60;
-      const minutesBefore = (paymentsBefore * BEFORE.secondsEach) / 60;
-      return { run, everyHours, ...cost, paymentsBefore, minutes, minutesBefore, halfMinutes };
+      const minutes = (cost.pages * COST.secondsOfPage + cost.payments * COST.secondsEach) / 60;
+      return { run, everyHours, ...cost, minutes, halfMinutes };
     }),
   );
 }
@@ -149,12 +142,8 @@ export async function reconcilingOfMonth() {
 export async function reconcileTable(): Promise<string> {
   const number = (value: number) => Math.round(value).toLocaleString('en-US');
   const rows = (await reconcileDurations()).map(
-    ({ run, payments, paymentsBefore, calls, minutes, minutesBefore, halfMinutes }) =>
-      `| ${run} | ${number(paymentsBefore)} | ${number(payments)} | ${number(paymentsBefore * BEFORE.callsEach)} | ${number(calls)} | ${number(minutesBefore)} | ${number(minutes)} | ${number(halfMinutes)} |`,
+    ({ run, payments, calls, minutes, halfMinutes }) =>
+      `| ${run} | ${number(payments)} | ${number(calls)} | ${number(minutes)} | ${number(halfMinutes)} |`,
   );
-  return [
-    '| run | payments, before | now | calls of Stripe, before | now | minutes, before | now | limit |',
-    '|---|---|---|---|---|---|---|---|',
-    ...rows,
-  ].join('\n');
+  return ['| run | payments | calls of Stripe | minutes | limit |', '|---|---|---|---|---|', ...rows].join('\n');
 }
