@@ -25,7 +25,7 @@ interface ChainOptions {
 
 const MAX_ENTRIES = 100;
 const OWNERS_AT_ONCE = 100;
-export const DEPLOYMENT_CHAINS: readonly ActivityChain[] = ['deployment', 'settings'];
+export const DEPLOYMENT_CHAINS: readonly ActivityChain[] = ['deployment', 'settings', 'imports'];
 
 /** `payonce activity`. */
 export function addActivity(program: Command, session: Session): void {

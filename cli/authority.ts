@@ -1,6 +1,6 @@
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
 import type { PostgresStores } from '../lambdas/authority/postgres-stores.ts';
-import { readFirstAuthority } from '../lambdas/authority/store/first-authority.ts';
+import { readAuthorityState } from '../lambdas/authority/store/authority-state.ts';
 import type { Authority } from '../lambdas/jobs/contract/jobs.ts';
 import { type ChosenDatabase, chosenOr, withDatabase } from './database.ts';
 import { openTables } from './deployment.ts';
@@ -40,7 +40,8 @@ export async function withAuthorityOf<T>(
   const log = new DynamoDbActivity(client, tables, pacing);
   const [newest] = await log.listActivity('settings', { order: 'newest_first', limit: 1 });
   const settings = newest?.details ?? {};
-  if (settings['authority'] !== 'postgres') return work(opened);
+  const { authority = 'dynamodb' } = settings;
+  if (authority !== 'postgres') return work(opened);
   const { postgresStores } = await import('../lambdas/authority/postgres-stores.ts');
   // A command waits for its copies itself, and reports what is left.
   const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
@@ -50,19 +51,20 @@ export async function withAuthorityOf<T>(
 }
 
 /**
- * Checks that the deployment began with this authority, which has the payments, before a command changes them.
+ * Checks that this authority has the payments, before a command changes them.
  *
  * @param selected @default the authority whose stores are open
- * @throws CliFailure if the deployment began with the other authority
+ * @throws CliFailure if the other authority has them, or an import has stopped all writes
  */
 export async function checkAuthority(
   { client, tables, pacing, postgres }: OpenedAuthority,
   selected: Authority = postgres === undefined ? 'dynamodb' : 'postgres',
 ): Promise<void> {
-  const began = (await readFirstAuthority({ client, tables, pacing })) ?? selected;
-  if (began === selected) return;
-  throw new CliFailure(
-    ExitCode.refused,
-    `The deployment began with ${began}, where its payments are: deploy it with payonce:authority=${began}.`,
-  );
+  const { authority = selected, isImporting = false } = (await readAuthorityState({ client, tables, pacing })) ?? {};
+  if (isImporting) throw new CliFailure(ExitCode.refused, 'An import has stopped all writes: finish or cancel it.');
+  if (authority !== selected)
+    throw new CliFailure(
+      ExitCode.refused,
+      `The payments are in ${authority}: deploy with payonce:authority=${authority}.`,
+    );
 }

@@ -6,8 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
-import { readFirstAuthority } from '../lambdas/authority/store/first-authority.ts';
-import type { Authority } from '../lambdas/jobs/contract/jobs.ts';
+import { type AuthorityState, readAuthorityState } from '../lambdas/authority/store/authority-state.ts';
 import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
@@ -31,8 +30,8 @@ const MAX_CHANGES = 100;
 export interface Examined {
   /** Settings of the deployment, as recorded in the activity log. */
   readonly settings: Readonly<Record<string, string>>;
-  /** The authority with which the deployment began. @default the one of `settings` */
-  readonly began?: Authority | undefined;
+  /** Which authority has the payments. @default the one of `settings` */
+  readonly authority?: AuthorityState | undefined;
   /** API keys of all tenants, and operator keys, which have no mode. */
   readonly keys: readonly (Pick<ApiKeySummary, 'id' | 'revokedAtMs' | 'expiresAtMs'> &
     Partial<Pick<ApiKeySummary, 'mode'>>)[];
@@ -56,12 +55,12 @@ export interface Finding {
   readonly detail: string;
 }
 
-export function examine({ settings, began, keys, secrets, nowMs }: Examined): readonly Finding[] {
+export function examine({ settings, authority, keys, secrets, nowMs }: Examined): readonly Finding[] {
   const valid = keys.filter((key) => !hasEnded(key, nowMs));
   const live = settings['sandbox'] === 'true' ? valid.filter(({ mode }) => mode === 'live') : [];
   return [
     ...examineSettings(settings),
-    ...examineAuthority(began, settings['authority']),
+    ...examineAuthority(authority, settings['authority']),
     ...live.map(({ id }) => ({
       check: 'sandbox_with_live_keys' as const,
       about: id,
@@ -97,12 +96,15 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
 }
 
 /**
- * Reports an authority other than the one with which the deployment began.
+ * Reports an authority other than the one that has the payments, and an unfinished import.
  * @param selected the setting @default dynamodb
  */
-function examineAuthority(began: Authority | undefined, selected = 'dynamodb'): readonly Finding[] {
-  if (began === undefined || began === selected) return [];
-  const detail = `The deployment began with ${began}, where its payments are, so its functions answer 503. Deploy it with payonce:authority=${began}.`;
+function examineAuthority(state: AuthorityState | undefined, selected = 'dynamodb'): readonly Finding[] {
+  const { authority = selected, isImporting = false } = state ?? {};
+  if (isImporting)
+    return [{ check: 'authority', about: authority, detail: 'An import has stopped all writes: finish or cancel it.' }];
+  if (authority === selected) return [];
+  const detail = `The payments are in ${authority}, so the functions answer 503. Deploy with payonce:authority=${authority}.`;
   return [{ check: 'authority', about: selected, detail }];
 }
 
@@ -247,12 +249,12 @@ async function read(target: AwsTarget, operator: string): Promise<Deployed> {
   const keys: (ApiKeySummary | OperatorKeySummary)[] = [...(await administration.listOperatorKeys())];
   for (const { id } of await administration.listTenants()) keys.push(...(await administration.listApiKeys(id)));
   const secrets = await secretsOf(target);
-  const began = await readFirstAuthority({ client, tables, pacing });
+  const authority = await readAuthorityState({ client, tables, pacing });
   const rates = recorded.map(({ occurredAtMs, details }) => ({
     atMs: occurredAtMs,
     peakRates: details?.['peakRates'],
   }));
-  return { settings: recorded[0]?.details ?? {}, began, rates, keys, secrets, nowMs: pacing.clock.nowMs() };
+  return { settings: recorded[0]?.details ?? {}, authority, rates, keys, secrets, nowMs: pacing.clock.nowMs() };
 }
 
 /** Reads the secrets of the data stack. Their values never leave this process. */

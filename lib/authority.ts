@@ -34,13 +34,13 @@ export interface AuthorityProps {
   readonly poller: PayonceFunction;
 }
 
-/** Lets the functions of a stack use the authority of the settings, and check that the deployment began with it. */
+/** Lets the functions of a stack use the authority of the settings, and check that it has the payments. */
 export function useAuthority(stack: Stack, props: AuthorityProps): void {
   const using = stack.node
     .findAll()
     .filter((each) => each instanceof PayonceFunction)
     .filter(({ folder }) => AUTHORITY_FUNCTIONS.includes(folder));
-  for (const each of using) props.data.ledger.grantReadFirstSettings(each);
+  for (const each of using) props.data.ledger.grantReadAuthority(each);
   if (props.settings.authority === 'postgres') usePostgres(stack, using, props);
 }
 

@@ -12,7 +12,7 @@ export interface ConfiguredAuthority {
 }
 
 /**
- * Returns the authority of the settings. Its stores refuse to work if the deployment began with the other authority.
+ * Returns the authority of the settings. Its stores refuse to work if the other authority has the payments.
  * Loads the driver only for PostgreSQL.
  *
  * @throws Error naming the part of the setting that is missing or invalid

@@ -27,6 +27,15 @@ export const AUTHORITY_FUNCTIONS: readonly string[] = [
   'upkeep-jobs',
 ];
 
+/** Time for which a process may use the state of the authority that it has read, in milliseconds. */
+export const STATE_VALID_MS = 60_000;
+
+/** Longest time limit of a function that uses the authority, in seconds. A test compares it with the stacks. */
+const LONGEST_FUNCTION_SECONDS = 300;
+
+/** Time after which no process writes that has read the state before an import began, in milliseconds. */
+export const IMPORT_WAITS_MS = STATE_VALID_MS + LONGEST_FUNCTION_SECONDS * 1000;
+
 /** JSON, `PostgresSettings`: the database that decides about money. Absent when DynamoDB decides. */
 export const POSTGRES_AUTHORITY = 'POSTGRES_AUTHORITY';
 

@@ -18,7 +18,7 @@ import { carryJob } from './carry-job.ts';
 import { POSTGRES_AUTHORITY, type PostgresSettings, REPLAY_CACHE_TABLE } from './contract.ts';
 import { postgresStores } from './postgres-stores.ts';
 import { replayTelemetry } from './replay-telemetry.ts';
-import { checkFirstAuthority } from './store/first-authority.ts';
+import { type AuthorityCheck, checkAuthority } from './store/authority-state.ts';
 import { TableReplayCache } from './store/replay-cache.ts';
 
 export interface AuthorityPlatform extends Platform, Secrets {
@@ -45,14 +45,14 @@ const RDS_CERTIFICATES = '/var/runtime/ca-cert.pem';
 export type PostgresAuthority = ReturnType<typeof openPostgresAuthority>;
 
 /**
- * Creates the stores on PostgreSQL. They share one connection, which opens at its first use. They refuse to work if the
- * deployment began with DynamoDB.
+ * Creates the stores on PostgreSQL. They share one connection, which opens at its first use. They refuse to work if
+ * DynamoDB has the payments.
  */
 export function openPostgresAuthority(platform: AuthorityPlatform, tables: StoreTables) {
   const { documents, clock, entropy, retention, instruments, variables } = platform;
   const settings = readVariable(POSTGRES_AUTHORITY, settingsText, variables);
   const pacing = { clock, entropy, retention };
-  const check = checkFirstAuthority({ client: documents, tables, pacing }, 'postgres');
+  const check = checkAuthority({ client: documents, tables, pacing }, 'postgres');
   const database = platform.openDatabase?.(settings) ?? connect(platform, settings);
   const observer = carryTelemetry(instruments);
   const stores = postgresStores({
@@ -71,15 +71,15 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
   };
 }
 
-/** Returns the database with a check before each statement. @param check returns at once after it has succeeded */
-function checkedDatabase(database: Database, check: () => Promise<void>): Database {
+/** Returns the database with a check before each statement. */
+function checkedDatabase(database: Database, check: AuthorityCheck): Database {
   return {
     run: async (statement) => {
-      await check();
+      await check(true);
       return database.run(statement);
     },
     transaction: async (work) => {
-      await check();
+      await check(true);
       return database.transaction(work);
     },
   };

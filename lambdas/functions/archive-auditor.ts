@@ -100,7 +100,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
 /** Maximum number of findings in a log line. `payonce verify` lists all. */
 const MAX_LOGGED = 5;
 const OWNERS_AT_ONCE = 100;
-const DEPLOYMENT_CHAINS: readonly ActivityChain[] = ['deployment', 'settings'];
+const DEPLOYMENT_CHAINS: readonly ActivityChain[] = ['deployment', 'settings', 'imports'];
 
 function ledgerOf(
   { documents, ...pacing }: Platform,

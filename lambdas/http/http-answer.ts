@@ -40,7 +40,7 @@ export function faultAnswer(error: unknown, requestId: string, method = 'POST'):
   const code = error.code.startsWith('processor_') ? 'processor_unavailable' : 'temporarily_unavailable';
   const reason =
     error.code === AUTHORITY_CHANGED
-      ? 'The deployment was switched to a database without its earlier payments, so its operator must switch it back.'
+      ? 'The settings name a database that does not have the payments, so the operator must change them.'
       : 'The request could not be served now.';
   const detail = `${reason} ${again}`;
   const seconds = Math.max(1, Math.ceil(error.retryAfterSeconds ?? 1));

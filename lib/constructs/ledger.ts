@@ -85,9 +85,10 @@ export class Ledger extends Construct {
     this.table.grantRows(grantee, 'LedgerRead', actions, kinds.map(rowsOf));
   }
 
-  /** Allows `grantee` to read the settings with which the deployment began. */
-  grantReadFirstSettings(grantee: IGrantable): void {
-    this.table.grantRows(grantee, 'FirstSettings', ['dynamodb:GetItem'], [`${LedgerRow.activity}settings`]);
+  /** Allows `grantee` to read which authority has the payments: the first settings, and the imports since. */
+  grantReadAuthority(grantee: IGrantable): void {
+    const rows = [`${LedgerRow.activity}settings`, `${LedgerRow.activity}imports`];
+    this.table.grantRows(grantee, 'SettingsAndImports', ['dynamodb:GetItem', 'dynamodb:Query'], rows);
   }
 
   /** Allows `grantee` to read transitions of payments and orders by key, but not to query them. */

@@ -203,7 +203,7 @@ whole(test, { slice: test.skip })(
     expect(deployment.stopped).toEqual([forked.paymentId]);
 
     const words = ['db', 'recover', '--url', server.url, '--environment', ENVIRONMENT, '--json'];
-    const said = expect.stringContaining('began with dynamodb');
+    const said = expect.stringContaining('are in dynamodb');
     expect(await payonce(emulatedAws(), ...words)).toMatchObject({ code: ExitCode.refused, said });
     await client.send(new DeleteCommand({ TableName: tables.ledger, Key: activityKey('settings', 1) }));
     await activity.recordSettings({ authority: 'postgres' });

@@ -84,7 +84,7 @@ test.each([
   await stores.activity.recordSettings({ sandbox: 'true' });
   await expect(run<unknown>(change)).rejects.toMatchObject({
     exitCode: ExitCode.refused,
-    message: 'The deployment began with postgres, where its payments are: deploy it with payonce:authority=postgres.',
+    message: 'The payments are in postgres: deploy with payonce:authority=postgres.',
   });
 });
 

@@ -11,6 +11,7 @@ import {
 import { type Examined, examine, examineSettings } from '../../cli/doctor.ts';
 import { examinePeakRates } from '../../cli/peak-rates.ts';
 import { PROBES } from '../../cli/probes.ts';
+import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
 import { keyIdOf } from '../../lambdas/kernel/cause.ts';
 import { RULES_OF_AN_EVENT, regionRows } from '../../lib/region-quotas.ts';
 import { peakRatesOfClone, settingsOfClone } from '../../lib/synthesized.ts';
@@ -138,20 +139,27 @@ test.each<[string, Account, Readonly<Record<string, string>>, readonly string[]]
   expect(examineQuotas(account, settings).map(({ check, about }) => `${check} ${about}`)).toEqual(findings);
 });
 
-test.each<[Examined['began'], string | undefined, readonly string[]]>([
+test.each<[Authority | undefined, string | undefined, readonly string[]]>([
   [undefined, 'postgres', []],
   ['dynamodb', undefined, []],
   ['postgres', 'postgres', []],
   ['dynamodb', 'postgres', ['payonce:authority=dynamodb']],
   ['postgres', undefined, ['payonce:authority=postgres']],
 ])(
-  'the doctor of a deployment that began with %s and now selects %s names the setting to deploy',
-  (began, authority, named) => {
-    const settings: Examined['settings'] = authority === undefined ? {} : { authority };
-    const found = examine({ settings, began, keys: [], secrets: [], nowMs: NOW_MS });
+  'the doctor of a deployment whose payments are in %s and that selects %s names the setting to deploy',
+  (has, selected, named) => {
+    const settings: Examined['settings'] = selected === undefined ? {} : { authority: selected };
+    const authority = has && { authority: has, isImporting: false };
+    const found = examine({ settings, authority, keys: [], secrets: [], nowMs: NOW_MS });
     expect(found.map(({ detail }) => /payonce:authority=\w+/.exec(detail)?.[0])).toEqual(named);
   },
 );
+
+test('the doctor reports an import that has stopped all writes', () => {
+  const authority = { authority: 'dynamodb', isImporting: true } as const;
+  const found = examine({ settings: {}, authority, keys: [], secrets: [], nowMs: NOW_MS });
+  expect(found).toMatchObject([{ check: 'authority', detail: expect.stringContaining('finish or cancel') }]);
+});
 
 test('the doctor reports, even before a deployment, that live mode has no archive', () => {
   const checks = (context: Record<string, string>) =>

@@ -3,7 +3,12 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
-import { AUTHORITY_FUNCTIONS, REPLAY_CACHE_FUNCTIONS } from '../../lambdas/authority/contract.ts';
+import {
+  AUTHORITY_FUNCTIONS,
+  IMPORT_WAITS_MS,
+  REPLAY_CACHE_FUNCTIONS,
+  STATE_VALID_MS,
+} from '../../lambdas/authority/contract.ts';
 import { readSettings, recordedSettings } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
 import { differences } from './template-differences.ts';
@@ -127,6 +132,7 @@ describe('the authority', () => {
 describe('the functions of a deployment', () => {
   interface Made {
     readonly Properties: {
+      readonly Timeout: number;
       readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
       readonly VpcConfig?: unknown;
     };
@@ -151,6 +157,18 @@ describe('the functions of a deployment', () => {
       });
     }
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toHaveLength(using.length);
+  });
+
+  test('end before an import copies, and may read whether one has begun', async () => {
+    const made = await functionsOf(POSTGRES);
+    const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);
+    const longest = Math.max(...using.map(({ Properties }) => Properties.Timeout));
+    expect(longest * 1000).toBe(IMPORT_WAITS_MS - STATE_VALID_MS);
+    const { service } = await synthesize(EVERYTHING);
+    const allowed = [...statementsByOwner(present(service)).values()].filter((statements) =>
+      statements.some(({ Sid }) => Sid === 'SettingsAndImports'),
+    );
+    expect(allowed).toHaveLength(AUTHORITY_FUNCTIONS.length);
   });
 
   test('may decrypt the secret with the key of the setting, and nothing else', async () => {

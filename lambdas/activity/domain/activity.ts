@@ -50,6 +50,10 @@ export const ACTIONS = [
   'row.put_back',
   // Actions in the chain of the settings.
   'settings.seen',
+  // Actions in the chain of imports.
+  'import.started',
+  'import.canceled',
+  'import.finished',
 ] as const;
 
 export type Action = (typeof ACTIONS)[number];
@@ -65,9 +69,14 @@ export type Actor =
 
 /**
  * The chain to which an entry belongs. Each tenant and mode has its own chain, so that tenants do not contend. Settings
- * also have their own: its newest entry shows whether the settings have changed.
+ * also have their own: its newest entry shows whether the settings have changed. The newest entry of the chain of
+ * imports shows which database has the payments.
  */
-export type ActivityChain = 'deployment' | 'settings' | { readonly tenantId: TenantId; readonly mode: Mode };
+export type ActivityChain =
+  | 'deployment'
+  | 'settings'
+  | 'imports'
+  | { readonly tenantId: TenantId; readonly mode: Mode };
 
 /** An action to record. It contains no personal data except the operator's name. */
 export interface ActivityDraft {

@@ -1,8 +1,10 @@
-/** A deployment whose settings switch to the other authority. */
+/** A deployment whose settings switch to the other authority, and one whose payments move. */
 import { describe, expect, test } from '@jest/globals';
+import { verifyActivity } from '../../lambdas/activity/use/activity-log.ts';
 import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
-import { POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
+import { POSTGRES_AUTHORITY, STATE_VALID_MS } from '../../lambdas/authority/contract.ts';
 import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authority.ts';
+import { AuthorityLog } from '../../lambdas/authority/store/authority-log.ts';
 import { faultAnswer } from '../../lambdas/http/http-answer.ts';
 import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
@@ -58,10 +60,12 @@ class Deployment {
 
 const request = paymentRequest('k');
 const operationId = chargeOperation(request.paymentId);
+/** The calls of a process that reads the state of the authority. */
+const CHECK = ['QueryCommand', 'GetCommand'];
 /** The calls of a process that reads a record twice: it checks once, before the first read. */
 const READS = {
-  dynamodb: ['GetCommand', 'GetCommand', 'GetCommand'],
-  postgres: ['GetCommand', 'sql', 'sql'],
+  dynamodb: [...CHECK, 'GetCommand', 'GetCommand'],
+  postgres: [...CHECK, 'sql', 'sql'],
 } as const satisfies Record<Authority, readonly string[]>;
 
 describe.each<[began: Authority, switchedTo: Authority]>([
@@ -79,11 +83,11 @@ describe.each<[began: Authority, switchedTo: Authority]>([
       expect(error).toMatchObject({ name: 'RetryableError', code: 'authority_changed' });
       const { status, headers, body } = faultAnswer(error, 'req');
       expect([status, headers['retry-after']]).toEqual([503, '60']);
-      expect(body).toContain('The deployment was switched to a database without its earlier payments');
+      expect(body).toContain('The settings name a database that does not have the payments');
       await expect(store.readPayment(request.paymentId)).rejects.toMatchObject({ code: 'authority_changed' });
     }
     expect(world.processor.charges(request.paymentId)).toEqual([]);
-    expect(new Set(calls)).toEqual(new Set(['GetCommand']));
+    expect(new Set(calls)).toEqual(new Set(CHECK));
 
     calls.length = 0;
     const back = await deployment.start(began);
@@ -113,6 +117,61 @@ describe('the check of the authority', () => {
     await expect(store.readRecord(operationId)).rejects.toThrow(RetryableError);
     deployment.isDown = false;
     await store.readRecord(operationId);
-    expect(deployment.calls).toEqual(['GetCommand', 'sql']);
+    expect(deployment.calls).toEqual([...CHECK, 'sql']);
+  });
+
+  test('is repeated after a minute, without the first settings', async () => {
+    const deployment = new Deployment();
+    await deployment.record({ authority: 'dynamodb' });
+    const store = await deployment.start('dynamodb');
+    await store.readRecord(operationId);
+    deployment.calls.length = 0;
+    deployment.world.clock.advance(STATE_VALID_MS - 1);
+    await store.readRecord(operationId);
+    expect(deployment.calls).toEqual(['GetCommand']);
+    deployment.world.clock.advance(1);
+    await store.readRecord(operationId);
+    expect(deployment.calls).toEqual(['GetCommand', 'QueryCommand', 'GetCommand']);
+  });
+});
+
+describe('an import', () => {
+  const codes = (stores: readonly PaymentStore[], call: (store: PaymentStore) => Promise<unknown>) =>
+    Promise.all(
+      stores.map((store) =>
+        call(store).then(
+          () => 'done',
+          ({ code }: RetryableError) => code,
+        ),
+      ),
+    );
+
+  test('stops all writes within a minute, but no reads, until it is canceled or finished', async () => {
+    const deployment = new Deployment();
+    await deployment.record({ authority: 'dynamodb' });
+    const { clock, entropy, store, processor, tools } = deployment.world;
+    const { client } = store.database;
+    const log = new AuthorityLog({ client, tables: TABLES, pacing: { clock, entropy } }, 'ada');
+    const [dynamodb, postgres] = await Promise.all([deployment.start('dynamodb'), deployment.start('postgres')]);
+    const read = () => codes([dynamodb, postgres], (each) => each.readRecord(operationId));
+    const pay = () => codes([dynamodb, postgres], (each) => createPayment({ ...tools, store: each }, request));
+    expect(await read()).toEqual(['done', 'authority_changed']);
+
+    const started = await log.append(undefined, 'import.started');
+    clock.advance(STATE_VALID_MS);
+    expect(await read()).toEqual(['done', 'authority_changed']);
+    expect(await pay()).toEqual(['authority_importing', 'authority_changed']);
+    expect(processor.charges(request.paymentId)).toEqual([]);
+
+    const canceled = await log.append(started, 'import.canceled');
+    expect(await log.append(started, 'import.finished')).toBeUndefined();
+    clock.advance(STATE_VALID_MS);
+    expect(await pay()).toEqual(['done', 'authority_changed']);
+
+    const again = await log.append(canceled, 'import.started');
+    await log.append(again, 'import.finished');
+    clock.advance(STATE_VALID_MS);
+    expect(await read()).toEqual(['authority_changed', 'done']);
+    expect(await verifyActivity({ log: store.activity, digest: systemDigest }, 'imports')).toEqual({ entries: 4 });
   });
 });

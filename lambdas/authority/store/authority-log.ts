@@ -1,0 +1,43 @@
+import type { ActivityDraft, ActivityEntry } from '../../activity/domain/activity.ts';
+import { nextEntry } from '../../activity/domain/activity.ts';
+import { activityRow, DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
+import { systemDigest } from '../../kernel/platform/platform.ts';
+import { ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
+import type { AuthorityStateTools } from './authority-state.ts';
+
+type ImportAction = Extract<ActivityDraft['action'], `import.${string}`>;
+
+/** The log of imports, whose newest entry is the state that every process reads. Used only by operators' commands. */
+export class AuthorityLog {
+  readonly #tools: AuthorityStateTools;
+  readonly #operator: string;
+
+  constructor(tools: AuthorityStateTools, operator: string) {
+    this.#tools = tools;
+    this.#operator = operator;
+  }
+
+  async newest(): Promise<ActivityEntry | undefined> {
+    const { client, tables, pacing } = this.#tools;
+    const log = new DynamoDbActivity(client, tables, pacing);
+    return (await log.listActivity('imports', { order: 'newest_first', limit: 1 }))[0];
+  }
+
+  /**
+   * Appends an entry after the given one. Of two commands, only one can do so:
+   *
+   *   import   ── started ✓ ── copies ── compares ──────────── finished ✗
+   *   operator ─────────────────────────────────── canceled ✓
+   *
+   * @returns undefined if another entry follows the given one
+   */
+  async append(after: ActivityEntry | undefined, action: ImportAction): Promise<ActivityEntry | undefined> {
+    const { client, tables, pacing } = this.#tools;
+    const actor = { by: 'command' as const, operator: this.#operator };
+    const draft: ActivityDraft = { chain: 'imports', action, actor, about: [], occurredAtMs: pacing.clock.nowMs() };
+    const entry = nextEntry(systemDigest, after, draft);
+    const put = { Put: { TableName: tables.ledger, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
+    const written = await transactOnce(client, pacing, [put]);
+    return written.kind === 'applied' ? entry : undefined;
+  }
+}

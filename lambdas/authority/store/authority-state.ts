@@ -1,0 +1,138 @@
+import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { activityKey, activityPartition } from '../../activity/store/activity-keys.ts';
+import type { Authority } from '../../jobs/contract/jobs.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
+import { AUTHORITY_CHANGED, NotBegunError, RetryableError } from '../../kernel/faults.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { StoreTables } from '../../once/store/transact-items.ts';
+import { STATE_VALID_MS } from '../contract.ts';
+
+export interface AuthorityStateTools {
+  readonly client: DynamoDBDocumentClient;
+  readonly tables: Pick<StoreTables, 'ledger'>;
+  readonly pacing: Pacing;
+}
+
+/** The database that has the payments of a deployment. */
+export interface AuthorityState {
+  readonly authority: Authority;
+  /** Whether an import into the other database has stopped all writes. */
+  readonly isImporting: boolean;
+}
+
+/** Code of the error of a write while an import has stopped all writes. */
+const IMPORTING = 'authority_importing';
+const RETRY_AFTER_SECONDS = 60;
+
+/** Throws an error unless a call may begin. @param isWrite whether the call can change rows */
+export type AuthorityCheck = (isWrite: boolean) => Promise<void>;
+
+/**
+ * Returns a check that this authority has the payments: it is the one of the deployment's first settings, or an import
+ * has made it the authority since. The other database does not know their keys, and would charge a retry again:
+ *
+ *   dynamodb  ── first settings ✓ ── claim of key A ── charge ── [deploy with postgres]
+ *   postgres  ──────────────────────────────────────────────────── retry of key A: the payments are in dynamodb ✗
+ *
+ * A process reads the state again after a minute. Until then, it may write although an import has begun, so the import
+ * waits for longer:
+ *
+ *   process  ── read ✓ ───────── write ✓ ──── 60 s: read ── write ✗
+ *   import   ───────── stop writes ── waits ─────────────────────── copies
+ *
+ * Before the first settings are recorded, in the first minute of a deployment, nothing is refused.
+ *
+ * @returns a function that throws NotBegunError, or a fault of the read
+ */
+export function checkAuthority(tools: AuthorityStateTools, own: Authority): AuthorityCheck {
+  const { clock } = tools.pacing;
+  const read = stateReader(tools);
+  let known: { readonly state: ReturnType<typeof read>; readonly atMs: number } | undefined;
+  const current = (): ReturnType<typeof read> => {
+    const atMs = clock.nowMs();
+    if (known !== undefined && Math.abs(atMs - known.atMs) < STATE_VALID_MS) return known.state;
+    const reading = { state: read(), atMs };
+    reading.state.catch(() => {
+      if (known === reading) known = undefined;
+    });
+    known = reading;
+    return reading.state;
+  };
+  return async (isWrite) => {
+    const state = await current().catch((cause: unknown) => {
+      if (!(cause instanceof RetryableError)) throw cause;
+      const { code, retryAfterSeconds } = cause;
+      throw new NotBegunError(code, 'the authority cannot be read', { cause, ...defined({ retryAfterSeconds }) });
+    });
+    if (state === undefined) return;
+    const { authority, isImporting } = state;
+    const options = { retryAfterSeconds: RETRY_AFTER_SECONDS };
+    if (authority !== own)
+      throw new NotBegunError(
+        AUTHORITY_CHANGED,
+        `payonce:authority is ${own}, but the payments are in ${authority}`,
+        options,
+      );
+    if (isImporting && isWrite) throw new NotBegunError(IMPORTING, 'an import has stopped all writes', options);
+  };
+}
+
+/** Reads the state once. @returns undefined when no settings are recorded yet */
+export function readAuthorityState(tools: AuthorityStateTools): Promise<AuthorityState | undefined> {
+  return stateReader(tools)();
+}
+
+/** Returns a reader that reads the first settings once. */
+function stateReader(tools: AuthorityStateTools): () => Promise<AuthorityState | undefined> {
+  let began: Authority | undefined;
+  return async () => {
+    const [newest, first] = await Promise.all([readNewest(tools), began ?? readFirst(tools)]);
+    began = first;
+    if (newest !== undefined) return stateAfter(newest);
+    return first === undefined ? undefined : { authority: first, isImporting: false };
+  };
+}
+
+/** Returns the state after an entry of the chain `imports`. */
+export function stateAfter(action: unknown): AuthorityState {
+  if (action === 'import.finished') return { authority: 'postgres', isImporting: false };
+  return { authority: 'dynamodb', isImporting: action !== 'import.canceled' };
+}
+
+async function readNewest({ client, tables, pacing }: AuthorityStateTools): Promise<unknown> {
+  const input = {
+    TableName: tables.ledger,
+    KeyConditionExpression: '#pk = :pk',
+    ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+    ExpressionAttributeValues: { ':pk': activityPartition('imports') },
+    ScanIndexForward: false,
+    ConsistentRead: true,
+    Limit: 1,
+  };
+  const { Items: [newest] = [] } = await readWithRetries(pacing, () => client.send(new QueryCommand(input)));
+  return newest?.['action'];
+}
+
+/** Reads the authority with which the deployment began. */
+async function readFirst({ client, tables, pacing }: AuthorityStateTools): Promise<Authority | undefined> {
+  const input = { TableName: tables.ledger, Key: activityKey('settings', 1), ConsistentRead: true };
+  const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(input)));
+  if (Item === undefined) return undefined;
+  const { authority } = (Item['details'] ?? {}) as { readonly authority?: unknown };
+  return authority === 'postgres' ? 'postgres' : 'dynamodb';
+}
+
+/** Returns the client with a check before each command. */
+export function checkedClient(client: DynamoDBDocumentClient, check: AuthorityCheck): DynamoDBDocumentClient {
+  const send = async (command: never): Promise<unknown> => {
+    await check(!isRead(command));
+    return client.send(command);
+  };
+  return Object.create(client, { send: { value: send } }) as DynamoDBDocumentClient;
+}
+
+/** Reports whether a command reads a row or a chain. */
+function isRead(command: unknown): boolean {
+  return command instanceof GetCommand || command instanceof QueryCommand;
+}
