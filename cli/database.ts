@@ -24,6 +24,8 @@ export interface ChosenDatabase {
   readonly ca?: string;
   /** The schema of the tables. @default the schema of a deployment */
   readonly schema?: string;
+  /** Maximum number of connections. @default 1 */
+  readonly connections?: number;
 }
 
 /** Adds the options that name a database. */
@@ -68,7 +70,7 @@ export async function withDatabase<T>(
     tls: isLoopback(server.host) && chosen.ca === undefined ? undefined : { caFile: chosen.ca },
     // The creation of an index takes as long as the table is large.
     statementMs: 0,
-    ...defined({ schema: chosen.schema }),
+    ...defined({ schema: chosen.schema, connections: chosen.connections }),
   });
   try {
     return await work(database);

@@ -6,6 +6,7 @@ import { readMigrations } from '../lambdas/postgres/migrations.ts';
 import { type ChosenDatabase, databaseOfSettings, serverOf, withDatabase, withServer } from './database.ts';
 import { emptyReplayCache } from './empty-cache.ts';
 import { CliFailure, ExitCode, sentence } from './failure.ts';
+import { addImport } from './importing.ts';
 import { addRecover } from './recovering.ts';
 import type { Session } from './session.ts';
 
@@ -30,6 +31,7 @@ export function addDb(program: Command, session: Session): void {
   db.command('empty-cache')
     .description('deletes the answers in the table ReplayCache, so that replays ask PostgreSQL')
     .action(() => emptyReplayCache(session));
+  addImport(db, session);
   addRecover(db, session);
 }
 

@@ -28,6 +28,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     "pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp/2 --from-table payonce-ledger-r1772366400 --reason 'Overwritten'",
   'db migrate': '--secret payonce/database-owner --ca global-bundle.pem --role payonce',
   'db empty-cache': '',
+  'db import': '--finish --secret payonce/database --ca global-bundle.pem',
   'db recover': '--secret payonce/database --ca global-bundle.pem',
   'db check': '--secret payonce/database --ca global-bundle.pem --role payonce',
   'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',

@@ -80,7 +80,7 @@ describe('payonce erase', () => {
 test.each([
   ['erase', (opened: OpenedAuthority) => erasing({ operator: 'ada' }, opened)],
   ['tables recover', (opened: OpenedAuthority) => recoverTables(new Session(new Command(), SURROUNDINGS), opened, 1)],
-])('payonce %s is refused if the deployment began with the other authority', async (_command, change) => {
+])('payonce %s is refused if the other authority has the payments', async (_command, change) => {
   await stores.activity.recordSettings({ sandbox: 'true' });
   await expect(run<unknown>(change)).rejects.toMatchObject({
     exitCode: ExitCode.refused,

@@ -10,7 +10,7 @@ import { callsText, dueAtMs, parseEffectFields, parseRecordFields } from './reco
 /** The rows of the table `idempotency`. */
 
 /** The columns, with the types of their values in a statement's JSON. */
-const COLUMNS = {
+export const COLUMNS_OF_RECORD = {
   operation_id: 'text',
   payment_id: 'text',
   status: 'text',
@@ -31,17 +31,17 @@ const COLUMNS = {
   expires_at: 'timestamptz',
 } as const;
 
-type RecordRow = { readonly [Column in keyof typeof COLUMNS]?: string | number | boolean };
+type RecordRow = { readonly [Column in keyof typeof COLUMNS_OF_RECORD]?: string | number | boolean };
 
-const names = Object.keys(COLUMNS);
+const names = Object.keys(COLUMNS_OF_RECORD);
 export const RECORD_COLUMNS = names.join(', ');
 // A nested document is text within the JSON of the statement. PostgreSQL would decode its escapes and refuse U+0000.
-const ROW = `json_to_record($1::json) AS given (${Object.entries(COLUMNS)
+const ROW = `json_to_record($1::json) AS given (${Object.entries(COLUMNS_OF_RECORD)
   .map(([name, type]) => `${name} ${type === 'json' ? 'text' : type}`)
   .join(', ')})`;
 const valueOf = ([name, type]: readonly [string, string]): string =>
   type === 'json' ? `given.${name}::json` : `given.${name}`;
-const VALUES = Object.entries(COLUMNS).map(valueOf).join(', ');
+const VALUES = Object.entries(COLUMNS_OF_RECORD).map(valueOf).join(', ');
 
 /**
  * Inserts the record in `$1` and returns a row, or returns no row if the operation has a record. The insert waits for a
@@ -65,7 +65,7 @@ export function insertRecordIf(condition: string): string {
  */
 export const COMPLETE_RECORD = `
   UPDATE idempotency AS record
-  SET ${Object.entries(COLUMNS)
+  SET ${Object.entries(COLUMNS_OF_RECORD)
     .map((column) => `${column[0]} = ${valueOf(column)}`)
     .join(', ')}
   FROM ${ROW}

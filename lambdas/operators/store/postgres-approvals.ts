@@ -9,7 +9,7 @@ import type { ClaimOutcome, PaymentStore } from '../../payments/use/payment-stor
 import { type PostgresTools, readRows } from '../../postgres/attempts.ts';
 import type { Row, Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
-import { type Approval, approvalTime } from '../domain/approval.ts';
+import { type Approval, type ApprovalEnd, approvalTime } from '../domain/approval.ts';
 import type { ApprovalChange, ApprovingStore, OperatorClaim } from '../use/approving-store.ts';
 import { parseApproval, storedApproval, withReason } from './approval-items.ts';
 
@@ -114,7 +114,7 @@ export class PostgresApprovals extends PostgresEffects implements ApprovingStore
         text: APPROVAL_PARTS,
         values: [
           JSON.stringify(asked === undefined ? [] : [asked.approval]),
-          JSON.stringify(ended === undefined ? [] : [endRow(ended)]),
+          JSON.stringify(ended === undefined ? [] : [endRow({ id: ended.approval.id, end: ended.end })]),
           ...(copied === undefined ? [] : [copied.paymentId, copied.id]),
         ],
         ...(copied === undefined ? {} : { condition: REASON_EXISTS }),
@@ -125,23 +125,25 @@ export class PostgresApprovals extends PostgresEffects implements ApprovingStore
 
 function askedRows(approval: Approval) {
   const { row, ...reason } = storedApproval(approval);
+  return { approval: approvalRow(row), reason: rowOfDetails(row.paymentId, NO_TRANSITION, reason) };
+}
+
+/** Returns the row of an approval without its end. */
+export function approvalRow(row: Omit<Approval, 'reason' | 'salt' | 'end'>) {
   invariant(approvalTime(row.id) !== undefined, `${row.id} is not the id of an approval`);
   return {
-    approval: {
-      approval_id: row.id,
-      created_at: timestamp(row.createdAtMs),
-      tenant_id: row.tenantId,
-      mode: row.mode,
-      payment_id: row.paymentId,
-      body: bodyText({ ...row }),
-    },
-    reason: rowOfDetails(row.paymentId, NO_TRANSITION, reason),
+    approval_id: row.id,
+    created_at: timestamp(row.createdAtMs),
+    tenant_id: row.tenantId,
+    mode: row.mode,
+    payment_id: row.paymentId,
+    body: bodyText({ ...row }),
   };
 }
 
-function endRow({ approval, end }: Required<ApprovalChange>['ended']) {
+export function endRow({ id, end }: { readonly id: string; readonly end: ApprovalEnd }) {
   return {
-    approval_id: approval.id,
+    approval_id: id,
     verdict: end.verdict,
     ended_at: timestamp(end.atMs),
     body: JSON.stringify(end),

@@ -28,15 +28,8 @@ const workRows = (
   subject text, concerns text, queue text, due_at timestamptz, since timestamptz, reason text, version bigint,
   undecidable boolean)`;
 
-/**
- * Writes transitions, postings, personal data, queue entries and the outbox:
- *
- *   $2 transitions   $3 postings   $4 details   $5 work   $6 time of the transaction
- *
- * A transition whose postings do not balance violates `transition_balanced`. Details and queue entries replace older
- * rows: only one writer can take a position in the chain.
- */
-const WRITES = `
+/** Writes the transitions in $2 and the postings in $3. Unbalanced postings violate `transition_balanced`. */
+const TRANSITION_WRITES = `
 posting_rows AS (
   SELECT * FROM json_to_recordset($3::json) AS given (chain_id text, sequence integer, leg integer, tenant_id text,
     mode text, account text, direction text, amount_minor bigint, currency text, occurred_at timestamptz)
@@ -57,15 +50,28 @@ posting_rows AS (
   RETURNING chain_id
 ), posted AS (
   INSERT INTO posting (${POSTING_COLUMNS}) SELECT ${POSTING_COLUMNS} FROM posting_rows
-), noted AS (
+)`;
+
+function detailsWrites(parameter: string): string {
+  return `noted AS (
   INSERT INTO details (chain_id, part, salt, details, email_hash, sequence)
   SELECT chain_id, part, salt, details::json, email_hash, sequence
-  FROM json_to_recordset($4::json) AS given (chain_id text, part text, salt bytea, details text, email_hash text,
-    sequence integer)
+  FROM json_to_recordset(${parameter}::json) AS given (chain_id text, part text, salt bytea, details text,
+    email_hash text, sequence integer)
   ${IF_RECORDED}
   ON CONFLICT (chain_id, part) DO UPDATE SET salt = EXCLUDED.salt, details = EXCLUDED.details,
     email_hash = EXCLUDED.email_hash, sequence = EXCLUDED.sequence
-), queued AS (
+)`;
+}
+
+/**
+ * Writes transitions, postings, personal data, queue entries and the outbox:
+ *
+ *   $2 transitions   $3 postings   $4 details   $5 work   $6 time of the transaction
+ *
+ * Details and queue entries replace older rows: only one writer can take a position in the chain.
+ */
+const WRITES = `${TRANSITION_WRITES}, ${detailsWrites('$4')}, queued AS (
   INSERT INTO work (${WORK_COLUMNS}) SELECT ${WORK_COLUMNS} FROM ${workRows('$5')} ${IF_RECORDED}
   ON CONFLICT (kind, chain_id, subject) DO UPDATE SET concerns = EXCLUDED.concerns, queue = EXCLUDED.queue,
     due_at = EXCLUDED.due_at, since = EXCLUDED.since, reason = EXCLUDED.reason, version = EXCLUDED.version,
@@ -162,6 +168,25 @@ const APPEND = `WITH record AS (SELECT $1::json AS appended), ${WRITES} SELECT 1
 /** Builds the write of transitions without a record. It returns a row. */
 export function appendStatement(written: Written): Statement {
   return { name: 'chain-append', text: APPEND, values: valuesOf({}, written) };
+}
+
+const IMPORT = `WITH record AS (SELECT $1::json AS imported), ${TRANSITION_WRITES} SELECT 1 AS imported FROM record`;
+
+/** Builds the write of transitions that the Ledger has already, so that no copy waits. It returns a row. */
+export function importStatement(rows: Pick<ChainRows, 'transitions' | 'postings'>): Statement {
+  const values = ['{}', JSON.stringify(rows.transitions), JSON.stringify(rows.postings)];
+  return { name: 'chain-import', text: IMPORT, values };
+}
+
+/** Builds the write after which a chain has exactly these rows of personal data. */
+export function detailsStatement(chainId: string, details: ChainRows['details']): Statement {
+  return {
+    name: 'details-import',
+    text: `WITH record AS (SELECT $1::text AS chain_id), ${detailsWrites('$2')}
+      DELETE FROM details USING record WHERE details.chain_id = record.chain_id
+        AND details.part NOT IN (SELECT part FROM json_to_recordset($2::json) AS given (part text))`,
+    values: [chainId, JSON.stringify(details)],
+  };
 }
 
 const effectIf = (condition: string): string => `record AS (${insertRecordIf(condition)}), ${WRITES}, orphaned AS (

@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import type { DifferentRow, Imported, ImportTools } from '../lambdas/authority/import-authority.ts';
+import type { DifferentChain } from '../lambdas/authority/import-chains.ts';
+import { AuthorityLog } from '../lambdas/authority/store/authority-log.ts';
+import { type ChosenDatabase, withDatabase, withServer } from './database.ts';
+import { openTables } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { readCountOf, type Session } from './session.ts';
+
+const MAX_SEGMENTS = 64;
+/** Payments and orders that are copied concurrently in a segment; each needs a connection. */
+const CONNECTIONS = 8;
+/** Maximum number of ids that are printed. The JSON document contains all. */
+const MAX_SHOWN = 50;
+
+interface Chosen extends ChosenDatabase {
+  readonly segments: number;
+  readonly finish?: boolean;
+  readonly cancel?: boolean;
+}
+
+const CANCELED = 'Writes continue in DynamoDB within a minute.';
+const REPLACED = 'Another command has canceled or replaced this import.';
+const IN_POSTGRES = 'PostgreSQL has the payments of this deployment already.';
+
+/** Adds `payonce db import`. */
+export function addImport(db: Command, session: Session): void {
+  withServer(
+    db
+      .command('import')
+      .description('copies payments and orders from DynamoDB while they continue there; can be repeated')
+      .option('--finish', 'stops writes, copies the rest, compares all, and makes PostgreSQL the authority')
+      .option('--cancel', 'lets writes continue in DynamoDB after --finish found a difference')
+      .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4),
+  ).action(async (chosen: Chosen) => importPayments(session, await openTables(await session.aws()), chosen));
+}
+
+/** Copies, finishes or cancels. @throws CliFailure if PostgreSQL does not have the payments as DynamoDB has them */
+export async function importPayments(
+  session: Pick<Session, 'aws' | 'during' | 'operator' | 'show'>,
+  opened: Awaited<ReturnType<typeof openTables>>,
+  { segments, finish, cancel, ...chosen }: Chosen,
+): Promise<void> {
+  if (finish && cancel) throw new CliFailure(ExitCode.usage, 'Use one of --finish and --cancel.');
+  const log = new AuthorityLog(opened, session.operator);
+  const { cancelImport, copyChains, finishImport } = await import('../lambdas/authority/import-authority.ts');
+  if (cancel) {
+    if (!(await cancelImport({ log }))) throw new CliFailure(ExitCode.refused, 'No import has stopped writes.');
+    session.show({ outcome: 'canceled' }, [CANCELED]);
+    return;
+  }
+  const found = await withDatabase(session, { ...chosen, connections: CONNECTIONS }, (database) =>
+    session.during('Importing', async (progress): Promise<Imported> => {
+      const tools: ImportTools = { ...opened, database, log };
+      return finish ? finishImport(tools, { segments, progress }) : copyChains(tools, { segments, progress });
+    }),
+  );
+  if (found.kind === 'postgres') throw new CliFailure(ExitCode.refused, IN_POSTGRES);
+  if (found.kind === 'replaced') throw new CliFailure(ExitCode.incomplete, REPLACED);
+  const { read, appended, different } = found;
+  const differentRows = 'differentRows' in found ? (found.differentRows ?? []) : [];
+  session.show({ ...found }, [
+    `${read} payments and orders read. Copied: ${appended} transitions.`,
+    ...('rows' in found && found.rows !== undefined
+      ? [
+          `Other rows: ${Object.entries(found.rows)
+            .map(([table, count]) => `${count} ${table}`)
+            .join(', ')}.`,
+        ]
+      : []),
+    ...different.slice(0, MAX_SHOWN).map(lineOfChain),
+    ...differentRows.slice(0, MAX_SHOWN).map(lineOfRow),
+    ...(found.kind === 'finished' ? ['Deploy with payonce:authority=postgres.'] : []),
+  ]);
+  const left = different.length + differentRows.length;
+  if (left === 0) return;
+  const stopped = finish ? ' Writes are stopped: repair them and repeat the command, or use --cancel.' : '';
+  throw new CliFailure(ExitCode.incomplete, `${left} rows differ.${stopped}`);
+}
+
+function lineOfChain({ chainId, because }: DifferentChain): string {
+  return `${because.padEnd(11)} ${chainId}`;
+}
+
+function lineOfRow({ table, key }: DifferentRow): string {
+  return `${'row'.padEnd(11)} ${table} ${JSON.stringify(key)}`;
+}

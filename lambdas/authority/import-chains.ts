@@ -1,0 +1,221 @@
+import { isDeepStrictEqual } from 'node:util';
+import { brokenAt } from '../archive/domain/chain-row.ts';
+import { type LedgerRows, type ReadRow, wholeChain } from '../archive/use/ledger-rows.ts';
+import { LedgerRow } from '../kernel/contract/rows.ts';
+import { sameBytes } from '../kernel/digest.ts';
+import { isFault } from '../kernel/faults.ts';
+import { hex, type Link } from '../kernel/hash-chain.ts';
+import { systemDigest } from '../kernel/platform/platform.ts';
+import { sealOf } from '../kernel/sealed-details.ts';
+import { type DetailsRows, type DetailsTools, readDetailsRows } from '../once/store/details-rows.ts';
+import { rounds } from '../once/use/rounds.ts';
+import { type ChainId, isOrderId } from '../payments/ids.ts';
+import type { NewDetails } from '../payments/store/items.ts';
+import { listChainIds } from '../payments/store/postgres-chains.ts';
+import {
+  newDetailsOf,
+  newDetailsOfCopy,
+  type RowsOfCopy,
+  rowOfDetails,
+  storedOfCopy,
+  storedOfRow,
+} from '../payments/store/postgres-rows.ts';
+import { detailsStatement, importStatement } from '../payments/store/postgres-statements.ts';
+import { type PostgresTools, readRows, writeIf, writeRows } from '../postgres/attempts.ts';
+import { valuesOf } from '../postgres/values.ts';
+import type { LedgerWalk } from '../views/use/ledger-walk.ts';
+import { walkAll } from '../views/use/walk-all.ts';
+
+export interface ImportChainsTools extends PostgresTools {
+  readonly walk: LedgerWalk;
+  readonly ledger: Pick<LedgerRows, 'chain'>;
+  readonly details: DetailsTools;
+  /** Returns the rows in PostgreSQL of a transition. @param item its row in the Ledger @throws if it is unreadable */
+  readonly rowsOfCopy: (chainId: ChainId, item: ReadRow['item']) => RowsOfCopy;
+}
+
+/** A payment or an order that PostgreSQL does not have as the DynamoDB tables have it. */
+export interface DifferentChain {
+  readonly chainId: ChainId;
+  /**
+   * `differs`: PostgreSQL has another transition, or one that the Ledger lacks. `broken`: the chain in the Ledger does
+   * not verify. `details`: personal data does not match the commitment in the chain. `unreadable`: this version cannot
+   * read a row.
+   */
+  readonly because: 'differs' | 'broken' | 'details' | 'unreadable';
+}
+
+export interface ImportedChains {
+  /** Number of payments and orders in the Ledger. */
+  readonly read: number;
+  /** Number of transitions that were copied. */
+  readonly appended: number;
+  readonly different: readonly DifferentChain[];
+}
+
+/** Maximum number of ids to keep, more than an operator would read. */
+const MAX_KEPT = 10_000;
+/** Maximum number of transitions in one statement. */
+const ROWS_AT_ONCE = 100;
+const CHAINS_PER_PAGE = 500;
+
+/**
+ * Copies the transitions and the personal data that PostgreSQL lacks, and compares all others: each transition as it
+ * reads in PostgreSQL with its row in the Ledger, whose hash is computed again. Safe to repeat, after an interruption,
+ * and while payments continue in DynamoDB, because a chain only grows.
+ *
+ * @param progress called after every page, with the number of payments and orders that were read. It may throw to stop
+ */
+export async function importChains(
+  tools: ImportChainsTools,
+  segments: number,
+  progress: (read: number) => Promise<void>,
+): Promise<ImportedChains> {
+  const counts = { read: 0, appended: 0 };
+  const different: DifferentChain[] = [];
+  const report = (chainId: ChainId, because: DifferentChain['because']): void => {
+    if (different.length < MAX_KEPT) different.push({ chainId, because });
+  };
+  const each = async (chainId: ChainId): Promise<void> => {
+    counts.read += 1;
+    try {
+      const { appended, because } = await importChain(tools, chainId);
+      counts.appended += appended;
+      if (because !== undefined) report(chainId, because);
+    } catch (error) {
+      // A fault of a store proves nothing about the chain.
+      if (isFault(error)) throw error;
+      report(chainId, 'unreadable');
+    }
+  };
+  await walkAll(
+    { step: (step) => tools.walk.chains(step), each, progress: async () => progress(counts.read) },
+    Array.from({ length: segments }, () => ''),
+  );
+  for (const chainId of await chainsBeyond(tools, counts.read)) report(chainId, 'differs');
+  return { ...counts, different };
+}
+
+/** Finds payments and orders that only PostgreSQL has, if it has more than the Ledger. */
+async function chainsBeyond(tools: ImportChainsTools, inLedger: number): Promise<readonly ChainId[]> {
+  const text = 'SELECT count(*) AS chains FROM transition WHERE sequence = 1';
+  const [row] = await readRows(tools, { name: 'chain-count', text, values: [] });
+  const found: ChainId[] = [];
+  if (Number(row?.['chains']) <= inLedger) return found;
+  for (let after = ''; ; ) {
+    const ids = await listChainIds(tools, { after, limit: CHAINS_PER_PAGE });
+    for (const id of ids) if ((await tools.ledger.chain(partitionOf(id), undefined)).rows.length === 0) found.push(id);
+    after = ids.at(-1) ?? after;
+    if (ids.length < CHAINS_PER_PAGE) return found;
+  }
+}
+
+function partitionOf(chainId: ChainId): string {
+  return `${isOrderId(chainId) ? LedgerRow.order : LedgerRow.payment}${chainId}`;
+}
+
+interface ImportedChain {
+  readonly appended: number;
+  readonly because?: DifferentChain['because'];
+}
+
+/** Copies what PostgreSQL lacks of a chain, then reads and compares the whole chain. */
+async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<ImportedChain> {
+  const rows = await wholeChain(tools.ledger, partitionOf(chainId));
+  const details = await readDetailsRows(tools.details, chainId);
+  if (!isValid(rows)) return { appended: 0, because: 'broken' };
+  const copies = rows.map(({ item }) => tools.rowsOfCopy(chainId, item));
+  const parts = partsOf(copies);
+  if (!areCommitted(parts, details)) return { appended: 0, because: 'details' };
+  const wanted = [...details.values()].map((item) => {
+    const found = newDetailsOfCopy(item);
+    return { ...found, sequence: parts.get(String(found.part))?.sequence ?? 0 };
+  });
+  let appended = 0;
+  return rounds<ImportedChain>('this chain', async () => {
+    const own = await readOwn(tools, chainId);
+    const isSame = own.transitions.every((row, index) => {
+      const item = rows[index]?.item;
+      return item !== undefined && isDeepStrictEqual(storedOfRow(row), storedOfCopy(item));
+    });
+    if (!isSame) return { appended, because: 'differs' };
+    const missing = copies.slice(own.transitions.length);
+    for (let from = 0; from < missing.length; from += ROWS_AT_ONCE) {
+      const page = missing.slice(from, from + ROWS_AT_ONCE);
+      const transitions = page.map(({ transition }) => transition);
+      const postings = page.flatMap((copy) => copy.postings);
+      const written = await writeIf(tools, importStatement({ transitions, postings }));
+      // Another import has appended. Other rows of the chain must not exist without its transitions.
+      if (written.kind === 'taken' && written.constraint !== 'transition_pkey') return { appended, because: 'differs' };
+      if (written.kind !== 'applied') return 'again';
+      appended += page.length;
+    }
+    const areSame = isDeepStrictEqual(byPart(own.details), byPart(wanted));
+    const given = wanted.map(({ sequence, ...found }) => rowOfDetails(chainId, sequence, found));
+    if (!areSame) await writeRows(tools, detailsStatement(chainId, given));
+    return missing.length > 0 || !areSame ? 'again' : { appended };
+  });
+}
+
+function isValid(rows: readonly ReadRow[]): boolean {
+  let before: Link | undefined;
+  return rows.every(({ row }) => {
+    const broken = brokenAt(row, before);
+    if (row.content.kind === 'link') before = row.content.link;
+    // Attributes outside the hash are those of the Ledger's indexes.
+    return row.content.kind === 'link' && (broken === undefined || broken.what === 'attributes');
+  });
+}
+
+interface Part {
+  readonly commitment: Uint8Array;
+  /** Position of the first transition that refers to the personal data. A later one repeats the commitment. */
+  readonly sequence: number;
+}
+
+function partsOf(copies: readonly RowsOfCopy[]): ReadonlyMap<string, Part> {
+  const parts = new Map<string, Part>();
+  for (const { transition, commitments } of copies) {
+    for (const { part, commitment } of commitments)
+      if (!parts.has(part)) parts.set(part, { commitment, sequence: Number(transition['sequence']) });
+  }
+  return parts;
+}
+
+/** Reports whether all personal data matches the commitments. The chain has none for the reason of an approval. */
+function areCommitted(parts: ReadonlyMap<string, Part>, details: DetailsRows): boolean {
+  return [...details].every(([part, item]) => {
+    const { salt, details: data } = newDetailsOfCopy(item);
+    const expected = parts.get(String(part))?.commitment;
+    return expected === undefined || sameBytes(sealOf(systemDigest, data, salt).commitment, expected);
+  });
+}
+
+interface PlacedDetails extends NewDetails {
+  readonly sequence: number;
+}
+
+function byPart(rows: readonly PlacedDetails[]): ReadonlyMap<unknown, object> {
+  return new Map(rows.map(({ salt, ...row }) => [row.part, { ...row, salt: hex(salt) }]));
+}
+
+/** Reads the transitions of a chain, in order, and its personal data. */
+async function readOwn(tools: PostgresTools, chainId: ChainId) {
+  const rows = await readRows(tools, {
+    name: 'chain-imported',
+    text: `SELECT sequence, body::text, prev_hash, hash, NULL AS part, NULL::bytea AS salt, NULL::json AS details,
+        NULL AS email_hash
+      FROM transition WHERE chain_id = $1
+      UNION ALL SELECT sequence, NULL, NULL, NULL, part, salt, details, email_hash FROM details WHERE chain_id = $1
+      ORDER BY sequence`,
+    values: [chainId],
+  });
+  const { transitions = [], details = [] } = Object.groupBy(rows, ({ part }) =>
+    part === null ? 'transitions' : 'details',
+  );
+  const placed = details.map((row): PlacedDetails => {
+    const values = valuesOf(row);
+    return { ...newDetailsOf(values), sequence: Number(values['sequence']) };
+  });
+  return { transitions, details: placed };
+}

@@ -1,0 +1,121 @@
+import { OperationPrefix, RegistryRow } from '../kernel/contract/rows.ts';
+import { IdempotencyTable, KeyAttribute, RegistryTable } from '../kernel/contract/tables.ts';
+import type { Item } from '../kernel/platform/items.ts';
+import { rowOfCompleted, rowOfEffect, rowOfOpen } from '../once/store/postgres-record-rows.ts';
+import { operationOfKey, parseEffectRecord, parseRecord } from '../once/store/record-items.ts';
+import { parseApproval } from '../operators/store/approval-items.ts';
+import { approvalRow, endRow } from '../operators/store/postgres-approvals.ts';
+import { parseReferenceHolder } from '../payments/store/items.ts';
+import { type Queued, rowOfOrphan, rowsOfWork } from '../payments/store/postgres-rows.ts';
+import {
+  HOLDS,
+  parseChargeToReturn,
+  parseInquiry,
+  parseOpenOrder,
+  parseOrphan,
+} from '../payments/store/queue-items.ts';
+import { timestamp } from '../postgres/values.ts';
+import type { ImportedTable } from './store/postgres-imported-tables.ts';
+
+/** The rows in PostgreSQL of rows in the tables Idempotency and Registry, except personal data. */
+
+export interface ImportedRow {
+  readonly table: ImportedTable;
+  readonly row: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Whether the records of a kind of operation are where payments are. The others belong to effects in DynamoDB tables.
+ */
+const WITH_PAYMENTS: Readonly<Record<keyof typeof OperationPrefix, boolean>> = {
+  charge: true,
+  capture: true,
+  cancel: true,
+  refund: true,
+  return: true,
+  order: true,
+  inquiry: true,
+  adoption: true,
+  correction: true,
+  decision: true,
+  annotation: true,
+  approval: true,
+  callback: true,
+  keyRequest: false,
+  limitRequest: false,
+  redrive: false,
+  businessKey: false,
+  acceptedRun: false,
+  askedRun: false,
+  webhookRequest: false,
+};
+
+const MOVED_PREFIXES = Object.entries(OperationPrefix).flatMap(([kind, prefix]) =>
+  WITH_PAYMENTS[kind as keyof typeof OperationPrefix] ? [prefix] : [],
+);
+
+/** Returns the row of an idempotency record; none if its operation stays in DynamoDB. @throws if it is unreadable */
+export function rowsOfRecord(item: Item): readonly ImportedRow[] {
+  const operationId = operationOfKey(String(item[IdempotencyTable.partitionKey]));
+  if (!MOVED_PREFIXES.some((prefix) => operationId.startsWith(prefix))) return [];
+  return [{ table: 'idempotency', row: recordRow(item) }];
+}
+
+function recordRow(item: Item): ImportedRow['row'] {
+  if (!('claimedAtMs' in item)) return { ...rowOfEffect(parseEffectRecord(item)) };
+  const record = parseRecord(item);
+  if (record.status === 'COMPLETED') return { ...rowOfCompleted(record) };
+  return { ...rowOfOpen(record), ...dueAt(item, IdempotencyTable.openClaimsIndex.sortKey) };
+}
+
+/** Returns the rows of a row of the Registry; none if it stays in DynamoDB. @throws if it is unreadable */
+export function rowsOfRegistry(item: Item): readonly ImportedRow[] {
+  const partition = String(item[KeyAttribute.partition]);
+  const [, rowsOf] = KINDS.find(([prefix]) => partition.startsWith(prefix)) ?? [];
+  return rowsOf?.(item) ?? [];
+}
+
+const KINDS: readonly (readonly [prefix: string, rowsOf: (item: Item) => readonly ImportedRow[]])[] = [
+  [RegistryRow.inquiry, (item) => workOf(item, { inquiries: [parseInquiry(item)] })],
+  [RegistryRow.return, (item) => workOf(item, { toReturn: [parseChargeToReturn(item)] })],
+  [RegistryRow.hold, (item) => workOf(item, { hold: HOLDS.parse(item) })],
+  [RegistryRow.openOrder, (item) => workOf(item, { reopened: parseOpenOrder(item) })],
+  [RegistryRow.orphan, (item) => [{ table: 'orphan', row: { ...rowOfOrphan(parseOrphan(item)), ...queuedAt(item) } }]],
+  [RegistryRow.keptOrphan, keptOrphan],
+  [RegistryRow.reference, (item) => [{ table: 'reference', row: referenceRow(item) }]],
+  [RegistryRow.approvals, approvalRows],
+];
+
+function workOf(item: Item, queued: Queued): readonly ImportedRow[] {
+  return rowsOfWork(queued).map((row) => ({ table: 'work', row: { ...row, ...queuedAt(item) } }));
+}
+
+/** No job reads a kept orphan. */
+function keptOrphan(item: Item): readonly ImportedRow[] {
+  const { due_at: _, ...row } = rowOfOrphan(parseOrphan(item));
+  return [{ table: 'orphan', row }];
+}
+
+/** The key is `REF#<tenant>#<mode>#<reference>`, and a reference may contain the separator. */
+function referenceRow(item: Item): ImportedRow['row'] {
+  const [tenant, mode, ...reference] = String(item[KeyAttribute.partition])
+    .slice(RegistryRow.reference.length)
+    .split('#');
+  return { tenant_id: tenant, mode, reference: reference.join('#'), payment_id: parseReferenceHolder(item) };
+}
+
+function approvalRows(item: Item): readonly ImportedRow[] {
+  const { end, ...approval } = parseApproval(item);
+  const asked: ImportedRow = { table: 'approval', row: approvalRow(approval) };
+  return end === undefined ? [asked] : [asked, { table: 'approval_end', row: endRow({ id: approval.id, end }) }];
+}
+
+/** Returns the time at which a job looks at an entry next, which a job may have postponed. */
+function queuedAt(item: Item): ImportedRow['row'] {
+  return dueAt(item, RegistryTable.queuesIndex.sortKey);
+}
+
+function dueAt(item: Item, attribute: string): ImportedRow['row'] {
+  const dueAtMs = item[attribute];
+  return typeof dueAtMs === 'number' ? { due_at: timestamp(dueAtMs) } : {};
+}

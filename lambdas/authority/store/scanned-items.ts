@@ -1,0 +1,37 @@
+import { type DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { defined } from '../../kernel/defined.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
+import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
+
+/** Items per page: about half a megabyte with typical stored responses. */
+const PAGE = 500;
+
+/** Scans whole tables with strong consistency. Used only by operators' commands. */
+export class ScannedItems {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, pacing: Pacing) {
+    this.#client = client;
+    this.#pacing = pacing;
+  }
+
+  /** Reads a page of a segment, as one element of a walk. */
+  async page(table: string, { segment, segments, after }: WalkStep): Promise<WalkPage<readonly Item[]>> {
+    const input = {
+      TableName: table,
+      Segment: segment,
+      TotalSegments: segments,
+      Limit: PAGE,
+      ConsistentRead: true,
+      ...defined({ ExclusiveStartKey: after === undefined ? undefined : (JSON.parse(after) as Item) }),
+    };
+    const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new ScanCommand(input)),
+    );
+    return LastEvaluatedKey === undefined
+      ? { found: [Items] }
+      : { found: [Items], next: JSON.stringify(LastEvaluatedKey) };
+  }
+}

@@ -1,0 +1,82 @@
+import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
+import { POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
+import { finishImport, type ImportTools } from '../../lambdas/authority/import-authority.ts';
+import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authority.ts';
+import { postgresStores } from '../../lambdas/authority/postgres-stores.ts';
+import { AuthorityLog } from '../../lambdas/authority/store/authority-log.ts';
+import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { DynamoDbApprovals } from '../../lambdas/operators/store/dynamodb-approvals.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import type { Database } from '../../lambdas/postgres/database.ts';
+import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
+import { TABLES } from '../world/tables.ts';
+import { World, type WorldOptions } from '../world/world.ts';
+
+type Around = <Result>(command: string, apply: () => Promise<Result>) => Promise<Result>;
+
+const AT_ONCE: Around = (_command, apply) => apply();
+
+/** A deployment whose payments are in DynamoDB in memory, and the empty PostgreSQL database into which they move. */
+export class MovingDeployment {
+  readonly world: World;
+  readonly #database: Database;
+
+  constructor(database: Database, options: WorldOptions = {}) {
+    this.#database = database;
+    this.world = new World(options);
+  }
+
+  /** Empties the database, and records the first settings. */
+  async begin(): Promise<this> {
+    for (const table of tablesOf(readMigrations())) await this.#database.run(sql(`TRUNCATE ${table}`));
+    await this.world.store.activity.recordSettings({ authority: 'dynamodb' });
+    return this;
+  }
+
+  /** Starts a process. @param around called for each call to DynamoDB @returns its stores of payments */
+  async start(authority: Authority, around: Around = AT_ONCE) {
+    const { clock, entropy, store } = this.world;
+    const platform: AuthorityPlatform = {
+      variables: authority === 'postgres' ? { [POSTGRES_AUTHORITY]: '{"secretId":"database"}' } : {},
+      clock,
+      entropy,
+      digest: systemDigest,
+      documents: store.database.clientWith(around),
+      instruments: systemInstruments,
+      secretsManager: () => Promise.reject(new Error('no secret is read')),
+      openDatabase: () => this.#database,
+    };
+    const { client, postgres } = await configuredAuthority(platform, TABLES);
+    const pacing = { clock, entropy };
+    const own = postgres?.store ?? new DynamoDbStore(client, TABLES, pacing);
+    return { store: own, effects: postgres?.approvals ?? new DynamoDbApprovals(client, TABLES, pacing, own) };
+  }
+
+  /** Returns the tools of `payonce db import`. */
+  tools(changes: Partial<Pick<ImportTools, 'client' | 'database'>> = {}, clock: Clock = this.world.clock): ImportTools {
+    const { entropy, store } = this.world;
+    const opened = {
+      client: store.database.client,
+      database: this.#database,
+      ...changes,
+      tables: TABLES,
+      pacing: { clock, entropy },
+    };
+    return { ...opened, log: new AuthorityLog(opened, 'ada') };
+  }
+
+  finish(tools = this.tools()): ReturnType<typeof finishImport> {
+    return finishImport(tools, { segments: 2, progress: () => undefined });
+  }
+
+  /** Returns the stores on PostgreSQL, without the check of the authority. */
+  postgres() {
+    const { pacing, client, database } = this.tools();
+    const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
+    return postgresStores({ database, pacing, client, tables: TABLES, observer });
+  }
+}
