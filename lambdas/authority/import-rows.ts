@@ -40,6 +40,7 @@ const WITH_PAYMENTS: Readonly<Record<keyof typeof OperationPrefix, boolean>> = {
   decision: true,
   annotation: true,
   approval: true,
+  changeRequest: true,
   callback: true,
   keyRequest: false,
   limitRequest: false,
