@@ -10,6 +10,7 @@ import {
   METHODS,
   type Method,
   OPERATOR,
+  Refusal,
   readAnswer,
   tenantOf,
 } from './operator-api.ts';
@@ -18,6 +19,7 @@ import type { Session } from './session.ts';
 interface Options {
   readonly data?: object;
   readonly idempotencyKey?: string;
+  readonly tenant?: string;
 }
 
 /** Adds `payonce api`, which sends one request to an operation without a command of its own. */
@@ -35,7 +37,7 @@ export function addApi(program: Command, session: Session): void {
     );
   addTenant(command, 'the tenant that the request is for');
   addAccess(command);
-  command.action(async (method: Method, path: string, { data, idempotencyKey }: Options) => {
+  command.action(async (method: Method, path: string, { data, idempotencyKey, tenant }: Options) => {
     const isKeyed = KEYED.includes(method);
     if (data !== undefined && method === 'GET') throw unused(method, 'body', '--data');
     if (idempotencyKey !== undefined && !isKeyed) throw unused(method, 'idempotency key', '--idempotency-key');
@@ -45,7 +47,14 @@ export function addApi(program: Command, session: Session): void {
       ...(isKeyed ? { 'idempotency-key': key } : {}),
     });
     if (isKeyed && idempotencyKey === undefined) session.note(`The idempotency key is ${key}.`);
-    const document = readAnswer(z.json(), await ask(method, path, data));
+    const answer = await ask(method, path, data).catch((error: unknown) => {
+      if (!(error instanceof Refusal) || error.status !== 401 || path.startsWith('/v1/admin/') || tenant !== undefined)
+        throw error;
+      throw new CliFailure(ExitCode.refused, `An operator calls ${path} for a tenant: add --tenant <id>.`, {
+        cause: error,
+      });
+    });
+    const document = readAnswer(z.json(), answer);
     session.show(document, [JSON.stringify(document, null, 2)]);
   });
 }
@@ -62,7 +71,7 @@ function readMethod(text: string): Method {
 
 function readPath(text: string): string {
   if (/^\/[\x21-\x7e]*$/.test(text)) return text;
-  throw new InvalidArgumentError(`${text} is not a path of the API, for example /v1/payments?limit=5.`);
+  throw new InvalidArgumentError(`${text} is not a path of the API, for example /v1/admin/mismatches?limit=5.`);
 }
 
 function readObject(text: string): object {
