@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, globSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Node } from 'constructs';
@@ -24,7 +24,8 @@ const FUNCTIONS = join('lambdas', 'functions');
 /** Returns the source of each function: a file of `lambdas/functions`, or the sandbox processor. */
 const sourcesOfFunctions = (): ReadonlyMap<string, string> =>
   new Map([
-    ...globSync('*.ts', { cwd: join(ROOT, FUNCTIONS) })
+    ...readdirSync(join(ROOT, FUNCTIONS))
+      .filter((file) => file.endsWith('.ts'))
       .toSorted()
       .map((file) => [basename(file, '.ts'), join(FUNCTIONS, file)] as const),
     ['sandbox-processor', join('sandbox', 'handler.ts')],

@@ -21,7 +21,6 @@ const FOLDER = join(DESTINATION, 'package');
 /** Files that are copied into the package unchanged. */
 const COPIED: Readonly<Record<string, string>> = {
   'package/payonce.mjs': 'bin/payonce.mjs',
-  'cdk.json': 'cdk.json',
   LICENSE: 'LICENSE',
   'README.md': 'README.md',
 };
@@ -132,8 +131,11 @@ for (const [from, to] of Object.entries(COPIED)) {
 // The command line reads the migrations next to its code.
 for (const folder of ['migrations', 'service-migrations'])
   cpSync(join(PROJECT, 'lambdas/postgres', folder), join(FOLDER, 'dist', folder), { recursive: true });
-const project = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as Parameters<typeof manifestOf>[0];
-write('package.json', `${JSON.stringify(manifestOf(project), null, 2)}\n`);
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(PROJECT, path), 'utf8'));
+const writeJson = (path: string, value: unknown): void => write(path, `${JSON.stringify(value, null, 2)}\n`);
+writeJson('package.json', manifestOf(readJson('package.json') as Parameters<typeof manifestOf>[0]));
+// Apps copy this file (docs/start/your-own-cdk-app.md). The constructs read the feature flags in it.
+writeJson('cdk.json', { ...(readJson('cdk.json') as object), app: 'node app.js' });
 const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', DESTINATION], {
   cwd: FOLDER,
   encoding: 'utf8',

@@ -2,6 +2,8 @@
  * `payonce`: the constructs. `Payonce` is a whole deployment. For other combinations, apps can use the stacks, and the
  * constructs of the service stack.
  */
+import './node-version.ts';
+
 export { type EventName, EventNames } from '../lambdas/events/contract.ts';
 export { ArchiveStack, type ArchiveStackProps } from '../lib/archive-stack.ts';
 export { Callbacks, type CallbacksProps } from '../lib/callbacks.ts';

@@ -1,10 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
@@ -13,16 +12,7 @@ import { listenerOf } from '../../examples/listener.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { chargesIn } from './client-world.ts';
-
-/**
- * Returns the path of Node 20, the oldest supported version, if it is installed on this machine. `npm ci` installs only
- * Node 24.
- */
-function oldNode(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const programs = folders.map((folder) => join(folder, 'node')).filter((each) => existsSync(each));
-  return programs.find((each) => execFileSync(each, ['--version'], { encoding: 'utf8' }).startsWith('v20.'));
-}
+import { oldNode } from './old-node.ts';
 
 const NODE = oldNode();
 const SECRETS = [

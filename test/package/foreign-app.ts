@@ -23,8 +23,8 @@ export interface ForeignProject {
   readonly wheel: string;
   readonly installed: string;
   write(path: string, text: string): void;
-  /** Runs a program with Node. */
-  run(words: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ended>;
+  /** Runs a program. @param node default: the Node of this process */
+  run(words: readonly string[], environment?: Readonly<Record<string, string>>, node?: string): Promise<Ended>;
   remove(): void;
 }
 
@@ -57,8 +57,8 @@ export async function foreignProject(has: readonly string[]): Promise<ForeignPro
     wheel,
     installed: join(folder, 'node_modules', 'payonce'),
     write,
-    run: async (words, environment = {}) =>
-      promisify(execFile)(process.execPath, [...words], { cwd: folder, env: { ...ENVIRONMENT, ...environment } }).then(
+    run: async (words, environment = {}, node = process.execPath) =>
+      promisify(execFile)(node, [...words], { cwd: folder, env: { ...ENVIRONMENT, ...environment } }).then(
         (ended) => ({ code: 0, ...ended }),
         (error: unknown) => error as Ended,
       ),

@@ -7,6 +7,7 @@ import { readMigrations } from '../../lambdas/postgres/migrations.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { processorSettings } from '../../lib/settings/processors.ts';
 import { BROWSER_ENTRY_POINTS, ENTRY_POINTS } from '../../package/manifest.ts';
+import { oldNode } from '../client/old-node.ts';
 import { installed, python } from '../client/python-lives.ts';
 import { blocksOf } from '../support/documents.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -17,6 +18,7 @@ import { foreignProject } from './foreign-app.ts';
 /** Maximum size of the package. Measured: 20.5 MB, mostly source maps of the functions, a third of it with PostgreSQL. */
 const MAX_PACKED_BYTES = 20_900_000;
 
+const OLD_NODE = oldNode();
 const foreign = await foreignProject(['aws-cdk-lib', 'constructs', 'esbuild']);
 afterAll(() => foreign.remove());
 
@@ -118,10 +120,10 @@ describe('constructs', () => {
   });
 
   test('the documented app has two environments, and an app with the id Default produces the same templates as a clone', async () => {
-    const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', 'In your own CDK app', 'ts');
-    foreign.write('app.ts', `${app}new Payonce(app, 'Default', { sandbox: true });\n`);
-    foreign.write('points.ts', points);
-    const { code, stderr } = await foreign.run(['app.ts'], { CDK_OUTDIR: 'cdk.out', CDK_VALIDATION: 'false' });
+    const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', 'In your own CDK app', 'js');
+    foreign.write('app.js', `${app}new Payonce(app, 'Default', { sandbox: true });\n`);
+    foreign.write('points.js', points);
+    const { code, stderr } = await foreign.run(['app.js'], { CDK_OUTDIR: 'cdk.out', CDK_VALIDATION: 'false' });
     // The bundler of points.ts writes to standard error.
     expect(code === 0 ? '' : stderr).toBe('');
     const names = readdirSync(join(foreign.folder, 'cdk.out')).filter((file) => file.endsWith('.template.json'));
@@ -165,6 +167,17 @@ describe('constructs', () => {
     });
     // The function of payment requests is deployed only with their setting.
     expect(using).toHaveLength(AUTHORITY_FUNCTIONS.length - 1);
+  });
+
+  // Skipped on machines without an older Node.
+  (OLD_NODE === undefined ? test.skip : test)('an older Node is refused with one sentence', async () => {
+    const [app = ''] = blocksOf('docs/start/your-own-cdk-app.md', 'In your own CDK app', 'js');
+    foreign.write('app.js', app);
+    expect(await foreign.run(['app.js'], {}, OLD_NODE)).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringMatching(/^The constructs of payonce need Node 24 or later, and this is 2\S+\.\n$/),
+    });
   });
 
   test('an invalid property is rejected with the allowed values', async () => {

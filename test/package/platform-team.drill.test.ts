@@ -46,12 +46,15 @@ afterAll(() => {
   foreign?.remove();
 });
 
-/** Follows the README section: installs the package and writes the two files. */
+/** Follows the README section: installs the package, copies `cdk.json` and writes the two programs. */
 async function follow(): Promise<ForeignProject> {
   const project = await foreignProject(['aws-cdk', 'aws-cdk-lib', 'constructs', 'esbuild', 'hono', 'standardwebhooks']);
-  const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'ts');
-  project.write('app.ts', app);
-  project.write('points.ts', points);
+  const [install = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
+  expect(install).toContain('\ncp node_modules/payonce/cdk.json .\n');
+  const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'js');
+  project.write('cdk.json', readFileSync(join(project.installed, 'cdk.json'), 'utf8'));
+  project.write('app.js', app);
+  project.write('points.js', points);
   // The processor is a program of the same project.
   for (const path of ['gift-cards', 'listener.ts'])
     cpSync(join(PROJECT, 'examples', path), join(project.folder, 'processor', path), { recursive: true });
@@ -60,16 +63,8 @@ async function follow(): Promise<ForeignProject> {
 
 async function deployAll({ folder }: ForeignProject): Promise<StackOutputs> {
   const [, deploys = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
-  expect(deploys).toContain("\nnpx cdk deploy --all --app 'node app.ts'\n");
-  const words = [
-    'deploy',
-    '--all',
-    '--app',
-    `${process.execPath} app.ts`,
-    '--require-approval',
-    'never',
-    '--no-notices',
-  ];
+  expect(deploys).toContain('\nnpx cdk deploy --all\n');
+  const words = ['deploy', '--all', '--require-approval', 'never', '--no-notices'];
   const env = {
     ...emulatorEnvironment(aws),
     CDK_DISABLE_VERSION_CHECK: 'true',

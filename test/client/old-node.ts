@@ -1,0 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/**
+ * Returns the path of Node 20, the oldest version that the client supports, if it is installed on this machine. `npm
+ * ci` installs only Node 24.
+ */
+export function oldNode(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const programs = folders.map((folder) => join(folder, 'node')).filter((each) => existsSync(each));
+  return programs.find((each) => execFileSync(each, ['--version'], { encoding: 'utf8' }).startsWith('v20.'));
+}
