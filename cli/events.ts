@@ -1,5 +1,6 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import type { Command } from 'commander';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { recordAction } from './activity.ts';
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -29,7 +30,7 @@ export function addEvents(program: Command, session: Session): void {
     )
     .action(async ({ createdFrom, createdTo }: Range) => {
       const sinceMs = createdFrom * 1000;
-      const untilMs = createdTo === undefined ? Date.now() - MAX_DELIVERY_DELAY_MS : createdTo * 1000;
+      const untilMs = createdTo === undefined ? systemClock.nowMs() - MAX_DELIVERY_DELAY_MS : createdTo * 1000;
       if (untilMs <= sinceMs)
         throw new CliFailure(ExitCode.usage, 'The range is empty: --created-to must be later than --created-from.');
       const target = await session.aws();

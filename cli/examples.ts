@@ -38,6 +38,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   doctor: '--probe --key sk_test_3f8a',
   cost: '--payments 1000000 --context payonce:sandbox=true',
   simulate: '--minutes 5 --seed 42',
+  'clock show': '',
+  'clock advance': '3d',
   conform: 'https://processor.example --signing-key whsec_c2VjcmV0',
   completion: 'bash',
   annotate: ANNOTATE.example,

@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import { CommanderError } from 'commander';
+import { StartFailure } from '../local/failure.ts';
 import { sentenceOf } from '../local/sentence.mjs';
 
 /** The exit codes, documented in docs/reference/cli.md. */
@@ -44,6 +45,7 @@ interface Ending {
 export function endingOf(error: unknown): Ending {
   if (error instanceof CommanderError) return endingOfUsage(error);
   if (error instanceof CliFailure) return { exitCode: error.exitCode, sentence: sentenceOf(error) };
+  if (error instanceof StartFailure) return { exitCode: ExitCode.refused, sentence: sentenceOf(error) };
   const known = knownFailure(error);
   if (known !== undefined) return { exitCode: known[0], sentence: known[1] };
   return {

@@ -3,6 +3,7 @@ import type { KeyId } from '../lambdas/kernel/cause.ts';
 import { ALL_SCOPES, ROLES, type Role, type Scope } from '../lambdas/kernel/contract/api.ts';
 import { type Mode, type TenantId, tenantId } from '../lambdas/kernel/ids.ts';
 import { ONE_LINE_NOT_BLANK } from '../lambdas/kernel/one-line.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import {
   idOfApiKey,
@@ -65,7 +66,7 @@ export function addKeys(program: Command, session: Session): void {
     )
     .action(async (options: NewKeyOptions) => {
       const { tenant, mode, scopes, name, expiresIn } = options;
-      const expiry = expiresIn === undefined ? {} : { expiresAtMs: Date.now() + expiresIn * DAY_MS };
+      const expiry = expiresIn === undefined ? {} : { expiresAtMs: systemClock.nowMs() + expiresIn * DAY_MS };
       const wanted = { tenantId: tenant, mode, scopes, name, ...expiry };
       const key = await (await open()).createApiKey(wanted).catch(throwUnknownTenant);
       session.show({ id: idOfApiKey(key), key, tenant, mode, scopes, name }, [key]);
@@ -103,7 +104,7 @@ export function addKeys(program: Command, session: Session): void {
     .requiredOption('--tenant <id>', 'the tenant that owns the keys', readTenant)
     .action(async ({ tenant }: { tenant: TenantId }) => {
       const found = await (await open()).listApiKeys(tenant);
-      const nowMs = Date.now();
+      const nowMs = systemClock.nowMs();
       const rows = found.map((key) => [
         key.id,
         `…${key.hint}`,
@@ -137,7 +138,7 @@ export function addOperators(program: Command, session: Session): void {
       readDays,
     )
     .action(async (operator: string, { role, expiresIn }: { role: Role; expiresIn?: number }) => {
-      const expiry = expiresIn === undefined ? {} : { expiresAtMs: Date.now() + expiresIn * DAY_MS };
+      const expiry = expiresIn === undefined ? {} : { expiresAtMs: systemClock.nowMs() + expiresIn * DAY_MS };
       const key = await (await open()).createOperatorKey({ operator, role, ...expiry });
       session.show({ id: idOfApiKey(key), key, operator, role }, [key]);
     });
@@ -147,7 +148,7 @@ export function addOperators(program: Command, session: Session): void {
     .description('lists the keys of operators, without the keys themselves')
     .action(async () => {
       const found = await (await open()).listOperatorKeys();
-      const nowMs = Date.now();
+      const nowMs = systemClock.nowMs();
       const rows = found.map((key) => [
         key.id,
         `…${key.hint}`,

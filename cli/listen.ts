@@ -6,6 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { Webhook } from 'standardwebhooks';
 import * as z from 'zod';
 import { PUBLIC_EVENT_TYPES } from '../lambdas/events/domain/event.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { makeDirectory } from '../local/directories.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { type AskApi, addAccess, askerOf, locate, Refusal, readAnswer, TENANT } from './operator-api.ts';
@@ -68,7 +69,7 @@ export function addListen(program: Command, session: Session): void {
     const stored = read(file);
     const state: Progress = {
       secret: secret ?? stored?.secret ?? `whsec_${randomBytes(24).toString('base64')}`,
-      since: from ?? stored?.since ?? Math.floor(Date.now() / 1000),
+      since: from ?? stored?.since ?? Math.floor(systemClock.nowMs() / 1000),
       delivered: from === undefined ? (stored?.delivered ?? {}) : {},
     };
     write(file, state);

@@ -1,10 +1,13 @@
 import { userInfo } from 'node:os';
 import { Command } from 'commander';
+import { CLOCK_OFFSET } from '../lambdas/kernel/platform/platform.ts';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { StateFile } from '../local/state-file.ts';
 import { addActivity } from './activity.ts';
 import { addApi } from './api.ts';
 import { addApiCommand, addApiGroup } from './api-command.ts';
 import { ANNOTATE, API_COMMANDS, GROUPS } from './api-table.ts';
+import { addClock } from './clock.ts';
 import { addCompletion } from './completion.ts';
 import { addConform } from './conform.ts';
 import { addCost } from './cost.ts';
@@ -43,6 +46,9 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .hook('preAction', () => {
       // The SDK would prefer an empty region to the profile's region. Shells and containers set empty variables.
       if (process.env['AWS_REGION'] === '') delete process.env['AWS_REGION'];
+      const { local = false, directory } = program.opts<{ readonly local?: boolean; readonly directory: string }>();
+      const offsetMs = local ? new StateFile(directory).clockOffsetMs() : 0;
+      if (offsetMs > 0) process.env[CLOCK_OFFSET] = String(offsetMs);
     });
   const session = new Session(program, surroundings);
   const group = (name: keyof typeof GROUPS) => () =>
@@ -76,6 +82,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
   addDoctor(program, session);
   addCost(program, session);
   addSimulate(program);
+  addClock(program, session);
   addConform(program, session);
   addCompletion(program, session);
   for (const [name, command] of named(program))

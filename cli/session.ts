@@ -77,11 +77,20 @@ export class Session {
    * @throws CliFailure when no local stack runs, or it does not respond
    */
   async local(): Promise<LocalStack | undefined> {
-    const { local = false, directory } = this.#options;
+    const { local = false } = this.#options;
     const environment = this.#environment;
     if (!local) return undefined;
     if (environment !== undefined)
       throw new CliFailure(ExitCode.usage, 'The local stack has no environment: use --local or --environment.');
+    return this.localStack();
+  }
+
+  /**
+   * Returns the local stack, for a command that no other stack has.
+   * @throws CliFailure when no local stack runs, or it does not respond
+   */
+  async localStack(): Promise<LocalStack> {
+    const { directory } = this.#options;
     const state = new StateFile(directory);
     const running = await state.running();
     if (running !== undefined) return running;

@@ -5,9 +5,9 @@ export function page(findings: readonly Finding[]): string {
   const [head = '', ...rows] = cells(findings).map((row) => `| ${row.join(' | ')} |`);
   return `# Naive against Payonce
 
-Written by \`npm run demo -- --write\`, from a run on the local AWS: the same failures against a naive implementation and
-against Payonce. Charges (in the last two rows: refunds) are counted in the processor's books, postings in the Ledger,
-events on the bus, and effects in the consumer's rows. An event or effect that is missing after a minute counts as lost.
+Written by \`npm run demo -- --write\`, from a run on the local AWS. Charges (in the last two rows: refunds) are counted
+in the processor's books, postings in the Ledger, events on the bus, and effects in the consumer's rows. An event or
+effect that is missing after a minute counts as lost.
 
 The naive side ([demo/functions](../../demo/functions)) is a typical first implementation: it checks before it acts, and
 acts before it saves. That is correct as long as no process dies and no request is duplicated or concurrent. It runs ten
@@ -21,11 +21,11 @@ The naive counts are results of races and differ between runs. If Payonce's coun
 
 ## The lab
 
-\`npm start\` prints the address of the lab, a page for this machine. Choose a trouble and run it on both sides. The page
-shows the counts, the verdicts and the row of this table, and links to what happened to the payment in the
-[console](../operate/console.md). It has two more scenarios: a processor that charges and never responds, and a refund
-of a disputed charge. The first run deploys the naive shop; \`npm stop\` removes it. The lab also runs each trouble with
-PostgreSQL as Payonce's database, on a second local stack; \`npm run demo -- --authority postgres\` does so for all.
+\`npm start\` prints the address of the lab. Choose a trouble and run it on both sides. The page shows the counts and the
+verdicts, and links to the payment in the [console](../operate/console.md). It has two more scenarios: a processor that
+charges and never responds, and a refund of a disputed charge. The first run deploys the naive shop; \`npm stop\` removes
+it. The lab also runs each trouble with PostgreSQL, on a second local stack; \`npm run demo -- --authority postgres\` does
+so for all.
 
 ![A trouble in the lab, with the counts of both sides](../pictures/console-lab.png)
 `;

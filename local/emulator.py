@@ -6,8 +6,8 @@ asynchronously, so that a failed invocation is retried. The emulator does none o
 due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
 compressed responses of API Gateway, buckets.py locks of buckets and conditions of their policies, generated_secrets.py secrets
 without punctuation and with known ARNs, metric_math.py alarms on metric math, streams.py the positions of streams after a restart,
-saved_addresses.py addresses after a restart on another port, saved_state.py saving on request, and guard.py refuses requests from
-outside of the run. Everything else is unchanged.
+saved_addresses.py addresses after a restart on another port, saved_state.py saving on request, clock.py a clock that can be advanced,
+and guard.py refuses requests from outside of the run. Everything else is unchanged.
 """
 
 import importlib.metadata
@@ -32,6 +32,8 @@ from ministack.services import eventbridge, lambda_svc, scheduler
 # This file replaces and calls internals of the emulator. Compare services/scheduler.py and services/sqs.py before an upgrade.
 MADE_FOR = "1.5.33"
 LOOK_EVERY_SECONDS = 1
+# Each starts a process. After the clock was advanced, nearly all schedules are due.
+MOST_AT_ONCE = 2
 # AWS keeps an idle connection open for longer than its clients do. A server that closes it first loses a request that is just sent.
 IDLE_CONNECTION_SECONDS = 300
 
@@ -43,18 +45,21 @@ _started = time.time()
 
 
 def look(now=None):
-    """Fires each due schedule once, for its newest scheduled time. Times before the start of this process are missed."""
+    """Fires due schedules, each once for its newest scheduled time. Times before the start of this process are missed."""
     now = time.time() if now is None else now
     account, region = scheduler.get_account_id(), scheduler.get_region()
     schedules = dict(scheduler._schedules._data)
     for key in _fired_for.keys() - schedules.keys():
         del _fired_for[key]
+    fired = 0
     try:
         for key, schedule in schedules.items():
             try:
-                _look_at(key, schedule, now)
+                fired += _look_at(key, schedule, now)
             except Exception:
                 logger.exception("schedule %s", key)
+            if fired == MOST_AT_ONCE:
+                break
     finally:
         scheduler.set_request_account_id(account)
         scheduler.set_request_region(region)
@@ -63,16 +68,17 @@ def look(now=None):
 def _look_at(key, schedule, now):
     start, end = scheduler._to_epoch(schedule.get("StartDate")), scheduler._to_epoch(schedule.get("EndDate"))
     if schedule.get("State") != "ENABLED" or (start is not None and now < start) or (end is not None and now > end):
-        return
+        return False
     due = _newest_due(schedule, now, _fired_for.get(key))
     if due is None:
-        return
+        return False
     _fired_for[key] = due
     scheduler.set_request_account_id(key[0])
     scheduler.set_request_region(key[1])
     _invoke(schedule, due)
     if schedule["ScheduleExpression"].startswith("at(") and schedule.get("ActionAfterCompletion") == "DELETE":
         scheduler._schedules._data.pop(key, None)
+    return True
 
 
 def _newest_due(schedule, now, fired_for):
@@ -175,13 +181,16 @@ def _extend():
     metric_math.install()
     streams.install()
     # The last ones: they import the application, which binds functions that the others replace.
+    import clock
     import guard
     import saved_addresses
     import saved_state
 
-    for part in (saved_addresses, saved_state, guard):
+    for part in (saved_addresses, saved_state, clock, guard):
         _require(part.USED)
         part.install()
+    global _started
+    _started = time.time()
 
 
 if __name__ == "__main__":

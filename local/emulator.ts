@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, linkSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CLOCK_OFFSET } from '../lambdas/kernel/platform/platform.ts';
+import { clockOffsetMs } from './clock.ts';
 import { makeDirectory } from './directories.ts';
 import { credentialVariables, type EmulatorAccess, isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
@@ -79,6 +81,7 @@ async function startAt(options: EmulatorOptions): Promise<Emulator> {
   makeDirectory(temporary);
   // The launcher of the workers is CommonJS. Without this file, this project's package.json would make it an ES module.
   writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
+  keepNode(temporary);
   const log = openSync(logFile, 'w', 0o600);
   const accessKeyId = `PAYONCE${randomBytes(16).toString('hex').toUpperCase()}`;
   const keeper = startUnderKeeper({
@@ -110,20 +113,34 @@ async function startAt(options: EmulatorOptions): Promise<Emulator> {
   };
 }
 
+/** Gives the functions a Node of their own. "npm ci" in the clone removes the project's Node while the stack runs. */
+function keepNode(directory: string): void {
+  const node = join(directory, 'node');
+  try {
+    linkSync(process.execPath, node);
+  } catch {
+    // Another file system, or a Node of the system.
+    symlinkSync(process.execPath, node);
+  }
+}
+
 function environmentOf(
   { port, persist, state }: EmulatorOptions,
   temporary: string,
   accessKeyId: string,
 ): NodeJS.ProcessEnv {
+  const environment = isolatedEnvironment();
   return {
-    ...isolatedEnvironment(),
+    ...environment,
     ...credentialVariables(accessKeyId),
+    PATH: `${temporary}${delimiter}${environment['PATH']}`,
     AUTH: 'true',
     BIND_HOST: '127.0.0.1',
     GATEWAY_PORT: String(port),
     PERSIST_STATE: '1',
     KEEP_STATE: persist ? '1' : '0',
     STATE_DIR: state,
+    [CLOCK_OFFSET]: String(clockOffsetMs(state)),
     TMPDIR: temporary,
     // The functions inherit this variable, because the emulator passes its environment on to them.
     NODE_OPTIONS: `--require ${JSON.stringify(FUNCTION_ADDRESSES)}`,

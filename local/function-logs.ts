@@ -20,17 +20,21 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** Prints the log lines of the functions as they arrive, until the signal aborts. */
+/**
+ * Prints the log lines of the functions as they arrive, until the signal aborts.
+ * @param now the clock of the local AWS, in Unix milliseconds
+ */
 export async function followLogs(
   access: EmulatorAccess,
+  now: () => number,
   print: (line: LogLine) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const client = new CloudWatchLogsClient(accessTo(access));
   let seen: ReadonlySet<string> = new Set();
-  let sinceMs = Date.now();
+  let sinceMs = now();
   while (!signal.aborted) {
-    const nowMs = Date.now();
+    const nowMs = now();
     const found = new Set<string>();
     for (const group of await functionLogGroups(client)) {
       for (const [id, event] of withIds(group, await eventsSince(client, group, sinceMs))) {

@@ -369,7 +369,7 @@ export async function tenantWithKeys(
   const administration = new TenantAdministration(documentClient(client), tables, 'npm start');
   const id = asTenant(LOCAL_TENANT);
   const stored = [...(await administration.listApiKeys(id)), ...(await administration.listOperatorKeys())];
-  const nowMs = Date.now();
+  const nowMs = systemClock.nowMs();
   // A rolled key expires soon, so it is treated as invalid.
   const valid = stored.filter((key) => key.rolledTo === undefined && !hasEnded(key, nowMs));
   const isValid = (key = ''): key is string => valid.some(({ keyHash }) => keyHash === hashOfApiKey(key));

@@ -2,8 +2,10 @@ import { Command, Option } from 'commander';
 import { Listr } from 'listr2';
 import { AUTHORITIES, type Authority } from '../lambdas/authority/contract.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
+import { CLOCK_OFFSET } from '../lambdas/kernel/platform/platform.ts';
 import { announcement } from './announcement.ts';
 import { authorityOf, projectContext, settingsWithoutEffect } from './cdk.ts';
+import { durationOf } from './clock.ts';
 import { PAYONCE_DIRECTORY } from './directories.ts';
 import type { Emulator } from './emulator.ts';
 import { StartFailure } from './failure.ts';
@@ -55,6 +57,8 @@ async function start({ detach, port, ...others }: Options): Promise<void> {
     () => state.release(),
   );
   console.log(announcement(aws));
+  const aheadMs = state.clockOffsetMs();
+  if (aheadMs > 0) console.log(`Its clock is ${durationOf(aheadMs)} ahead of this machine (npx payonce clock).\n`);
   if (emulator === undefined) return;
   if (faults.length > 0) console.error(`Payonce is running, but some checks failed.\n${faults.join('\n')}\n`);
   if (detach) {
@@ -95,6 +99,8 @@ async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: 
     const { lab, ...aws } = running;
     return { aws: isKeeperRunning(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
   }
+  const offsetMs = fresh ? 0 : state.clockOffsetMs();
+  if (offsetMs > 0) process.env[CLOCK_OFFSET] = String(offsetMs);
   const context = projectContext();
   const chosen = authority ?? earlier ?? authorityOf(context);
   for (const name of settingsWithoutEffect(context, chosen))
@@ -197,6 +203,7 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
   console.log('The logs of the functions follow. Press Ctrl-C to stop Payonce.\n');
   await followLogs(
     emulator.access,
+    () => Date.now() + state.clockOffsetMs(),
     ({ timestampMs, functionName, text }) => {
       console.log(`${new Date(timestampMs).toISOString().slice(11, 23)}  ${functionName.padEnd(12)}  ${text}`);
     },

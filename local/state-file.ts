@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import type { Authority } from '../lambdas/authority/contract.ts';
+import { clockOffsetMs } from './clock.ts';
 import { makeDirectory } from './directories.ts';
 import { isHealthy, STATE_DIRECTORY } from './emulator.ts';
 import { StartFailure } from './failure.ts';
@@ -112,6 +113,11 @@ export class StateFile {
 
   keys(): LocalKeys | undefined {
     return readJson(this.#keys, keys);
+  }
+
+  /** Returns how far the clock is ahead of this machine's clock, in milliseconds. It stays so after a restart. */
+  clockOffsetMs(): number {
+    return clockOffsetMs(join(this.#directory, STATE_DIRECTORY));
   }
 
   remove(): void {

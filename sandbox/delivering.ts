@@ -1,4 +1,5 @@
 import { storedOperationId } from '../lambdas/kernel/ids.ts';
+import { wireMs } from '../lambdas/kernel/world.ts';
 import { type SandboxEvent, SIGNATURE_HEADER } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { sign } from './signature.ts';
 import { type DeliverTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './tasks.ts';
@@ -54,7 +55,7 @@ export async function sendEvent(
   }
   const { post = postOverHttp } = world;
   const body = JSON.stringify(event);
-  const signature = sign(await world.callbacks.secret(), Math.floor(world.nowMs() / 1_000), body);
+  const signature = sign(await world.callbacks.secret(), Math.floor(wireMs(world) / 1_000), body);
   const answers = await Promise.all(
     Array.from({ length: copies }, () => post({ address, body, signature, timeoutMs })),
   );

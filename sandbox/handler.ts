@@ -8,6 +8,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { SandboxEnvironment } from '../lambdas/kernel/contract/environment.ts';
 import { ActiveSecrets } from '../lambdas/kernel/platform/active-secrets.ts';
+import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { queueUrl, readVariables, secretId, tableName } from '../lambdas/kernel/platform/variables.ts';
 import { idempotently } from '../lambdas/once/idempotently.ts';
 import { createAwsCallbacks } from './aws-callbacks.ts';
@@ -25,7 +26,7 @@ const settings = readVariables(
   }),
   process.env,
 );
-const nowMs = Date.now;
+const nowMs = () => systemClock.nowMs();
 const known = new ActiveSecrets(new SecretsManagerClient(), { nowMs });
 const access = settings[SandboxEnvironment.sandboxAccessSecretId];
 
@@ -56,6 +57,7 @@ export const handler = idempotently(
       }),
       ...(access === undefined ? {} : { secrets: () => known.active(access) }),
       nowMs,
+      wireMs: Date.now,
       newId: (prefix) => `${prefix}${randomUUID().replaceAll('-', '')}`,
       wait,
     }),

@@ -21,6 +21,8 @@ export interface SandboxWorld {
   /** Ensures that each request with a key, each change of a charge and each delivery takes effect only once. */
   readonly runner: OperationRunner;
   readonly nowMs: () => number;
+  /** Returns the time of signatures, in Unix milliseconds. @default the result of `nowMs` */
+  readonly wireMs?: () => number;
   readonly newId: (prefix: 'ch_' | 're_' | 'dp_' | 'evt_' | 'rsv_' | 'crd_' | 'eml_') => string;
   readonly wait: (milliseconds: number) => Promise<void>;
   /**

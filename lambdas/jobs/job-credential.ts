@@ -2,7 +2,7 @@ import { errors, jwtVerify, SignJWT } from 'jose';
 import * as z from 'zod';
 import { TerminalError } from '../kernel/faults.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
-import type { Clock } from '../kernel/world.ts';
+import { type WireClock, wireMs } from '../kernel/world.ts';
 
 /**
  * The executor's token for one run at one path: a compact JWS (RFC 7515) with claims (RFC 7519). The executor has no
@@ -27,7 +27,7 @@ export type CredentialVerdict =
 interface CredentialTools {
   readonly secrets: Pick<ActiveSecrets, 'active' | 'renewed'>;
   readonly secretId: string;
-  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly clock: WireClock;
 }
 
 const ISSUER = 'payonce-cron-executor';
@@ -63,7 +63,7 @@ export async function signJobCredential(
 ): Promise<string> {
   const [secret] = await secrets.active(secretId);
   if (secret === undefined) throw new TerminalError('secret_malformed', `The secret ${secretId} has no value.`);
-  const nowSeconds = Math.floor(clock.nowMs() / 1000);
+  const nowSeconds = Math.floor(wireMs(clock) / 1000);
   return new SignJWT({ scope: scopes.join(' ') })
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
     .setIssuer(ISSUER)
@@ -86,7 +86,7 @@ export async function verifyJobCredential(
   path: string,
 ): Promise<CredentialVerdict> {
   // Read the time before the secrets, so that the token does not expire while the secrets are read.
-  const nowMs = clock.nowMs();
+  const nowMs = wireMs(clock);
   const first = await verifyWith(await secrets.active(secretId), token, path, nowMs);
   if (first !== 'other_key') return first;
   const renewed = await secrets.renewed(secretId);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Webhook } from 'standardwebhooks';
 import { RetryableError } from '../kernel/faults.ts';
-import type { Clock } from '../kernel/world.ts';
+import { type WireClock, wireMs } from '../kernel/world.ts';
 import type { SendRequest } from './http-call.ts';
 
 /**
@@ -13,15 +13,11 @@ import type { SendRequest } from './http-call.ts';
  * deployment
  * @throws RetryableError (from the returned function) when the secret is empty or not base64; nothing is sent
  */
-export function signedCalls(
-  send: SendRequest,
-  secret: () => Promise<string>,
-  clock: Pick<Clock, 'nowMs'>,
-): SendRequest {
+export function signedCalls(send: SendRequest, secret: () => Promise<string>, clock: WireClock): SendRequest {
   return async (call) => {
     const { method, url, body = '' } = call;
     const signer = await signerOf(await secret());
-    const nowMs = clock.nowMs();
+    const nowMs = wireMs(clock);
     const seconds = Math.floor(nowMs / 1_000);
     const named = createHash('sha256')
       .update(JSON.stringify([nowMs, method, url, body]))

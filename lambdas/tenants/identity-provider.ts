@@ -15,7 +15,7 @@ import { ROLES, type Role } from '../kernel/contract/api.ts';
 import type { IdentityProviderSettings } from '../kernel/contract/environment.ts';
 import { RetryableError } from '../kernel/faults.ts';
 import { ONE_LINE_NOT_BLANK } from '../kernel/one-line.ts';
-import type { Clock } from '../kernel/world.ts';
+import { type WireClock, wireMs } from '../kernel/world.ts';
 import { bearerToken } from './authenticate.ts';
 import type { IdentifyOperator, Operator } from './operators.ts';
 
@@ -78,14 +78,14 @@ const claims = z.object({
  */
 export function byIdentityProvider(
   { issuer, audience, ...roles }: IdentityProviderSettings,
-  clock: Pick<Clock, 'nowMs'>,
+  clock: WireClock,
   { freshMs = FRESH_MS, cooldownMs = COOLDOWN_MS }: KeyTimes = {},
 ): IdentifyOperator {
   const keys = keysOf(issuer, { freshMs, cooldownMs }, clock);
   return async (authorization) => {
     const token = bearerToken(authorization);
     if (!COMPACT_JWS.test(token) || !mayBeOf(issuer, token)) return undefined;
-    const nowSeconds = clock.nowMs() / 1000;
+    const nowSeconds = wireMs(clock) / 1000;
     try {
       const { payload } = await jwtVerify(token, keys, {
         algorithms: ALGORITHMS,
@@ -93,7 +93,7 @@ export function byIdentityProvider(
         audience,
         requiredClaims: ['sub', 'iat', 'exp'],
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
-        currentDate: new Date(clock.nowMs()),
+        currentDate: new Date(wireMs(clock)),
       });
       return isOfTimes(payload, nowSeconds) ? operatorOf(payload, roles) : undefined;
     } catch (error) {
@@ -133,18 +133,18 @@ interface KeyTimes {
  * Returns a function that finds a key of the provider. The first token causes the keys to be read. After a failure, the
  * provider is not called for some seconds.
  */
-function keysOf(issuer: string, times: Required<KeyTimes>, clock: Pick<Clock, 'nowMs'>): JWTVerifyGetKey {
+function keysOf(issuer: string, times: Required<KeyTimes>, clock: WireClock): JWTVerifyGetKey {
   const known: JWKSCacheInput = {};
   let discovered: Promise<JWTVerifyGetKey> | undefined;
   let failed: { readonly error: unknown; readonly atMs: number } | undefined;
   const current: JWTVerifyGetKey = async (...token) => {
-    const nowMs = clock.nowMs();
+    const nowMs = wireMs(clock);
     if (failed !== undefined && failed.atMs <= nowMs && nowMs < failed.atMs + FAILED_FOR_MS) throw failed.error;
     try {
       discovered ??= discover(issuer, times, known);
       return await (await discovered)(...token);
     } catch (error) {
-      if (!isOfToken(error)) failed = { error, atMs: clock.nowMs() };
+      if (!isOfToken(error)) failed = { error, atMs: wireMs(clock) };
       if (!('jwks' in known)) discovered = undefined;
       throw error;
     }
@@ -154,7 +154,7 @@ function keysOf(issuer: string, times: Required<KeyTimes>, clock: Pick<Clock, 'n
       return await current(header, token);
     } catch (error) {
       const { uat: readAtMs = 0, jwks } = known;
-      if (isOfToken(error) || jwks === undefined || clock.nowMs() - readAtMs > STALE_MS) throw error;
+      if (isOfToken(error) || jwks === undefined || wireMs(clock) - readAtMs > STALE_MS) throw error;
       // The provider may have added the unknown key since the last read.
       return createLocalJWKSet(jwks)(header, token).catch(() => Promise.reject(error));
     }

@@ -9,6 +9,7 @@ import {
   REPLAY_CACHE_FUNCTIONS,
   STATE_VALID_MS,
 } from '../../lambdas/authority/contract.ts';
+import { CLOCK_OFFSET } from '../../lambdas/kernel/platform/platform.ts';
 import { readSettings, recordedSettings } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
 import { differences } from './template-differences.ts';
@@ -234,6 +235,11 @@ describe('the functions of a deployment', () => {
     const known = new Set(propertiesOf(without));
     expect(propertiesOf(withSetting).filter((property) => !known.has(property))).toEqual(NOT_DEPLOYED);
     expect(JSON.stringify(Object.values(without))).not.toMatch(/postgres|authority|VpcConfig/i);
+  });
+
+  test('no function of any template has a clock that differs from AWS', async () => {
+    for (const context of [{}, EVERYTHING, { ...EVERYTHING, ...POSTGRES, ...NETWORK, ...ADDRESS }])
+      expect(JSON.stringify(Object.values(await synthesize(context)))).not.toContain(CLOCK_OFFSET);
   });
 });
 

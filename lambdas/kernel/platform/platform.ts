@@ -6,8 +6,15 @@ import { ownerToken } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { Clock, Entropy } from '../world.ts';
 
+/**
+ * Names the variable with the offset of the local stack's clock, in milliseconds (`payonce clock advance`). The local
+ * AWS sets it for its functions, and the command line for itself. No template has it.
+ */
+export const CLOCK_OFFSET = 'PAYONCE_CLOCK_OFFSET_MS';
+
 export const systemClock: Clock = {
-  nowMs: () => Date.now(),
+  nowMs: () => Date.now() + Number(process.env[CLOCK_OFFSET] ?? 0),
+  wireMs: () => Date.now(),
   sleep: async (ms) => {
     await sleep(ms);
   },

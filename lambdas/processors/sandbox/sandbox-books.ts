@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Mode } from '../../kernel/ids.ts';
-import type { Clock } from '../../kernel/world.ts';
+import type { WireClock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import { signedCalls, withBearer } from '../../outbound/signed-calls.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
@@ -21,7 +21,7 @@ export interface SandboxAccess {
   readonly mode?: Mode;
   /** Base URL without a trailing slash. */
   readonly url: string;
-  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly clock: WireClock;
   /**
    * Sends one request.
    * @default `callOnce`, over HTTP

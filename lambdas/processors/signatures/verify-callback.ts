@@ -1,6 +1,6 @@
 import { invariant } from '../../kernel/invariant.ts';
 import type { ActiveSecrets } from '../../kernel/platform/active-secrets.ts';
-import type { Clock } from '../../kernel/world.ts';
+import { type WireClock, wireMs } from '../../kernel/world.ts';
 import { type CallbackSource, GENERAL_SCHEMES } from '../contract.ts';
 import type { ProcessorDescriptor } from '../descriptor.ts';
 import type { SignatureScheme, SignatureVerdict, SignedCallback } from './signature.ts';
@@ -9,7 +9,7 @@ export interface CallbackVerification {
   /** Signature scheme of the source. */
   readonly scheme: SignatureScheme;
   readonly secrets: Pick<ActiveSecrets, 'active' | 'renewed'>;
-  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly clock: WireClock;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function verifyCallback(
 ): Promise<SignatureVerdict> {
   invariant(scheme.name === source.scheme, 'the source of the callback uses a different signature scheme');
   // Take the time before reading the secrets, so that a slow read does not make the callback late.
-  const nowMs = clock.nowMs();
+  const nowMs = wireMs(clock);
   const verdict = await scheme.verify(callback, await secrets.active(source.secretId), nowMs);
   if (verdict.kind === 'valid' || verdict.reason !== 'mismatch') return verdict;
   const renewed = await secrets.renewed(source.secretId);

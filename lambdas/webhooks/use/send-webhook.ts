@@ -2,7 +2,7 @@ import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Clock, Entropy } from '../../kernel/world.ts';
+import { type Clock, type Entropy, wireMs } from '../../kernel/world.ts';
 import type { ClaimStep, OperationRunner } from '../../once/use/operation-runner.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import {
@@ -224,7 +224,7 @@ async function send(tools: SendTools, { delivery, endpoint, inFlight, atMs }: Cl
   invariant(body !== undefined, `the event ${delivery.eventId} is not in the Ledger`);
   const startedAtMs = clock.nowMs();
   if (startedAtMs - atMs > LATEST_START_MS) return 'too_late';
-  const headers = headersOf(signer, secrets, { id: delivery.eventId, atMs: startedAtMs, body });
+  const headers = headersOf(signer, secrets, { id: delivery.eventId, atMs: wireMs(clock), body });
   const group = groupOf(delivery);
   const count = (change: 1 | -1) => inFlight?.set(group, (inFlight.get(group) ?? 0) + change);
   let isolated = Promise.resolve(false);

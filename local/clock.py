@@ -1,0 +1,104 @@
+"""The clock of the local AWS, which `payonce clock advance` moves: POST /_payonce/clock with {"advance_ms": …}.
+
+What waits for a time becomes due: messages in queues, schedules, items with a time to live. Functions get the offset in their
+environment. A process keeps the offset with which it started, and is replaced before its next invocation. The file with the offset
+is part of the state, and is written first: rows with a time of the future are never read by an earlier clock, except after a kill
+of the machine.
+"""
+
+import asyncio
+import datetime
+import email.utils
+import functools
+import json
+import os
+import time
+
+from ministack import app
+from ministack.core import lambda_runtime, persistence
+from ministack.services import eventbridge
+
+# This file replaces and calls internals of the emulator.
+USED = {
+    app: ["app", "_send_response", "formatdate"],
+    lambda_runtime: ["Worker", "kill_workers", "workers_in_use"],
+    persistence: ["STATE_DIR"],
+    eventbridge: ["datetime"],
+}
+ADVANCE = "/_payonce/clock"
+# local/clock.ts has the same names, and passes the offset at the next start.
+OFFSET = "PAYONCE_CLOCK_OFFSET_MS"
+FILE = "clock.json"
+MOST_MS = 3_660 * 86_400_000
+# An invocation that runs while the clock moves acts by the earlier time, and its messages are received again. Both are harmless,
+# as they are on AWS, but need not happen.
+WAIT_SECONDS = 30
+LOOK_EVERY_SECONDS = 0.05
+
+_now = time.time
+_offset_ms = int(os.environ.get(OFFSET, "0"))
+_invoke = lambda_runtime.Worker.invoke
+_spawn = lambda_runtime.Worker._spawn
+
+
+def now():
+    return _now() + _offset_ms / 1000
+
+
+class Datetime(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromtimestamp(time.time(), tz)
+
+
+async def advance(by_ms):
+    """Returns the new offset, in milliseconds. Raises a ValueError for a value that would move the clock back, or too far."""
+    global _offset_ms
+    if type(by_ms) is not int or by_ms <= 0 or _offset_ms + by_ms > MOST_MS:
+        raise ValueError(f"advance_ms must be a positive number, and the clock at most {MOST_MS} ms ahead of this machine")
+    until = time.monotonic() + WAIT_SECONDS
+    while lambda_runtime.workers_in_use() > 0 and time.monotonic() < until:
+        await asyncio.sleep(LOOK_EVERY_SECONDS)
+    path = os.path.join(persistence.STATE_DIR, FILE)
+    os.makedirs(persistence.STATE_DIR, exist_ok=True)
+    with open(f"{path}.new", "w") as file:
+        json.dump({"offsetMs": _offset_ms + by_ms}, file)
+    os.replace(f"{path}.new", path)
+    _offset_ms += by_ms
+    os.environ[OFFSET] = str(_offset_ms)
+    return _offset_ms
+
+
+def spawn(worker):
+    worker.offset_ms = _offset_ms
+    _spawn(worker)
+
+
+def invoke(worker, *positional, **named):
+    if getattr(worker, "offset_ms", _offset_ms) != _offset_ms:
+        lambda_runtime.kill_workers([worker])
+    return _invoke(worker, *positional, **named)
+
+
+async def answer(others, scope, receive, send):
+    if scope["type"] != "http" or scope["path"] != ADVANCE or scope["method"] != "POST":
+        return await others(scope, receive, send)
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    try:
+        status, said = 200, {"offset_ms": await advance(json.loads(body)["advance_ms"])}
+    except (ValueError, KeyError, TypeError) as error:
+        status, said = 400, {"message": str(error)}
+    await app._send_response(send, status, {"Content-Type": "application/json"}, json.dumps(said).encode())
+
+
+def install():
+    time.time = now
+    # Clients sign their requests by their own clocks, and would correct them by this header.
+    app.formatdate = lambda usegmt: email.utils.formatdate(_now(), usegmt=usegmt)
+    eventbridge.datetime = Datetime
+    lambda_runtime.Worker._spawn = spawn
+    lambda_runtime.Worker.invoke = invoke
+    app.app = functools.partial(answer, app.app)

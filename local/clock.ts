@@ -1,0 +1,58 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import type { EmulatorAccess } from './emulator-environment.ts';
+import { StartFailure } from './failure.ts';
+
+/** The units of durations, largest first. */
+export const UNITS_MS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const;
+/** The file with the offset, in the directory of the emulator's state. local/clock.py writes it. */
+const FILE = 'clock.json';
+
+/**
+ * Returns how far the clock of a local AWS is ahead of this machine's clock, in milliseconds.
+ *
+ * @param state the directory of the emulator's state
+ * @throws StartFailure when the file is damaged: an earlier clock would not find what is due
+ */
+export function clockOffsetMs(state: string): number {
+  const file = join(state, FILE);
+  if (!existsSync(file)) return 0;
+  try {
+    return z.object({ offsetMs: z.int().min(0) }).parse(JSON.parse(readFileSync(file, 'utf8'))).offsetMs;
+  } catch (error) {
+    throw new StartFailure(`${file} does not contain the offset of the clock: {"offsetMs":<number>}.`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Moves the clock of a local AWS forward. Functions restart before their next invocation.
+ *
+ * @returns how far the clock is ahead of this machine's clock, in milliseconds
+ * @throws StartFailure when the clock would be too far ahead
+ */
+export async function advanceClock({ awsEndpoint, accessKeyId }: EmulatorAccess, byMs: number): Promise<number> {
+  const answer = await fetch(`${awsEndpoint}/_payonce/clock`, {
+    method: 'POST',
+    headers: { authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/` },
+    body: JSON.stringify({ advance_ms: byMs }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new StartFailure(`The local AWS does not advance its clock: ${text}`);
+  return z.object({ offset_ms: z.int() }).parse(JSON.parse(text)).offset_ms;
+}
+
+/** Formats a duration, for example `3d 12h`. */
+export function durationOf(durationMs: number): string {
+  let restMs = durationMs;
+  return Object.entries(UNITS_MS)
+    .map(([unit, unitMs]) => {
+      const count = Math.floor(restMs / unitMs);
+      restMs -= count * unitMs;
+      return count === 0 ? '' : `${count}${unit}`;
+    })
+    .filter(Boolean)
+    .join(' ');
+}
