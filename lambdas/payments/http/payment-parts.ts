@@ -56,6 +56,7 @@ export const PART_ROUTES = [
   reading({
     path: '/v1/payments/{id}/refunds',
     scope,
+    role: 'operator',
     handle: (call: PartCall) => listParts(call, 'refund'),
     docs: {
       operationId: 'listRefunds',
@@ -110,6 +111,7 @@ export const PART_ROUTES = [
   reading({
     path: '/v1/payments/{id}/captures',
     scope,
+    role: 'operator',
     handle: (call: PartCall) => listParts(call, 'capture'),
     docs: {
       operationId: 'listCaptures',
@@ -136,6 +138,7 @@ export const PART_ROUTES = [
   reading({
     path: '/v1/payments/{id}/cancellations',
     scope,
+    role: 'operator',
     handle: (call: PartCall) => listParts(call, 'cancellation'),
     docs: {
       operationId: 'listCancellations',
